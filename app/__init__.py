@@ -1,0 +1,1 @@
+"""What Toolcrib does; no Qt anywhere."""

@@ -1,0 +1,1 @@
+"""The field's experiments, rerun."""

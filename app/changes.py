@@ -1,0 +1,20 @@
+"""Which kinds of data an operation touched; each view decides whether to ask again."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """One flag per kind of data."""
+
+    servers: bool = False
+    tools: bool = False
+    profile: bool = False
+    hosts: bool = False
+    exports: bool = False
+    events: bool = False
+    settings: bool = False
+
+    def __or__(self, other: "Changes") -> "Changes":
+        both = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}
+        return Changes(**both)

@@ -1,0 +1,1 @@
+"""From hosts' config files to servers to raw tools."""

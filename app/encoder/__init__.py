@@ -1,0 +1,1 @@
+"""Texts to vectors: packaged weights, exported once to ONNX."""

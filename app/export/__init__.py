@@ -1,0 +1,1 @@
+"""Trimmed host configs: diff first, then write, then undo."""

@@ -1,0 +1,1 @@
+"""The process a host starts instead of its servers."""

@@ -1,0 +1,64 @@
+"""Where Toolcrib keeps its own files."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Toolcrib's own files below one folder; nothing is created here."""
+
+    home: Path
+    models: Path
+
+    @classmethod
+    def default(cls, environ: Mapping[str, str] = os.environ) -> "Paths":
+        """The user's folder: TOOLCRIB_HOME, else the platform's data folder.
+
+        TOOLCRIB_MODELS moves only the exported encoders, so that several homes can share them.
+        """
+        given = environ.get("TOOLCRIB_HOME")
+        if given:
+            home = Path(given).expanduser().absolute()
+        else:
+            from platformdirs import user_data_path
+
+            home = user_data_path("toolcrib", appauthor=False)
+        models = environ.get("TOOLCRIB_MODELS")
+        return cls(home, Path(models).expanduser().absolute() if models else home / "models")
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.home / "toolcrib.db"
+
+    @property
+    def backups(self) -> Path:
+        """Copies of host files, made before each write."""
+        return self.home / "backups"
+
+    @property
+    def secrets(self) -> Path:
+        """The 0600 file that stands in where there is no keychain."""
+        return self.home / "secrets.json"
+
+    @property
+    def install_key(self) -> Path:
+        """The random key under which secret values are digested."""
+        return self.home / "install.key"
+
+    @property
+    def settings_file(self) -> Path:
+        """The global settings, TOML."""
+        return self.home / "settings.toml"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the log files."""
+        return self.home / "logs"
+
+    def create(self) -> None:
+        """Make the folder, readable by its owner only."""
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)

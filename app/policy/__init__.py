@@ -1,0 +1,1 @@
+"""Budgets, verdicts and proposals."""

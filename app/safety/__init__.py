@@ -1,0 +1,1 @@
+"""Findings: reasons to distrust a tool."""

@@ -1,0 +1,1 @@
+"""What each tool costs, per host style."""

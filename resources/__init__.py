@@ -1,0 +1,1 @@
+"""Data that ships with Toolcrib: host facts, icons, styles, sample data."""

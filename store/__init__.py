@@ -1,0 +1,1 @@
+"""SQLite persistence: all of Toolcrib's SQL, and nothing that knows app or ui."""

@@ -1,0 +1,258 @@
+"""Rows of the store as frozen dataclasses; the only vocabulary that ui and store share."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+# A server's status, in the words of the window and of `toolcrib scan --json`.
+CONFIGURED = "configured"
+WAITING = "waiting"
+READING = "reading"
+READ = "read"
+NEEDS_SIGN_IN = "needs sign-in"
+COULD_NOT_START = "could not start"
+TOOK_TOO_LONG = "took too long"
+STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """How a server is started or reached, without any secret value.
+
+    `args` and `url` hold `${secret:N}` where a credential stood; environment and header values
+    are never here, only their names. `key` tells two specs apart (it covers the secret values
+    through a keyed digest, see app.secrets).
+    """
+
+    transport: str  # stdio | http | sse
+    key: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env_names: tuple[str, ...] = ()
+    cwd: str = ""
+    url: str = ""
+    header_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One place that names a server: identity is (host, scope, file, name)."""
+
+    host: str  # an id of resources/hosts.toml, or "manual"
+    scope: str  # user | project | extension | managed | manual
+    file: str  # absolute path, "" for manual
+    name: str  # the key in that file
+    server_id: int = 0
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRecord:
+    """One server of the catalogue; `name` is unique and is the first part of its tools' ids."""
+
+    id: int
+    name: str
+    spec: ServerSpec
+    trusted: bool
+    status: str
+    problem: str  # "" when there is none
+    entries: tuple[EntryRecord, ...] = ()
+    stderr: str = ""  # last lines, redacted
+    taken_with: Json = field(default_factory=dict)  # protocol, client capabilities, era, home
+    server_info: Json = field(default_factory=dict)
+    capabilities: Json = field(default_factory=dict)
+    instructions: str = ""
+    prompts: tuple[Json, ...] = ()
+    resources: tuple[Json, ...] = ()
+    templates: tuple[Json, ...] = ()
+    list_hash: str = ""
+    read_at: float = 0.0  # seconds since the epoch, 0 when never read
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """One entry of a server's tools/list, as the raw JSON it came as."""
+
+    id: int
+    server_id: int
+    server: str  # the server's catalogue name
+    name: str
+    raw: Json
+    hash: str
+    trusted_hash: str
+    problem: str = ""  # why the tool cannot be used, "" when it can
+    position: int = 0
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    gone: bool = False  # no longer in the server's list
+
+    @property
+    def tool_id(self) -> str:
+        """`server/tool`, the name of a tool everywhere inside Toolcrib."""
+        return f"{self.server}/{self.name}"
+
+    @property
+    def description(self) -> str:
+        """The description, "" when there is none or it is not text."""
+        text = self.raw.get("description")
+        return text if isinstance(text, str) else ""
+
+    @property
+    def input_schema(self) -> Json:
+        """The input schema, {} when there is none or it is not an object."""
+        schema = self.raw.get("inputSchema")
+        return schema if isinstance(schema, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class NewTool:
+    """A tool as read from a server, before it has a row."""
+
+    name: str
+    raw: Json
+    hash: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDelta:
+    """What saving a tools/list changed: ids of tools that need counting and encoding."""
+
+    added: tuple[int, ...] = ()
+    changed: tuple[int, ...] = ()
+    gone: tuple[int, ...] = ()
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Tokens of one tool under one encoding, per field and of the whole host text."""
+
+    tool_id: int
+    encoding: str  # o200k_base | cl100k_base
+    name: int
+    description: int
+    input_schema: int
+    output_schema: int
+    annotations: int
+    host_text: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a tool is for in at most 60 tokens; source is made, user or model."""
+
+    tool_id: int
+    text: str
+    source: str
+    hash: str  # of the tool's raw text it was made from
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """One embedding: float32, little endian, unit length."""
+
+    tool_id: int
+    model: str
+    view: str  # summary | name | description | parameters | server
+    hash: str  # of the text that was encoded
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """A named set of ticks with its settings (see app.settings.ProfileSettings)."""
+
+    id: int
+    name: str
+    settings: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolState:
+    """A tool's state in one profile; a tool without a row of its own is on, not pinned."""
+
+    tool_id: int
+    on: bool = True
+    pinned: bool = False
+    held: str = ""  # why it is held back, "" when it is not
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A reason to distrust a tool."""
+
+    id: int
+    tool_id: int
+    rule: str
+    severity: str  # block | warn | info
+    detail: str
+    hash: str  # of the tool text it was found in
+    decided: str = ""  # "" open, else what was decided
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """One entry of the journal."""
+
+    at: float
+    kind: str  # list | search | call | miss | evicted | load | held | error
+    profile: str = ""
+    host: str = ""
+    session: str = ""
+    tool: str = ""  # server/tool
+    query: str = ""
+    tokens: int = 0
+    ms: float = 0.0
+    problem: str = ""
+    detail: Json = field(default_factory=dict)
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRecord:
+    """One write of one host file: enough to undo it byte for byte."""
+
+    id: int
+    at: float
+    host: str
+    scope: str
+    file: str
+    mode: str
+    profile: str
+    before_hash: str  # "" when there was no file
+    after_hash: str
+    backup: str  # path of the copy, "" when there was no file
+    undone_at: float = 0.0
+    detail: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """A query and the tools that a user expects for it."""
+
+    id: int
+    query: str
+    expected: tuple[str, ...]  # server/tool; empty means "no tool fits"
+    source: str  # typed | imported | activity
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One calibration run with the settings and the catalogue it was made on."""
+
+    id: int
+    at: float
+    fingerprint: str
+    settings: Json
+    result: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One row of a search: a keyword score (higher is better) or a cosine."""
+
+    tool_id: int
+    score: float

@@ -1,0 +1,1 @@
+"""Windows on what app knows; no SQL, no network."""
