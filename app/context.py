@@ -1,0 +1,31 @@
+"""What every operation is given: where files are, the settings, the clock. Never global."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import apsw
+
+from app.paths import Paths
+from app.settings import Settings
+from store.connection import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class AppContext:
+    """Toolcrib's own files, its settings, and the time of day."""
+
+    paths: Paths
+    settings: Settings
+    clock: Callable[[], float] = time.time
+
+    @classmethod
+    def default(cls, environ: Mapping[str, str] = os.environ) -> "AppContext":
+        """The user's own context; raises ToolcribError for unreadable settings."""
+        paths = Paths.default(environ)
+        return cls(paths, Settings.load(paths.settings_file))
+
+    def open_store(self) -> apsw.Connection:
+        """A connection of one's own; one per thread. Raises StoreError."""
+        return open_store(self.paths.database)

@@ -1,0 +1,169 @@
+"""Settings: one global TOML file, and what each profile decides for itself."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from app.errors import ToolcribError
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds for all profiles; the file keeps only what differs from these defaults."""
+
+    encoding: str = "o200k_base"  # the tokenizer of every count shown
+    model: str = "all-MiniLM-L6-v2"
+    appearance: str = "system"  # system | light | dark
+    scan_at_once: int = 2
+    scan_seconds: int = 60  # without any CPU progress of the server
+    scan_limit_seconds: int = 180  # whatever it does
+    scratch_home: bool = False  # start servers with a throwaway HOME while reading
+    backups_kept: int = 20
+    events_kept: int = 100_000
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The settings of that file; defaults where it is missing or silent."""
+        if not path.exists():
+            return cls()
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise ToolcribError(
+                f"The settings file {path} cannot be read: {error}.", "Mend it or delete it."
+            ) from error
+        return cls(**_checked(cls, found, path))
+
+    def save(self, path: Path) -> None:
+        """Write what differs from the defaults, readable by the owner only."""
+        import tomlkit
+
+        changed = {k: v for k, v in asdict(self).items() if v != getattr(Settings(), k)}
+        beside = path.with_suffix(".new")
+        beside.write_text(tomlkit.dumps(changed), encoding="utf-8")
+        beside.chmod(0o600)
+        os.replace(beside, path)
+
+
+def _checked(cls: type, found: Mapping[str, Any], path: Path) -> Json:
+    known = {f.name: type(f.default) for f in fields(cls)}
+    for name, value in found.items():
+        if name not in known:
+            raise ToolcribError(
+                f"The settings file {path} has an unknown setting: {name}.",
+                f"Known are: {', '.join(sorted(known))}.",
+            )
+        if type(value) is not known[name]:
+            raise ToolcribError(
+                f"The setting {name} in {path} must be a {known[name].__name__}.", "Correct it."
+            )
+    return dict(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSettings:
+    """How much the tool definitions may take (Tool Budget pattern)."""
+
+    window: int = 200_000  # the model's context window, tokens
+    tokens: int = 20_000
+    warn_percent: int = 80
+    block_percent: int = 100
+    max_tools: int = 0  # 0: the host's own limit
+    on_block: str = "report"  # refuse | ask | report
+    strategy: str = "static"  # static | dynamic | split
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSettings:
+    """How a query picks tools; see app.routing."""
+
+    cut: str = "relative"  # relative: top - delta; theta: ISO >= theta (the paper's gate)
+    theta: float = 0.28
+    delta: float = 0.25
+    floor: float = 0.0  # ISO below which no tool fits at all; 0 until calibrated
+    k: int = 10
+    token_budget: int = 0  # tokens of the tools that are in; 0: no limit
+    learned: bool = True  # use a projection learned from this machine's own log
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """How the gateway behaves for this profile."""
+
+    search_tokens: int = 500
+    pool: str = "servers"  # what the instructions list: all | names | servers | none
+    start_ahead: bool = False
+    promote: bool = False  # put loaded tools into tools/list, with list_changed
+    loaded_tools: int = 40
+    loaded_tokens: int = 20_000
+    idle_seconds: int = 1800
+    loop_calls: int = 3  # the same call this often within the window is a loop
+    loop_window_calls: int = 10
+    loop_window_seconds: int = 120
+    loop_exempt: tuple[str, ...] = ()
+    result_tokens: int = 25_000
+    slim: str = "lossless"  # none | lossless | strong
+    call_seconds: int = 0  # a limit on one call; 0: none
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSettings:
+    """What a profile decides; unknown keys of a newer version survive in `other`."""
+
+    new_tools: str = "held"  # held | on: tools that appear after the first reading
+    servers: tuple[str, ...] | None = None  # only these servers; None: all
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
+    gateway: GatewaySettings = field(default_factory=GatewaySettings)
+    preconditions: Json = field(default_factory=dict)  # tool pattern -> list of conditions
+    scopes: Json = field(default_factory=dict)  # tool pattern -> list of scopes
+    other: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """The settings of a stored profile; keys it does not know are kept."""
+        parts = dict(found)
+        servers = parts.pop("servers", None)
+        return cls(
+            new_tools=parts.pop("new_tools", cls.new_tools_default()),
+            servers=None if servers is None else tuple(servers),
+            budget=_part(BudgetSettings, parts.pop("budget", {})),
+            routing=_part(RoutingSettings, parts.pop("routing", {})),
+            gateway=_part(GatewaySettings, parts.pop("gateway", {})),
+            preconditions=parts.pop("preconditions", {}),
+            scopes=parts.pop("scopes", {}),
+            other=parts,
+        )
+
+    @staticmethod
+    def new_tools_default() -> str:
+        """Hold tools back that appear after the first reading."""
+        return "held"
+
+    def to_json(self) -> Json:
+        """What is stored: differences from the defaults, and what was not understood."""
+        plain = asdict(self)
+        other = plain.pop("other")
+        default = asdict(ProfileSettings())
+        for name in ("budget", "routing", "gateway"):
+            plain[name] = {k: v for k, v in plain[name].items() if v != default[name][k]}
+        return {k: v for k, v in plain.items() if v not in (default[k], {})} | other
+
+    def with_routing(self, **changes: Any) -> Self:
+        """A copy with some routing settings changed."""
+        return replace(self, routing=replace(self.routing, **changes))
+
+
+def _part(cls: type, found: Mapping[str, Any]) -> Any:
+    known = {f.name: f for f in fields(cls)}
+    taken = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in found.items()
+        if name in known
+    }
+    return cls(**taken)

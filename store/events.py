@@ -1,0 +1,53 @@
+"""The journal: one row per routing decision, call, miss, eviction or load."""
+
+import json
+from collections.abc import Sequence
+
+import apsw
+
+from store.records import EventRecord
+
+_COLUMNS = "at, kind, profile, host, session, tool, query, tokens, ms, problem, detail"
+
+
+def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
+    """Append events."""
+    db.executemany(
+        f"INSERT INTO events ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                e.at,
+                e.kind,
+                e.profile,
+                e.host,
+                e.session,
+                e.tool,
+                e.query,
+                e.tokens,
+                e.ms,
+                e.problem,
+                json.dumps(e.detail, ensure_ascii=False),
+            )
+            for e in events
+        ],
+    )
+
+
+def recent(db: apsw.Connection, limit: int, *, after_id: int = 0) -> list[EventRecord]:
+    """The newest events, newest first, of those after an id."""
+    sql = f"SELECT {_COLUMNS}, id FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
+    return [
+        EventRecord(*(*row[:10], json.loads(row[10]), row[11]))
+        for row in db.execute(sql, (after_id, limit))
+    ]
+
+
+def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:
+    """Calls and time of the last one since a moment, by tool id (`server/tool`)."""
+    sql = "SELECT tool, count(*), max(at) FROM events WHERE kind = 'call' AND at >= ? GROUP BY tool"
+    return {tool: (calls, last) for tool, calls, last in db.execute(sql, (since,))}
+
+
+def prune(db: apsw.Connection, keep: int) -> None:
+    """Forget all but the newest `keep` events."""
+    db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (keep,))

@@ -1,0 +1,60 @@
+"""Writes of host files, kept so that each can be undone."""
+
+import json
+from typing import Any
+
+import apsw
+
+from store.records import ExportRecord
+
+_COLUMNS = (
+    "id, at, host, scope, file, mode, profile, before_hash, after_hash, backup, undone_at, detail"
+)
+
+
+def add(db: apsw.Connection, record: ExportRecord) -> int:
+    """Store one write; its id (the record's own id is ignored)."""
+    db.execute(
+        "INSERT INTO exports (at, host, scope, file, mode, profile, before_hash, after_hash,"
+        " backup, undone_at, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            record.at,
+            record.host,
+            record.scope,
+            record.file,
+            record.mode,
+            record.profile,
+            record.before_hash,
+            record.after_hash,
+            record.backup,
+            record.undone_at,
+            json.dumps(record.detail, ensure_ascii=False),
+        ),
+    )
+    return db.last_insert_rowid()
+
+
+def for_host(db: apsw.Connection, host: str) -> list[ExportRecord]:
+    """A host's writes, newest first."""
+    sql = f"SELECT {_COLUMNS} FROM exports WHERE host = ? ORDER BY id DESC"
+    return [_export(row) for row in db.execute(sql, (host,))]
+
+
+def all_exports(db: apsw.Connection) -> list[ExportRecord]:
+    """Every write, newest first."""
+    return [_export(row) for row in db.execute(f"SELECT {_COLUMNS} FROM exports ORDER BY id DESC")]
+
+
+def one(db: apsw.Connection, export_id: int) -> ExportRecord | None:
+    """The write with that id, or None."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM exports WHERE id = ?", (export_id,)).fetchone()
+    return _export(row) if row else None
+
+
+def mark_undone(db: apsw.Connection, export_id: int, at: float) -> None:
+    """Record that a write was taken back."""
+    db.execute("UPDATE exports SET undone_at = ? WHERE id = ?", (at, export_id))
+
+
+def _export(row: tuple[Any, ...]) -> ExportRecord:
+    return ExportRecord(*(*row[:11], json.loads(row[11])))

@@ -1,0 +1,230 @@
+"""Servers, the config entries that name them, and the host files they came from."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import apsw
+
+from store.records import EntryRecord, Json, ServerRecord, ServerSpec
+
+_COLUMNS = (
+    "id, name, spec, trusted, status, problem, stderr, taken_with, server_info, capabilities,"
+    " instructions, prompts, resources, templates, list_hash, read_at"
+)
+
+
+def all_servers(db: apsw.Connection) -> list[ServerRecord]:
+    """Every server with its entries, by name."""
+    entries: dict[int, list[EntryRecord]] = {}
+    for entry in all_entries(db):
+        entries.setdefault(entry.server_id, []).append(entry)
+    rows = db.execute(f"SELECT {_COLUMNS} FROM servers ORDER BY name COLLATE NOCASE")
+    return [_server(row, entries.get(row[0], [])) for row in rows]
+
+
+def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
+    """The server of that catalogue name, or None."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM servers WHERE name = ?", (name,)).fetchone()
+    return _server(row, [e for e in all_entries(db) if e.server_id == row[0]]) if row else None
+
+
+def all_entries(db: apsw.Connection) -> list[EntryRecord]:
+    """Every config entry, in a stable order."""
+    sql = (
+        "SELECT host, scope, file, name, server_id, disabled FROM entries"
+        " ORDER BY host, scope, file, name"
+    )
+    return [
+        EntryRecord(host, scope, file, name, server_id, bool(disabled))
+        for host, scope, file, name, server_id, disabled in db.execute(sql)
+    ]
+
+
+def place(
+    db: apsw.Connection, entry: EntryRecord, spec: ServerSpec, *, name: str, trusted: bool
+) -> int:
+    """Record that `entry` names a server with this spec; the server's id.
+
+    Entries with the same spec share one server. An entry whose spec changed takes its server
+    along (tools and ticks stay, the status goes back to configured) unless other entries still
+    name it. A server's name is `name` or, if taken, `name-2` and so on.
+    """
+    known = db.execute("SELECT id FROM servers WHERE spec_key = ?", (spec.key,)).fetchone()
+    if known:
+        server_id = int(known[0])
+        if trusted:
+            db.execute("UPDATE servers SET trusted = 1 WHERE id = ?", (server_id,))
+    else:
+        server_id = _moved(db, entry, spec) or _insert(db, name, spec, trusted)
+    db.execute(
+        "INSERT INTO entries (host, scope, file, name, server_id, disabled)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+        " SET server_id = excluded.server_id, disabled = excluded.disabled",
+        (entry.host, entry.scope, entry.file, entry.name, server_id, int(entry.disabled)),
+    )
+    return server_id
+
+
+def _moved(db: apsw.Connection, entry: EntryRecord, spec: ServerSpec) -> int | None:
+    """The id of the entry's present server if this entry is its only one, with the new spec."""
+    row = db.execute(
+        "SELECT server_id FROM entries WHERE host = ? AND scope = ? AND file = ? AND name = ?",
+        (entry.host, entry.scope, entry.file, entry.name),
+    ).fetchone()
+    if row is None:
+        return None
+    others = db.execute("SELECT 1 FROM entries WHERE server_id = ? LIMIT 2", row).fetchall()
+    if len(others) != 1:
+        return None
+    db.execute(
+        "UPDATE servers SET spec_key = ?, spec = ?, status = 'configured', problem = ''"
+        " WHERE id = ?",
+        (spec.key, _spec_json(spec), row[0]),
+    )
+    return int(row[0])
+
+
+def _insert(db: apsw.Connection, name: str, spec: ServerSpec, trusted: bool) -> int:
+    db.execute(
+        "INSERT INTO servers (name, spec_key, spec, trusted) VALUES (?, ?, ?, ?)",
+        (_free_name(db, name), spec.key, _spec_json(spec), int(trusted)),
+    )
+    return db.last_insert_rowid()
+
+
+def _free_name(db: apsw.Connection, wanted: str) -> str:
+    base = re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"
+    taken = {row[0] for row in db.execute("SELECT name FROM servers")}
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    return name
+
+
+def drop_missing_entries(
+    db: apsw.Connection, host: str, file: str, keep: Iterable[str]
+) -> list[int]:
+    """Forget entries of this file that are no longer in it; ids of servers left without any."""
+    names = json.dumps(list(keep))
+    db.execute(
+        "DELETE FROM entries WHERE host = ? AND file = ?"
+        " AND name NOT IN (SELECT value FROM json_each(?))",
+        (host, file, names),
+    )
+    sql = "SELECT id FROM servers WHERE id NOT IN (SELECT server_id FROM entries)"
+    return [int(row[0]) for row in db.execute(sql)]
+
+
+def set_status(
+    db: apsw.Connection, server_id: int, status: str, problem: str = "", stderr: str = ""
+) -> None:
+    """What reading the server came to, in the words of store.records."""
+    db.execute(
+        "UPDATE servers SET status = ?, problem = ?, stderr = ? WHERE id = ?",
+        (status, problem, stderr, server_id),
+    )
+
+
+def save_reading(
+    db: apsw.Connection,
+    server_id: int,
+    *,
+    server_info: Json,
+    capabilities: Json,
+    instructions: str,
+    prompts: Sequence[Json],
+    resources: Sequence[Json],
+    templates: Sequence[Json],
+    list_hash: str,
+    taken_with: Json,
+    at: float,
+) -> None:
+    """What the server said of itself, beside its tools."""
+    db.execute(
+        "UPDATE servers SET server_info = ?, capabilities = ?, instructions = ?, prompts = ?,"
+        " resources = ?, templates = ?, list_hash = ?, taken_with = ?, read_at = ? WHERE id = ?",
+        (
+            *(_dump(x) for x in (server_info, capabilities)),
+            instructions,
+            *(_dump(x) for x in (list(prompts), list(resources), list(templates))),
+            list_hash,
+            _dump(taken_with),
+            at,
+            server_id,
+        ),
+    )
+
+
+def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
+    """Whether the server's tools may reach a host at all."""
+    db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))
+
+
+def remove(db: apsw.Connection, server_id: int) -> None:
+    """Forget a server, its entries and its tools."""
+    db.execute(
+        "DELETE FROM keywords WHERE rowid IN (SELECT id FROM tools WHERE server_id = ?)",
+        (server_id,),
+    )
+    db.execute("DELETE FROM servers WHERE id = ?", (server_id,))
+
+
+def save_host_file(
+    db: apsw.Connection,
+    host: str,
+    file: str,
+    *,
+    scope: str,
+    file_hash: str,
+    problem: str,
+    at: float,
+) -> None:
+    """What one config file of a host looked like when it was read."""
+    db.execute(
+        "INSERT INTO hosts (id, file, scope, file_hash, problem, read_at)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET scope = excluded.scope,"
+        " file_hash = excluded.file_hash, problem = excluded.problem, read_at = excluded.read_at",
+        (host, file, scope, file_hash, problem, at),
+    )
+
+
+def host_files(db: apsw.Connection) -> list[tuple[str, str, str, str, str, float]]:
+    """Every config file read so far: (host, file, scope, file hash, problem, read at)."""
+    sql = "SELECT id, file, scope, file_hash, problem, read_at FROM hosts ORDER BY id, file"
+    return [tuple(row) for row in db.execute(sql)]
+
+
+def _server(row: tuple[Any, ...], entries: Sequence[EntryRecord]) -> ServerRecord:
+    spec = json.loads(row[2])
+    for name in ("args", "env_names", "header_names"):
+        spec[name] = tuple(spec[name])
+    return ServerRecord(
+        id=row[0],
+        name=row[1],
+        spec=ServerSpec(**spec),
+        trusted=bool(row[3]),
+        status=row[4],
+        problem=row[5],
+        entries=tuple(entries),
+        stderr=row[6],
+        taken_with=json.loads(row[7]),
+        server_info=json.loads(row[8]),
+        capabilities=json.loads(row[9]),
+        instructions=row[10],
+        prompts=tuple(json.loads(row[11])),
+        resources=tuple(json.loads(row[12])),
+        templates=tuple(json.loads(row[13])),
+        list_hash=row[14],
+        read_at=row[15],
+    )
+
+
+def _spec_json(spec: ServerSpec) -> str:
+    return _dump(asdict(spec))
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
