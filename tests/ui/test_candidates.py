@@ -1,0 +1,84 @@
+"""The table of candidates."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.routing.ranked import SCORE, TRUSTED, RankedTool
+from ui.models.candidates import COLUMNS, RANKED_ROLE, CandidateModel
+
+
+def ranked_tool(rank: int, name: str, *, gate: str = "", why: str = "Above threshold"):
+    score = 1 - rank / 10
+    return RankedTool(
+        id=rank,
+        tool_id=f"github/{name}",
+        server="github",
+        name=name,
+        rank=rank,
+        score=score,
+        iso=score / 2,
+        keyword=1.0,
+        parts=(("Words", score),),
+        matched=(),
+        shown=not gate,
+        gate=gate,
+        why=why,
+        remedy=None,
+        tokens=1000 + rank,
+    )
+
+
+TOOLS = (
+    ranked_tool(1, "search_code"),
+    ranked_tool(2, "post", gate=TRUSTED, why="Held back: description changed"),
+    ranked_tool(3, "merge", gate=SCORE, why="Score 0.70 is under 0.75"),
+)
+
+
+@pytest.fixture
+def model(qtmodeltester):
+    model = CandidateModel()
+    model.show(TOOLS)
+    qtmodeltester.check(model, force_py=True)
+    return model
+
+
+def picture(model):
+    rows = range(model.rowCount())
+    columns = range(len(COLUMNS))
+    return [" | ".join(model.index(r, c).data() for c in columns) for r in rows]
+
+
+def test_rows_say_rank_verdict_score_reason_and_tokens(model):
+    assert picture(model) == [
+        "1 | In | github/search_code | 0.90 | Above threshold | 1,001",
+        "2 | Held | github/post | 0.80 | Held back: description changed | 1,002",
+        "3 | Out | github/merge | 0.70 | Score 0.70 is under 0.75 | 1,003",
+    ]
+
+
+def test_every_cell_has_words_for_a_screen_reader(model):
+    for row in range(model.rowCount()):
+        for column in range(len(COLUMNS)):
+            assert model.index(row, column).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_a_wanted_tool_comes_first_whatever_its_rank(model):
+    assert model.find("merge") == 1
+    assert [model.tool(row).rank for row in range(3)] == [3, 1, 2]
+    assert model.find("") == 0
+    assert [model.tool(row).rank for row in range(3)] == [1, 2, 3]
+
+
+def test_new_verdicts_over_the_same_ranking_reset_nothing(model, qtbot):
+    with qtbot.waitSignal(model.dataChanged), qtbot.assertNotEmitted(model.modelReset):
+        model.show((*TOOLS[:2], ranked_tool(3, "merge")))
+    assert model.index(2, 1).data() == "In"
+
+
+def test_another_ranking_replaces_the_rows(model, qtbot):
+    with qtbot.waitSignal(model.modelReset):
+        model.show(TOOLS[::-1])
+    assert model.index(0, 0).data(RANKED_ROLE) is TOOLS[2]
+    assert model.row_of("github/search_code") == 2
+    assert model.row_of("nothing") == -1

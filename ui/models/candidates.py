@@ -1,0 +1,140 @@
+"""The ranked tools of a query as a table."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.routing.ranked import TRUSTED, RankedTool
+
+COLUMNS = ("#", "Verdict", "Tool", "Score", "Why", "Tokens ≈")
+NUMBER, VERDICT, TOOL, SCORE, WHY, TOKENS = range(len(COLUMNS))
+RANKED_ROLE = Qt.ItemDataRole.UserRole + 2
+INSIDE, OUTSIDE, HELD = "In", "Out", "Held"
+TIPS = {
+    VERDICT: "In: the model gets this tool for the query.",
+    SCORE: "Shared words, similar meaning and past use, relative to this query's best tool.",
+    WHY: "The first gate that decides: on, trusted, precondition, score, top-k, budget.",
+    TOKENS: "Size of this tool's definition as the model receives it.",
+}
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+
+def verdict(tool: RankedTool) -> str:
+    """In, Out or Held."""
+    if tool.shown:
+        return INSIDE
+    return HELD if tool.gate == TRUSTED else OUTSIDE
+
+
+class CandidateModel(QAbstractTableModel):
+    """All tools by rank; those that answer "why is X not here?" first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._ranked: Sequence[RankedTool] = ()
+        self._rows: list[RankedTool] = []
+        self._wanted = ""
+
+    def show(self, tools: Sequence[RankedTool]) -> None:
+        """Show a ranking; when only verdicts changed, rows stay where they are."""
+        rows = self._ordered(tools)
+        same = [t.tool_id for t in rows] == [t.tool_id for t in self._rows]
+        self._ranked = tools
+        if same:
+            self._rows = rows
+            if rows:
+                last = self.index(len(rows) - 1, len(COLUMNS) - 1)
+                self.dataChanged.emit(self.index(0, 0), last)
+            return
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def find(self, wanted: str) -> int:
+        """Pin the tools whose name holds this text on top; returns how many there are."""
+        self._wanted = wanted.strip().lower()
+        self.show(self._ranked)
+        return sum(map(self._is_wanted, self._rows)) if self._wanted else 0
+
+    def row_of(self, tool_id: str) -> int:
+        """The row of a tool, -1 when it is not there."""
+        return next((n for n, tool in enumerate(self._rows) if tool.tool_id == tool_id), -1)
+
+    def tool(self, row: int) -> RankedTool | None:
+        """The tool of a row."""
+        return self._rows[row] if 0 <= row < len(self._rows) else None
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """One row a tool."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """The six columns of COLUMNS."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        """The column's name, its explanation and its side."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return TIPS.get(section)
+        return _side(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """A cell: its text, its sentence for screen readers, and the tool itself."""
+        tool = self.tool(index.row()) if index.isValid() else None
+        if tool is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return _TEXTS[index.column()](tool)
+        if role == RANKED_ROLE:
+            return tool
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tool.why
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return spoken(tool, index.column())
+        return _side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def _ordered(self, tools: Sequence[RankedTool]) -> list[RankedTool]:
+        if not self._wanted:
+            return list(tools)
+        return sorted(tools, key=lambda tool: not self._is_wanted(tool))
+
+    def _is_wanted(self, tool: RankedTool) -> bool:
+        return self._wanted in tool.tool_id.lower()
+
+
+def spoken(tool: RankedTool, column: int) -> str:
+    """A cell as a sentence."""
+    if column == VERDICT:
+        return f"{tool.tool_id} is {verdict(tool).lower()}: {tool.why}"
+    if column == SCORE:
+        return f"Score {tool.score:.2f}, rank {tool.rank}"
+    if column == TOKENS:
+        return f"{tool.tokens:,} tokens, estimated"
+    return _TEXTS[column](tool)
+
+
+def _side(column: int) -> Qt.AlignmentFlag:
+    right = column in (NUMBER, TOKENS)
+    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+_TEXTS: tuple[Callable[[RankedTool], str], ...] = (
+    lambda tool: str(tool.rank),
+    verdict,
+    lambda tool: tool.tool_id,
+    lambda tool: f"{tool.score:.2f}",
+    lambda tool: tool.why,
+    lambda tool: f"{tool.tokens:,}",
+)
