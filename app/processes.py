@@ -1,0 +1,335 @@
+"""Process trees: marked at the start so that a stop finds every child, whatever it did since.
+
+Light on purpose (the gateway imports it): Linux is read through /proc, only other systems load
+psutil.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+
+MARK_VARIABLE = "TOOLCRIB_TREE"
+OWN_VARIABLES = ("TOOLCRIB_HOME", "TOOLCRIB_MODELS")
+_POLL_SECONDS = 0.02
+_PR_SET_CHILD_SUBREAPER = 36
+_WINDOWS = sys.platform == "win32"
+_LINUX = sys.platform == "linux"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One live or dead process of a tree, as the system's process table shows it."""
+
+    pid: int
+    parent: int
+    session: int
+    started: float  # in the system's own unit; with the pid it is unique
+    cpu: float  # seconds, its own and its waited-for children's
+    zombie: bool = False
+
+
+@dataclass(slots=True)
+class Tree:
+    """One started process and everything it started; the mark is in the environment of all."""
+
+    pid: int
+    mark: str
+    poll: Callable[[], int | None]  # the exit code of the first process, None while it runs
+    close_stdin: Callable[[], None]
+    seen: dict[int, float] = field(default_factory=dict)  # pid -> started, of every member met
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What subprocess.Popen (or anyio.open_process) needs; never printed, it holds secrets."""
+
+    argv: list[str] = field(repr=False)
+    env: dict[str, str] = field(repr=False)
+    cwd: str | None
+    mark: str
+    options: dict[str, Any]
+
+
+def prepare(
+    command: str,
+    args: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Prepared:
+    """The start of a child in a group of its own, with the mark in its environment.
+
+    Raises ToolcribError when the command or the folder does not exist.
+    """
+    if cwd and not Path(cwd).expanduser().is_dir():
+        raise ToolcribError(f"The folder {cwd} does not exist.", "Correct cwd in the host's file.")
+    merged = child_environment(environ, env or {})
+    found = find_command(command, merged, cwd)
+    mark = uuid.uuid4().hex
+    outer = environ.get(MARK_VARIABLE, "")
+    merged[MARK_VARIABLE] = f"{outer}:{mark}"  # an outer tree must still find its grandchildren
+    folder = str(Path(cwd).expanduser()) if cwd else None
+    return Prepared([found, *args], merged, folder, mark, _group_options())
+
+
+def start(prepared: Prepared, *, bufsize: int = -1) -> tuple["subprocess.Popen[bytes]", Tree]:
+    """Start the child with pipes on all three streams; raises ToolcribError when it cannot."""
+    become_subreaper()
+    try:
+        process = subprocess.Popen(
+            prepared.argv,
+            env=prepared.env,
+            cwd=prepared.cwd,
+            bufsize=bufsize,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **prepared.options,
+        )
+    except (OSError, ValueError) as error:
+        raise start_error(prepared, error) from error
+
+    def close_stdin() -> None:
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+
+    return process, Tree(process.pid, prepared.mark, process.poll, close_stdin)
+
+
+def start_error(prepared: Prepared, error: OSError | ValueError) -> ToolcribError:
+    """The sentence for a child that the system refused to start."""
+    name = prepared.argv[0]
+    if isinstance(error, PermissionError):
+        return ToolcribError(f"{name} may not be run.", "Make it executable.")
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return ToolcribError(f"{name} could not be started: {reason or error}.", "")
+
+
+def stop(trees: Sequence[Tree], *, grace: float = 5.0, term: float = 2.0) -> None:
+    """End the trees together: close stdin, wait `grace` s, TERM, wait `term` s, KILL everything.
+
+    Blocks at most grace + term + 2 s; members that left the group or the session are ended too.
+    """
+    for tree in trees:
+        members(tree)  # children of a process that ends now are remembered
+        tree.close_stdin()
+    _wait(lambda: all(tree.poll() is not None for tree in trees), grace)
+    if _signal_all(trees, gently=True):
+        _wait(lambda: not any(running(tree) for tree in trees), term)
+    for _ in range(3):  # a child may be forked between the look and the kill
+        if not _signal_all(trees, gently=False):
+            break
+        _wait(lambda: not any(running(tree) for tree in trees), 0.7)
+    for tree in trees:
+        _reap(tree)
+
+
+def running(tree: Tree) -> tuple[int, ...]:
+    """Process ids of the tree that still run."""
+    return tuple(member.pid for member in members(tree) if not member.zombie)
+
+
+def cpu_seconds(tree: Tree) -> float:
+    """CPU time used so far by the tree's living members; a sign of progress, not an account."""
+    return sum(member.cpu for member in members(tree))
+
+
+def members(tree: Tree) -> tuple[Member, ...]:
+    """All processes of the tree: by mark, by session, by parent, or met before."""
+    root_alive = tree.poll() is None
+    own = os.getpid()
+    table = {member.pid: member for member in _process_table() if member.pid != own}
+    found: dict[int, Member] = {}
+    for member in table.values():
+        by_session = member.session == tree.pid and (root_alive or member.parent == own)
+        by_memory = tree.seen.get(member.pid) == member.started
+        root = member.pid == tree.pid and root_alive
+        if root or by_session or by_memory or _has_mark(member.pid, tree.mark):
+            found[member.pid] = member
+    _add_children(found, table)
+    tree.seen.update({member.pid: member.started for member in found.values()})
+    return tuple(found.values())
+
+
+def become_subreaper() -> bool:
+    """Make orphans of our children ours (Linux); False where the system has no such thing."""
+    if not _LINUX:
+        return False
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    return bool(libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    """What a server gets: our environment without our own variables, a full PATH, then `extra`."""
+    env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
+    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+        if getattr(sys, "frozen", False):  # a PyInstaller folder points these at itself
+            original = env.pop(f"{name}_ORIG", None)
+            env.pop(name, None)
+            if original:
+                env[name] = original
+    env["PATH"] = search_path(environ)
+    env.update(extra)
+    return env
+
+
+def search_path(environ: Mapping[str, str]) -> str:
+    """PATH and the usual folders of node, uv and the like that a window started by icon lacks."""
+    given = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part]
+    more = [str(path) for path in _usual_folders(environ) if path.is_dir()]
+    return os.pathsep.join(dict.fromkeys([*given, *more]))
+
+
+def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
+    """The absolute path of a command, found as a shell in `cwd` would; raises ToolcribError."""
+    import shutil
+
+    path = Path(command).expanduser()
+    if cwd and len(path.parts) > 1 and not path.is_absolute():
+        path = Path(cwd).expanduser() / path
+    found = shutil.which(str(path), path=env.get("PATH", os.defpath)) if command else None
+    if found:
+        return str(Path(found).absolute())
+    if len(path.parts) > 1 and path.is_file():
+        raise ToolcribError(f"{command} may not be run.", "Make it executable.")
+    hint = "Install it, or give its full path in the host's file."
+    raise ToolcribError(f"{command or 'The command'} was not found.", hint)
+
+
+def _usual_folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(environ.get("USERPROFILE" if _WINDOWS else "HOME", "") or Path.home())
+    if _WINDOWS:
+        yield Path(environ.get("APPDATA", "")) / "npm"
+        yield Path(environ.get("ProgramFiles", "C:/Program Files")) / "nodejs"
+    else:
+        yield from map(Path, ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin"))
+    for below in (".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".volta/bin", "go/bin"):
+        yield home / below
+    for below in (".asdf/shims", ".local/share/mise/shims", ".nodenv/shims", ".pyenv/shims"):
+        yield home / below
+    versions = home / ".nvm/versions/node"
+    if versions.is_dir():
+        yield from (path / "bin" for path in sorted(versions.iterdir(), key=_version, reverse=True))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    parts = path.name.lstrip("v").split(".")
+    return tuple(int(part) if part.isdigit() else 0 for part in parts)
+
+
+def _group_options() -> dict[str, Any]:
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+        return {"creationflags": flags}
+    return {"start_new_session": True}
+
+
+def _add_children(found: dict[int, Member], table: Mapping[int, Member]) -> None:
+    grown = True
+    while grown:
+        fresh = {m.pid: m for m in table.values() if m.parent in found and m.pid not in found}
+        found.update(fresh)
+        grown = bool(fresh)
+
+
+def _wait(done: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    pause = 0.002
+    while not done():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(pause * 2, _POLL_SECONDS)
+    return True
+
+
+def _signal_all(trees: Sequence[Tree], *, gently: bool) -> int:
+    pids = [pid for tree in trees for pid in running(tree)]
+    for pid in pids:
+        with suppress(OSError):
+            if sys.platform == "win32":
+                os.kill(pid, signal.CTRL_BREAK_EVENT if gently else signal.SIGTERM)
+            else:
+                os.kill(pid, signal.SIGTERM if gently else signal.SIGKILL)
+    return len(pids)
+
+
+def _reap(tree: Tree) -> None:
+    """Collect the orphans that the subreaper rule made our children."""
+    if _WINDOWS:
+        return
+    _wait(lambda: tree.poll() is not None, 0.2)
+    for member in members(tree):
+        if member.zombie and member.pid != tree.pid:
+            with suppress(OSError):
+                os.waitpid(member.pid, os.WNOHANG)
+
+
+def _process_table() -> Iterator[Member]:
+    if not _LINUX:
+        yield from _psutil_table()
+        return
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                yield _proc_member(entry)
+
+
+def _proc_member(entry: Path) -> Member:
+    stat = (entry / "stat").read_bytes()
+    fields = stat.rpartition(b")")[2].split()  # the name before it may hold anything
+    ticks = os.sysconf("SC_CLK_TCK")
+    return Member(
+        pid=int(entry.name),
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        started=float(fields[19]),
+        cpu=sum(int(value) for value in fields[11:15]) / ticks,
+        zombie=fields[0] in (b"Z", b"X"),
+    )
+
+
+def _has_mark(pid: int, mark: str) -> bool:
+    if _LINUX:
+        with suppress(OSError):
+            return mark.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+        return False
+    import psutil
+
+    try:
+        return mark in psutil.Process(pid).environ().get(MARK_VARIABLE, "")
+    except (psutil.Error, OSError):
+        return False
+
+
+def _psutil_table() -> Iterator[Member]:
+    import psutil
+
+    for process in psutil.process_iter():
+        try:
+            with process.oneshot():
+                times = process.cpu_times()
+                yield Member(
+                    pid=process.pid,
+                    parent=process.ppid(),
+                    session=0 if _WINDOWS else os.getsid(process.pid),
+                    started=process.create_time(),
+                    cpu=times.user + times.system,
+                    zombie=process.status() == psutil.STATUS_ZOMBIE,
+                )
+        except (psutil.Error, OSError):
+            continue

@@ -1,0 +1,177 @@
+"""Secret values of servers: in the system's keychain, or in a 0600 file where there is none."""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+from app.paths import Paths
+
+KEYCHAIN = "keychain"
+FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secrets:
+    """Values that must not reach the database, a log or an error; printing shows how many."""
+
+    env: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    values: tuple[str, ...] = ()  # what stood at ${secret:0}, ${secret:1} ... in args and url
+
+    def __repr__(self) -> str:
+        counts = f"env={len(self.env)}, headers={len(self.headers)}, values={len(self.values)}"
+        return f"Secrets({counts})"
+
+    def __bool__(self) -> bool:
+        return bool(self.env or self.headers or self.values)
+
+
+class SecretStore:
+    """Secrets by server name; the keychain is loaded at the first need only."""
+
+    def __init__(self, file: Path, service: str) -> None:
+        self._file = file
+        self._service = service
+        self._keychain: Any = None
+        self._looked = False
+
+    @classmethod
+    def open(cls, paths: Paths) -> "SecretStore":
+        """The store that belongs to Toolcrib's folder; two folders never share an item."""
+        digest = hashlib.sha256(str(paths.home).encode()).hexdigest()[:12]
+        return cls(paths.secrets, f"toolcrib-{digest}")
+
+    @property
+    def where(self) -> str:
+        """`keychain`, or `file` where the system offers no keychain."""
+        return KEYCHAIN if self._backend() is not None else FILE
+
+    def get(self, server: str) -> Secrets:
+        """The server's secrets, empty when none are kept."""
+        kept = self._read_file()
+        if server in kept:
+            return _from_json(kept[server])
+        backend = self._backend()
+        text = _quietly(lambda: backend.get_password(self._service, server)) if backend else None
+        return _from_json(json.loads(text)) if text else Secrets()
+
+    def put(self, server: str, secrets: Secrets) -> str:
+        """Keep the secrets; returns where: `keychain` or `file`."""
+        if not secrets:
+            self.delete(server)
+            return self.where
+        value = asdict(secrets)
+        backend = self._backend()
+        if backend is not None and self._keep_in(backend, server, json.dumps(value)):
+            self._forget_in_file(server)
+            return KEYCHAIN
+        with self._locked():
+            self._write_file({**self._read_file(), server: value})
+        return FILE
+
+    def delete(self, server: str) -> None:
+        """Forget the server's secrets."""
+        self._forget_in_file(server)
+        backend = self._backend()
+        if backend is not None:
+            _quietly(lambda: backend.delete_password(self._service, server))
+
+    def _keep_in(self, backend: Any, server: str, text: str) -> bool:
+        """False when the keychain refuses, for instance because the value is too long for it."""
+
+        def keep() -> bool:
+            backend.set_password(self._service, server, text)
+            return True
+
+        return _quietly(keep) is True
+
+    def _backend(self) -> Any:
+        if not self._looked:
+            self._looked = True
+            self._keychain = _system_keychain()
+        return self._keychain
+
+    def _read_file(self) -> dict[str, Any]:
+        try:
+            with self._file.open(encoding="utf-8") as file:
+                kept = json.load(file)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            hint = "Move the file away and scan again; the values are read from the hosts' files."
+            raise ToolcribError(f"{self._file} cannot be read.", hint) from error
+        return kept if isinstance(kept, dict) else {}
+
+    def _forget_in_file(self, server: str) -> None:
+        if not self._file.exists():
+            return
+        with self._locked():
+            kept = self._read_file()
+            if kept.pop(server, None) is not None:
+                self._write_file(kept)
+
+    def _write_file(self, kept: dict[str, Any]) -> None:
+        beside = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._file)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One writer at a time, across processes."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _lock(lock)
+            yield
+        finally:
+            os.close(lock)  # which also unlocks
+
+
+def _lock(descriptor: int) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]  # Windows
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _system_keychain() -> Any:
+    """The keyring backend, None where keyring knows no real one."""
+    import keyring
+    from keyring.backends import fail, null
+
+    backend = keyring.get_keyring()
+    return None if isinstance(backend, fail.Keyring | null.Keyring) else backend
+
+
+def _quietly(action: Any) -> Any:
+    """The action's result, None when the keychain is locked, full or gone."""
+    from keyring.errors import KeyringError
+
+    try:
+        return action()
+    except (KeyringError, OSError, ValueError, RuntimeError):
+        return None
+
+
+def _from_json(value: Any) -> Secrets:
+    if not isinstance(value, dict):
+        return Secrets()
+    return Secrets(
+        env={str(k): str(v) for k, v in (value.get("env") or {}).items()},
+        headers={str(k): str(v) for k, v in (value.get("headers") or {}).items()},
+        values=tuple(str(v) for v in value.get("values") or ()),
+    )
