@@ -40,6 +40,8 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
     picked = Signal(str)
 
     def __init__(self, colors: StripColors, parent: QWidget | None = None) -> None:
+        # Qt compresses mouse moves itself; pyqtgraph's limit would swallow the last ones of a drag
+        pg.setConfigOptions(mouseRateLimit=0, antialias=True)
         super().__init__(parent)
         self.setObjectName("scoreStrip")
         self.setAccessibleName("Score strip: threshold")
@@ -54,7 +56,8 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._colors = colors
         self._marks: Sequence[Mark] = ()
         self._counts = ""
-        self._from: float | None = None
+        self._rest = 0.0  # where the line stood when nobody dragged it
+        self._from: float | None = None  # where the drag began, None when there is none
         self._region = pg.LinearRegionItem((0.0, 2.0), movable=False, pen=pg.mkPen(None))
         self._region.setZValue(-10)
         self._line = pg.InfiniteLine(0.0, angle=90, movable=True, bounds=(0.0, 1.0))
@@ -126,7 +129,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         old = self.threshold
         new = round(min(1.0, max(0.0, old + sign * (BIG_STEP if big else STEP))), 2)
         if new != old:
-            self._line.setValue(new)
+            self._place(new, self._counts)
             self.moved.emit(new)
             self.settled.emit(old, new)
         event.accept()
@@ -144,6 +147,8 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
 
     def _place(self, threshold: float, counts: str) -> None:
         self._counts = counts
+        if self._from is None:
+            self._rest = threshold
         self._line.setValue(threshold)
         self._region.setRegion((threshold, 2.0))
         self._label.setText(counts)
@@ -155,7 +160,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
 
     def _on_dragged(self) -> None:
         if self._from is None:
-            self._from = float(self._line.startPosition[0])
+            self._from = self._rest
         self.moved.emit(round(self.threshold, 3))
 
     def _on_released(self) -> None:
