@@ -1,6 +1,5 @@
 """Settings: one global TOML file, and what each profile decides for itself."""
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -47,7 +46,7 @@ class Settings:
         beside = path.with_suffix(".new")
         beside.write_text(tomlkit.dumps(changed), encoding="utf-8")
         beside.chmod(0o600)
-        os.replace(beside, path)
+        beside.replace(path)
 
 
 def _checked(cls: type, found: Mapping[str, Any], path: Path) -> Json:
@@ -147,8 +146,8 @@ class ProfileSettings:
 
     def to_json(self) -> Json:
         """What is stored: differences from the defaults, and what was not understood."""
-        plain = asdict(self)
-        other = plain.pop("other")
+        plain: Json = asdict(self)
+        other: Json = plain.pop("other")
         default = asdict(ProfileSettings())
         for name in ("budget", "routing", "gateway"):
             plain[name] = {k: v for k, v in plain[name].items() if v != default[name][k]}

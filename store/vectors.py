@@ -101,6 +101,7 @@ def nearest(
     within = f" AND tool_id IN ({scope.condition()})" if scope else ""
     sql = (
         f'SELECT tool_id, 1.0 - distance FROM "{index}"'
-        f" WHERE vector MATCH ? AND k = ?{within} ORDER BY distance, tool_id"
+        f" WHERE vector MATCH ? AND k = ?{within} ORDER BY distance"
     )
-    return [Hit(row[0], row[1]) for row in db.execute(sql, (query, min(k, MOST)))]
+    hits = [Hit(row[0], row[1]) for row in db.execute(sql, (query, min(k, MOST)))]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))

@@ -1,0 +1,42 @@
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+TEST_STAMP := .venv/.installed-test
+export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
+
+.PHONY: run test check format bench bundle servers pictures
+
+run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
+	$(BIN)/python packaging/run.py
+
+test: $(TEST_STAMP) servers check  ## everything: lint, types, import rules, tests with real servers
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile
+
+check: $(TEST_STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(TEST_STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+servers: $(TEST_STAMP)  ## the pinned real servers the tests start
+	$(BIN)/python tests/servers/install.py
+
+bench: $(TEST_STAMP)  ## performance (ratios, CPU time) and routing quality; DATA=../shared/data
+	$(BIN)/python -m app.bench --data $(or $(DATA),../shared/data)
+
+bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
+	$(BIN)/python -m pip install -q -c constraints.txt '.[bundle]'
+	$(BIN)/python packaging/build.py
+
+$(STAMP): pyproject.toml constraints.txt
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+$(TEST_STAMP): $(STAMP)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
+	@touch $@

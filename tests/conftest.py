@@ -1,0 +1,66 @@
+"""What every test gets: a home of its own, no network, and nothing left behind."""
+
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import psutil
+import pytest
+
+from app.context import AppContext
+from app.paths import Paths
+from app.settings import Settings
+
+MARKER = "TOOLCRIB_TEST_RUN"
+os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv" / "models"))
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> AppContext:
+    """A context whose files are all below tmp_path; the exported encoder is shared."""
+    paths = Paths(tmp_path / "toolcrib", Path(os.environ["TOOLCRIB_MODELS"]))
+    return AppContext(paths, Settings())
+
+
+@pytest.fixture
+def db(ctx: AppContext) -> Iterator[apsw.Connection]:
+    """A fresh store."""
+    connection = ctx.open_store()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left_behind() -> Iterator[None]:
+    """Fail the test that leaves a thread running."""
+    before = set(threading.enumerate())
+    yield
+    left = [t for t in threading.enumerate() if t not in before and not t.daemon]
+    for thread in left:
+        thread.join(5)
+    still = [t.name for t in left if t.is_alive()]
+    assert not still, f"the test left these threads running: {still}; join them before it ends"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_process_left_behind() -> Iterator[None]:
+    """Fail the run that leaves a child process, even one that escaped its process group."""
+    yield
+    left = [p for p in psutil.process_iter(["pid", "environ", "cmdline"]) if _is_mine(p)]
+    _, alive = psutil.wait_procs(left, timeout=5)
+    names = [" ".join(p.info["cmdline"] or [])[:200] for p in alive]
+    for process in alive:
+        process.kill()
+    assert not names, f"the tests left these processes running: {names}"
+
+
+def _is_mine(process: psutil.Process) -> bool:
+    environ = process.info["environ"] or {}
+    return environ.get(MARKER) == os.environ[MARKER] and process.info["pid"] != os.getpid()
