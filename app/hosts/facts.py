@@ -1,0 +1,178 @@
+"""What Toolcrib knows about each host, read from resources/hosts.toml."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from app.errors import ToolcribError
+
+SYSTEMS = ("linux", "macos", "windows")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryStyle:
+    """How a host spells one server entry."""
+
+    command: str = "command"
+    args: str = "args"
+    env: str = "env"
+    cwd: str = "cwd"
+    headers: str = "headers"  # a dot means a nested table
+    urls: tuple[tuple[str, str], ...] = (("url", "http"),)  # key, transport when nothing says
+    off: tuple[str, bool] | None = None  # key and value that switch the server off
+    type: str = ""  # the type a stdio entry must have
+    array: bool = False  # program and arguments in one list
+    new: Mapping[str, Any] = field(default_factory=dict)  # what a new entry needs besides
+
+
+@dataclass(frozen=True, slots=True)
+class HostFile:
+    """One kind of file of a host."""
+
+    key: str
+    scope: str  # user | project | extension | managed | state
+    format: str  # json | jsonc | toml | yaml | markdown
+    paths: Mapping[str, tuple[str, ...]]  # templates per system
+    at: tuple[str, ...] = ()
+    role: str = "servers"  # servers | manifest | settings
+    write: str = "yes"  # yes | no | closed-only | own-file-only | import-only | export-only
+    override: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    pick: str = "all"  # all | first
+    parents: bool = False  # folders above the project are read too
+    comments: bool = False
+    commas: bool = False
+    bom: bool | None = None
+
+    @property
+    def writable(self) -> bool:
+        """Whether Toolcrib writes such a file at all."""
+        return self.write in ("yes", "closed-only")
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRoute:
+    """Where a host keeps its own per-tool switches."""
+
+    route: str  # entry | deny-rules | permissions | profile | toolsets
+    allow: str = ""  # key of the allow list in an entry
+    deny: str = ""  # key of the deny list in an entry
+    all: tuple[str, ...] = ()  # allow-list value that means every tool
+    form: str = ""  # combined name a rule wants; "" = the raw tool name
+    file: str = ""  # key of the file the rules are in
+    project_file: str = ""
+    partial: str = ""  # why this route does not narrow everything
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """The name under which a host shows a tool to its model."""
+
+    form: str = "{tool}"
+    keep: str = ""  # characters kept, as a regex class; "" = not known, all kept
+    other: str = "_"  # what stands for the others
+    max: int = 0  # characters, 0 = none known
+
+    def clean(self, part: str) -> str:
+        """A server or tool name with the characters this host keeps."""
+        return re.sub(f"[^{self.keep}]", self.other, part) if self.keep else part
+
+    def name(self, server: str, tool: str) -> str:
+        """The name the model sees, before any cut."""
+        return self.form.format(server=self.clean(server), tool=self.clean(tool))
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """One host."""
+
+    id: str
+    name: str
+    kind: str
+    rank: int
+    files: tuple[HostFile, ...]
+    style: EntryStyle
+    status: str = "active"
+    gui: bool = False
+    interpolation: str = ""  # dialect, see app.hosts.interpolation
+    native: NativeRoute | None = None
+    names: NameRule = NameRule()
+    tool_limit: int = 0  # 0 = none known
+    limit_kind: str = ""  # hard | warn
+    defers: str = ""  # "" | always | default | model | auto
+    defers_why: str = ""
+    measured: str = ""  # request bytes saved by native pruning of 60 tools, measured
+    list_changed: str = "unknown"
+    restart: str = ""
+    processes: tuple[str, ...] = ()
+    lock: str = ""  # name of the lock beside the file, a trailing / means a folder
+    asks_trust: bool = False
+    also_reads: tuple[str, ...] = ()  # templates of other hosts' files
+
+    @property
+    def writable(self) -> bool:
+        """Whether Toolcrib can export to this host."""
+        return any(file.writable and file.role == "servers" for file in self.files)
+
+    def file(self, key: str) -> HostFile:
+        """The kind of file with this key."""
+        return next(file for file in self.files if file.key == key)
+
+
+@cache
+def load_hosts() -> tuple[HostFacts, ...]:
+    """All hosts, by rank."""
+    text = files("resources").joinpath("hosts.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    plain = data["style"]["plain"]
+    styles = {name: _style({**plain, **keys}) for name, keys in data["style"].items()}
+    hosts = [_host(entry, styles) for entry in data["host"]]
+    return tuple(sorted(hosts, key=lambda host: host.rank))
+
+
+def host(host_id: str) -> HostFacts:
+    """The host with this id; ToolcribError when there is none."""
+    for facts in load_hosts():
+        if facts.id == host_id:
+            return facts
+    known = ", ".join(facts.id for facts in load_hosts())
+    raise ToolcribError(f"There is no host called {host_id}.", f"Known hosts: {known}.")
+
+
+def _style(keys: Mapping[str, Any]) -> EntryStyle:
+    urls = tuple((key, transport) for key, transport in keys["urls"])
+    off = (keys["off"][0], keys["off"][1]) if keys["off"] else None
+    return EntryStyle(**{**keys, "urls": urls, "off": off})
+
+
+def _host(entry: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFacts:
+    limit = entry.get("limit", {})
+    defers = entry.get("defers", {})
+    nested = {
+        "files": tuple(_file(item) for item in entry.get("file", ())),
+        "style": styles[entry["style"]],
+        "native": NativeRoute(**_frozen(entry["native"])) if "native" in entry else None,
+        "names": NameRule(**entry.get("names", {})),
+        "tool_limit": limit.get("tools", 0),
+        "limit_kind": limit.get("kind", ""),
+        "defers": defers.get("when", ""),
+        "defers_why": defers.get("why", ""),
+    }
+    known = {item.name for item in fields(HostFacts)} - nested.keys()
+    rest = {key: value for key, value in entry.items() if key in known}
+    return HostFacts(**nested, **_frozen(rest))
+
+
+def _file(item: Mapping[str, Any]) -> HostFile:
+    shared = item.get("paths", ())
+    paths = {system: tuple(item.get(system, shared)) for system in SYSTEMS}
+    rest = {key: value for key, value in item.items() if key not in (*SYSTEMS, "paths")}
+    return HostFile(paths=paths, **_frozen(rest))
+
+
+def _frozen(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}

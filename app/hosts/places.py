@@ -1,0 +1,134 @@
+"""Where the files of a host are on one machine: templates of hosts.toml turned into paths."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.hosts.facts import HostFile
+
+_FIELD = re.compile(r"\{([A-Za-z_]+)(?:\|([A-Za-z_]+)([^{}]*))?\}")
+_ALTERNATIVES = re.compile(r"\{([^{}|]*,[^{}|]*)\}")
+_DEFAULTS = {
+    "APPDATA": "AppData/Roaming",
+    "LOCALAPPDATA": "AppData/Local",
+}
+_DEEPEST = 6  # levels below a plugin folder
+_PACKAGE_TREES = frozenset({"node_modules", ".git", ".venv", "__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Home, environment, system and project that path templates are resolved against."""
+
+    home: Path
+    environ: Mapping[str, str]
+    system: str  # linux | macos | windows
+    project: Path | None = None
+    root: Path | None = None  # what absolute templates are put under (tests); None = the machine
+
+    @classmethod
+    def here(cls, project: Path | None = None, environ: Mapping[str, str] = os.environ) -> "Places":
+        """This machine and this user."""
+        system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+        home = environ.get("USERPROFILE" if system == "windows" else "HOME")
+        return cls(Path(home) if home else Path.home(), environ, system, project)
+
+    def candidates(self, file: HostFile) -> tuple[Path, ...]:
+        """Every path this kind of file can have here, existing or not, best first."""
+        found = list(self.paths(file.override)[:1] or self.paths(file.paths.get(self.system, ())))
+        found += self.paths(file.extra)
+        if file.parents and self.project is not None:
+            found += [folder / path.name for path in found for folder in self._above(self.project)]
+        return tuple(dict.fromkeys(found))
+
+    def existing(self, file: HostFile) -> tuple[Path, ...]:
+        """The paths of this kind of file that exist here."""
+        return tuple(path for path in self.candidates(file) if path.is_file())
+
+    def paths(self, templates: tuple[str, ...]) -> tuple[Path, ...]:
+        """The paths that bare templates stand for; none for an unset variable."""
+        return tuple(path for template in templates for path in self._expand(template))
+
+    def _expand(self, template: str) -> Iterator[Path]:
+        for choice in _alternatives(template):
+            filled = self._fill(choice)
+            if filled is None:
+                continue
+            text = filled.replace("\\", "/")
+            if self.root is not None and not choice.startswith("{"):
+                text = f"{self.root}/{text.replace(':', '').lstrip('/')}"
+            yield from _globbed(Path(text)) if "*" in choice else (Path(text),)
+
+    def _above(self, project: Path) -> Iterator[Path]:
+        """Folders above the project, up to the home folder or the root, exclusive."""
+        for folder in project.parents:
+            if folder == self.home or folder == folder.parent:
+                return
+            yield folder
+
+    def _fill(self, template: str) -> str | None:
+        missing = False
+
+        def value(match: re.Match[str]) -> str:
+            nonlocal missing
+            name, fallback, rest = match[1], match[2], match[3] or ""
+            text = self._variable(name)
+            if text is None and fallback is not None:
+                base = self._variable(fallback)
+                text = None if base is None else base + rest
+            if text is None:
+                missing = True
+            return text or ""
+
+        filled = _FIELD.sub(value, template)
+        return None if missing else filled
+
+    def _variable(self, name: str) -> str | None:
+        if name == "HOME":
+            return str(self.home)
+        if name == "PROJECT":
+            return None if self.project is None else str(self.project)
+        if value := self.environ.get(name):
+            return str(self.home) + value[1:] if value.startswith("~") else value
+        if name in _DEFAULTS:
+            return str(self.home / _DEFAULTS[name])
+        return "C:/ProgramData" if name == "ProgramData" else None
+
+
+def _alternatives(text: str) -> Iterator[str]:
+    match = _ALTERNATIVES.search(text)
+    if match is None:
+        yield text
+        return
+    for choice in match[1].split(","):
+        yield from _alternatives(text[: match.start()] + choice + text[match.end() :])
+
+
+def _globbed(path: Path) -> Iterator[Path]:
+    """Paths that match; what follows the last wildcard need not exist."""
+    parts = path.parts
+    wild = [index for index, part in enumerate(parts) if "*" in part]
+    base = Path(*parts[: wild[0]])
+    if not base.is_dir():
+        return
+    if "**" in parts:
+        tree = parts.index("**")
+        for folder in _folders(Path(*parts[:tree])):
+            if (found := folder.joinpath(*parts[tree + 1 :])).is_file():
+                yield found
+        return
+    pattern, tail = "/".join(parts[wild[0] : wild[-1] + 1]), parts[wild[-1] + 1 :]
+    for found in sorted(base.glob(pattern)):
+        yield found.joinpath(*tail)
+
+
+def _folders(base: Path) -> Iterator[Path]:
+    """The folder and those below it, a few levels deep, without package trees."""
+    for found, names, _files in os.walk(base):
+        folder = Path(found)
+        yield folder
+        deep = len(folder.parts) - len(base.parts) >= _DEEPEST
+        names[:] = [] if deep else sorted(name for name in names if name not in _PACKAGE_TREES)
