@@ -4,8 +4,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,39 @@ FILE = "file"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secrets:
-    """Values that must not reach the database, a log or an error; printing shows how many."""
+    """Values that must not reach the database, a log or an error; printing shows how many.
 
-    env: dict[str, str] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-    values: tuple[str, ...] = ()  # what stood at ${secret:0}, ${secret:1} ... in args and url
+    `values` fill the `${secret:N}` of arguments and URL.
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        counts = f"env={len(self.env)}, headers={len(self.headers)}, values={len(self.values)}"
-        return f"Secrets({counts})"
+        return f"Secrets({len(self)} values)"
 
-    def __bool__(self) -> bool:
-        return bool(self.env or self.headers or self.values)
+    def __len__(self) -> int:
+        return len(self.env) + len(self.headers) + len(self.values)
+
+    def all_values(self) -> tuple[str, ...]:
+        """Every secret value, for redaction."""
+        return (*self.env.values(), *self.headers.values(), *self.values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, for the secret store only."""
+        return {"env": dict(self.env), "headers": dict(self.headers), "values": list(self.values)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Secrets":
+        """The secrets that to_json wrote; empty for anything else."""
+        if not isinstance(data, dict):
+            return cls()
+        return cls(
+            env={str(k): str(v) for k, v in (data.get("env") or {}).items()},
+            headers={str(k): str(v) for k, v in (data.get("headers") or {}).items()},
+            values=tuple(str(v) for v in data.get("values") or ()),
+        )
 
 
 class SecretStore:
@@ -56,17 +77,17 @@ class SecretStore:
         """The server's secrets, empty when none are kept."""
         kept = self._read_file()
         if server in kept:
-            return _from_json(kept[server])
+            return Secrets.from_json(kept[server])
         backend = self._backend()
         text = _quietly(lambda: backend.get_password(self._service, server)) if backend else None
-        return _from_json(json.loads(text)) if text else Secrets()
+        return Secrets.from_json(json.loads(text)) if text else Secrets()
 
     def put(self, server: str, secrets: Secrets) -> str:
         """Keep the secrets; returns where: `keychain` or `file`."""
         if not secrets:
             self.delete(server)
             return self.where
-        value = asdict(secrets)
+        value = secrets.to_json()
         backend = self._backend()
         if backend is not None and self._keep_in(backend, server, json.dumps(value)):
             self._forget_in_file(server)
@@ -165,13 +186,3 @@ def _quietly(action: Any) -> Any:
         return action()
     except (KeyringError, OSError, ValueError, RuntimeError):
         return None
-
-
-def _from_json(value: Any) -> Secrets:
-    if not isinstance(value, dict):
-        return Secrets()
-    return Secrets(
-        env={str(k): str(v) for k, v in (value.get("env") or {}).items()},
-        headers={str(k): str(v) for k, v in (value.get("headers") or {}).items()},
-        values=tuple(str(v) for v in value.get("values") or ()),
-    )

@@ -5,42 +5,12 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from app.hosts import credentials
+from app.secrets import Secrets
 from store.records import ServerSpec
 
 STDIO, HTTP, SSE = "stdio", "http", "sse"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Secrets:
-    """The secret values of one server; `values` fill the `${secret:N}` of args and URL."""
-
-    env: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    values: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"Secrets({len(self)} values)"
-
-    def __len__(self) -> int:
-        return len(self.env) + len(self.headers) + len(self.values)
-
-    def all_values(self) -> tuple[str, ...]:
-        """Every secret value, for redaction."""
-        return (*self.env.values(), *self.headers.values(), *self.values)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, for the secret store only."""
-        return {"env": dict(self.env), "headers": dict(self.headers), "values": list(self.values)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Secrets":
-        """The secrets that to_json wrote."""
-        return cls(
-            dict(data.get("env", {})), dict(data.get("headers", {})), tuple(data.get("values", ()))
-        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
