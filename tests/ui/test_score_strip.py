@@ -37,9 +37,7 @@ def send(strip, kind, point: QPointF, button, held):
 
 
 def drag(strip, start: float, end: float, steps: int = 10):
-    points = [
-        strip.point_of(start + (end - start) * step / steps) for step in range(steps + 1)
-    ]
+    points = [strip.point_of(start + (end - start) * step / steps) for step in range(steps + 1)]
     send(strip, QEvent.Type.MouseMove, points[0], NONE, NONE)
     send(strip, QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
     for point in points[1:]:

@@ -1,0 +1,76 @@
+"""The two panes of a diff."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+
+from ui.models.diff_rows import diff_rows, pair_lines
+from ui.views.diff_pane import PaneColors
+from ui.views.diff_view import DiffColors, DiffView
+
+BEFORE = "\n".join(["{", *(f'  "key{n}": 1,' for n in range(30)), '  "command": "npx"', "}"])
+AFTER = BEFORE.replace('"npx"', '"toolcrib-gateway"')
+
+
+def colors(line: str) -> PaneColors:
+    inks = (line, "#00ff00", "#cccccc", "#eeeeff", "#000000", "#888888")
+    return PaneColors(*(QColor(ink) for ink in inks))
+
+
+@pytest.fixture
+def view(qtbot):
+    view = DiffView(DiffColors(colors("#ffdddd"), colors("#ddffdd")))
+    qtbot.addWidget(view)
+    view.resize(900, 300)
+    view.show_rows(diff_rows(pair_lines(BEFORE, AFTER)))
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def shown(pane):
+    return pane.document().toPlainText().splitlines()
+
+
+def test_each_side_gives_its_whole_text_though_blocks_are_folded(view):
+    assert shown(view.before)[0] == "⋯ 28 unchanged lines"
+    assert view.before.toPlainText() == BEFORE
+    assert view.after.toPlainText() == AFTER
+
+
+def test_a_click_on_a_fold_opens_it_on_both_sides(view, qtbot):
+    qtbot.mouseClick(view.before.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 8))
+    assert shown(view.before) == BEFORE.splitlines()
+    assert shown(view.after) == AFTER.splitlines()
+
+
+def test_enter_opens_a_fold(view, qtbot):
+    qtbot.keyClick(view.after, Qt.Key.Key_Return)
+    assert len(shown(view.before)) == len(BEFORE.splitlines())
+
+
+def test_both_sides_scroll_together(view, qtbot):
+    qtbot.keyClick(view.after, Qt.Key.Key_Return)
+    view.resize(900, 120)
+    bar = view.after.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 5)
+    bar.setValue(5)
+    assert view.before.verticalScrollBar().value() == 5
+
+
+def test_changed_lines_have_a_colour_and_a_sign(view):
+    picture = view.after.grab().toImage()
+    inks = {
+        picture.pixelColor(x, y).name()
+        for x in range(0, picture.width(), 3)
+        for y in range(picture.height())
+    }
+    assert {"#ddffdd", "#00ff00"} <= inks
+    gutter = {picture.pixelColor(x, y).name() for x in range(3, 20) for y in range(120)}
+    assert any(QColor(ink).lightness() < 40 for ink in gutter)  # the sign itself
+
+
+def test_gaps_align_the_sides_and_are_no_part_of_the_text(view):
+    view.show_rows(diff_rows(pair_lines("a\nb\nc", "a\nc")))
+    assert shown(view.after) == ["a", "", "c"]
+    assert view.after.toPlainText() == "a\nc"
