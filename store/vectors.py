@@ -105,3 +105,18 @@ def nearest(
     )
     hits = [Hit(row[0], row[1]) for row in db.execute(sql, (query, min(k, MOST)))]
     return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))
+
+
+def cosines(
+    db: apsw.Connection, model: str, query: bytes, *, view: str, tool_ids: Iterable[int]
+) -> list[Hit]:
+    """The cosine of these tools with `query`, in no order; tools without a vector are missing.
+
+    Needs ensure_index() on this connection first, which loads sqlite-vec.
+    """
+    sql = (
+        "SELECT tool_id, 1.0 - vec_distance_cosine(data, ?1) FROM vectors"
+        " WHERE model = ?2 AND view = ?3 AND length(data) = length(?1)"
+        f" AND tool_id IN ({','.join(str(int(i)) for i in tool_ids)})"
+    )
+    return [Hit(row[0], row[1]) for row in db.execute(sql, (query, model, view))]

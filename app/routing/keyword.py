@@ -1,0 +1,52 @@
+"""Words: what FTS5 is given of a tool, and bm25 of a query."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from app.routing.text import content_words, distinct, split_name, words
+from store.records import Json, ToolRecord
+from store.search import Scope, keyword
+
+_ENDINGS = re.compile(r"(?:ies|ied|ing|ed|es|s|y|e)$")
+
+
+def keyword_row(tool: ToolRecord) -> tuple[int, str, str, str, str]:
+    """A tool's row of the keyword index: id, name, description, parameter names, server."""
+    return (
+        tool.id,
+        split_name(tool.name),
+        " ".join(words(tool.description)),
+        " ".join(split_name(name) for name in parameter_names(tool.input_schema)),
+        split_name(tool.server),
+    )
+
+
+def parameter_names(schema: Json) -> list[str]:
+    """The names of a tool's own parameters, in order; a broken schema has none."""
+    properties = schema.get("properties")
+    return [str(name) for name in properties] if isinstance(properties, dict) else []
+
+
+def word_scores(
+    db: apsw.Connection, query: str, *, limit: int, scope: Scope | None = None
+) -> dict[int, float]:
+    """bm25 of the query's content words, by tool; only tools that match."""
+    found = keyword(db, distinct(content_words(query)), limit=limit, scope=scope)
+    return {hit.tool_id: hit.score for hit in found}
+
+
+def stem(word: str) -> str:
+    """A word without its ending, for showing matches; the index has its own (porter)."""
+    return _ENDINGS.sub("", word) if len(word) > 4 else word
+
+
+def stems(row: Sequence[str]) -> frozenset[str]:
+    """The stems of a tool's indexed texts."""
+    return frozenset(stem(word) for text in row for word in text.split())
+
+
+def matched_words(query: Sequence[str], known: frozenset[str]) -> Iterator[str]:
+    """The query's words that a tool's text holds, in the query's order."""
+    return (word for word in query if stem(word) in known)

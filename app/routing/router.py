@@ -1,0 +1,233 @@
+"""The router: one query, every tool's score, its gate and the reason, for every caller alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from app.catalog import Catalog, CatalogTool
+from app.routing.dense import Cosines, Encoding, IndexMeaning, MatrixMeaning
+from app.routing.fuse import Fused, Signals, best_of, fuse, shares
+from app.routing.gates import Candidate, Verdict, judge
+from app.routing.keyword import keyword_row, matched_words, stems, word_scores
+from app.routing.ranked import Ranked, RankedTool, Request
+from app.routing.state import Precondition, State, may_see, parse_preconditions
+from app.routing.text import clauses, content_words, distinct
+from app.settings import RoutingSettings
+from store import vectors
+from store.search import Scope
+
+WORDS_ONLY = "Meaning scores are off (model not found). Words only."
+NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
+NO_TOOL = "No tool fits."
+# rows asked of the keyword index per query text when only the best tools are wanted
+POOL = 200
+_LONGEST_TEXT = 2000  # characters given to the encoder; 256 tokens are less
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A query's candidates with their scores, best first, before any gate."""
+
+    request: Request
+    candidates: tuple[Candidate, ...]
+    query_words: tuple[str, ...]
+    words_only: bool
+    note: str
+
+
+class Router:
+    """Ranks the tools of one catalogue; make a new one when the catalogue changes."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        catalog: Catalog,
+        *,
+        settings: RoutingSettings,
+        encoder: Encoding | None,
+    ) -> None:
+        self._db = db
+        self._catalog = catalog
+        self._rows = {row.tool.id: row for row in catalog.tools if not row.tool.gone}
+        self._settings = settings
+        self._encoder = encoder
+        self._preconditions = _conditions(catalog.settings.preconditions)
+        self._rules = [
+            (who, p) for p, allowed in catalog.settings.scopes.items() for who in allowed
+        ]
+        self._index: IndexMeaning | None = None
+        self._matrix: MatrixMeaning | None = None
+        self._stems: dict[int, frozenset[str]] = {}
+
+    @classmethod
+    def from_store(
+        cls,
+        db: apsw.Connection,
+        catalog: Catalog,
+        settings: RoutingSettings | None = None,
+        encoder: Encoding | None = None,
+    ) -> "Router":
+        """A router over what the store holds; without an encoder it compares words only."""
+        return cls(db, catalog, settings=settings or catalog.settings.routing, encoder=encoder)
+
+    def route(
+        self, request: Request | str, *, state: State | None = None, limit: int | None = None
+    ) -> Ranked:
+        """Every tool ranked and judged; with `limit`, only the best tools a host may get.
+
+        The limited form asks sqlite-vec and FTS5 with all filters inside the SQL.
+        """
+        return self.judge(self.score(request, state=state, limit=limit), state=state)
+
+    def score(
+        self, request: Request | str, *, state: State | None = None, limit: int | None = None
+    ) -> Scored:
+        """The part of route() that depends on the query only, so that settings can be tried."""
+        asked = Request(request) if isinstance(request, str) else request
+        scope = self._scope(state or State(), only_shown=limit is not None)
+        length = len(content_words(asked.query))
+        steps = clauses(asked.query) if length > 8 else []
+        texts = [asked.query, *steps]
+        said = [self._words(text, scope, limit) for text in texts]
+        meant, note = self._meaning(texts, scope, limit)
+        signals = Signals(
+            meaning=meant[0] if meant else {},
+            words=said[0],
+            clause_meaning=best_of(meant[1:]),
+            clause_words=best_of(said[1:]),
+            learned={},
+            server={},
+        )
+        tools = self._found(signals, scope, limit)
+        fused = fuse(tools, signals, shares(length, has_clauses=bool(steps)))
+        candidates = self._candidates(fused, signals)[:limit]
+        return Scored(
+            asked, candidates, tuple(distinct(content_words(asked.query))), not meant, note
+        )
+
+    def judge(
+        self,
+        scored: Scored,
+        *,
+        settings: RoutingSettings | None = None,
+        state: State | None = None,
+    ) -> Ranked:
+        """The gates' verdicts over scores that are there already; other settings can be tried."""
+        used = settings or self._settings
+        verdicts = judge(scored.candidates, used, preconditions=self._preconditions, state=state)
+        tools = tuple(
+            self._ranked(candidate, verdict, rank, scored.query_words)
+            for rank, (candidate, verdict) in enumerate(
+                zip(scored.candidates, verdicts, strict=True), 1
+            )
+        )
+        tokens = sum(tool.tokens for tool in tools if tool.shown)
+        empty = bool(tools) and not any(tool.shown for tool in tools)
+        note = " ".join(part for part in (scored.note, NO_TOOL if empty else "") if part)
+        nearest = tools[0] if tools else None
+        return Ranked(scored.request.query, tools, tokens, note, scored.words_only, nearest)
+
+    def _scope(self, state: State, *, only_shown: bool) -> Scope:
+        """The filters that go inside the SQL: allowlists, and ticks when only they are wanted."""
+        allowed = None
+        if self._rules:
+            allowed = frozenset(
+                id_
+                for id_, row in self._rows.items()
+                if may_see(row.tool.tool_id, self._rules, state.principals)
+            )
+        wanted = self._catalog.settings.servers
+        servers = None if wanted is None else frozenset(s.id for s in self._catalog.servers)
+        return Scope(
+            profile_id=self._catalog.profile.id,
+            only_on=only_shown,
+            server_ids=servers,
+            tool_ids=allowed,
+        )
+
+    def _words(self, text: str, scope: Scope, limit: int | None) -> dict[int, float]:
+        most = len(self._rows) if limit is None else POOL
+        return word_scores(self._db, text, limit=most, scope=scope)
+
+    def _meaning(
+        self, texts: Sequence[str], scope: Scope, limit: int | None
+    ) -> tuple[list[dict[int, float]], str]:
+        if not texts[0].strip():
+            return [], ""
+        if self._encoder is None:
+            return [], WORDS_ONLY
+        queries = [self._encoder.encode_bytes(t[:_LONGEST_TEXT], query=True) for t in texts]
+        if limit is not None:
+            self._index = self._index or IndexMeaning(
+                self._db, self._encoder.key, self._encoder.dims
+            )
+            found = self._index.nearest(queries, scope=scope)
+        else:
+            found = self._all(queries)
+        return (found, "") if found and found[0] else ([], NOT_INDEXED)
+
+    def _all(self, queries: Sequence[bytes]) -> list[dict[int, float]]:
+        assert self._encoder is not None
+        if self._matrix is None:
+            self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
+        return self._matrix.all(queries)
+
+    def _found(self, signals: Signals, scope: Scope, limit: int | None) -> list[int]:
+        if limit is None:
+            hidden = scope.tool_ids
+            return [id_ for id_ in self._rows if hidden is None or id_ in hidden]
+        both = signals.meaning.keys() | signals.words.keys()
+        both |= signals.clause_words.keys() | signals.clause_meaning.keys()
+        return [id_ for id_ in both if id_ in self._rows]
+
+    def _candidates(self, fused: Mapping[int, Fused], signals: Signals) -> tuple[Candidate, ...]:
+        isos: Cosines = signals.meaning
+        made = [
+            Candidate(
+                self._rows[id_], one.score, isos.get(id_), signals.words.get(id_, 0.0), one.parts
+            )
+            for id_, one in fused.items()
+        ]
+        # ties keep the catalogue's order of names, whatever order the searches answered in
+        made.sort(key=lambda c: (-c.score, c.row.tool.tool_id, c.row.tool.id))
+        return tuple(made)
+
+    def _ranked(
+        self, candidate: Candidate, verdict: Verdict, rank: int, query_words: Sequence[str]
+    ) -> RankedTool:
+        tool = candidate.row.tool
+        return RankedTool(
+            id=tool.id,
+            tool_id=tool.tool_id,
+            server=tool.server,
+            name=tool.name,
+            rank=rank,
+            score=candidate.score,
+            iso=candidate.iso,
+            keyword=candidate.keyword,
+            parts=candidate.parts,
+            matched=self._matched(candidate, query_words),
+            shown=not verdict.gate,
+            gate=verdict.gate,
+            why=verdict.why,
+            remedy=verdict.remedy,
+            tokens=candidate.row.cost,
+        )
+
+    def _matched(self, candidate: Candidate, query_words: Sequence[str]) -> tuple[str, ...]:
+        if candidate.keyword <= 0:
+            return ()
+        return tuple(matched_words(query_words, self._stems_of(candidate.row)))
+
+    def _stems_of(self, row: CatalogTool) -> frozenset[str]:
+        known = self._stems.get(row.tool.id)
+        if known is None:
+            known = self._stems[row.tool.id] = stems(keyword_row(row.tool)[1:])
+        return known
+
+
+def _conditions(declared: Mapping[str, Sequence[str]]) -> tuple[Precondition, ...]:
+    return parse_preconditions(
+        (pattern, text) for pattern, texts in declared.items() for text in texts
+    )

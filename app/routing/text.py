@@ -1,0 +1,59 @@
+"""Words, names and clauses: how texts are cut before they are compared."""
+
+import re
+from collections.abc import Iterator
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_JOINTS = re.compile(r"[\W_]+")
+_WORD = re.compile(r"[^\W_]+")
+_CLAUSE_END = re.compile(r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s+and then\s+|,\s*and\s+", re.IGNORECASE)
+# A query is user input of any size; what counts in it is at the beginning.
+LONGEST_QUERY = 8000  # characters
+MOST_WORDS = 128
+MOST_CLAUSES = 4
+# "Add a tag." is a clause; "ok" and "Yes, please." add nothing but noise.
+_SHORTEST_CLAUSE = 2  # content words
+
+_STOP = """
+a about all also am an and any anyone are as at be been being but by can could d did didn do does
+doesn doing don for from get give had has have having he help her here hers him his how i if in
+into is isn it its itself just let like ll m me my myself need no nor not now of off on once one or
+other our ours out over own please re s same she should so some such t than that the their theirs
+them then there these they this those through to too under until up us ve very want was we were
+what when where which while who whom why will with would you your yours
+"""
+STOP_WORDS = frozenset(_STOP.split())
+
+
+def split_name(name: str) -> str:
+    """A name as words: `getUserToken` and `get_user_token` both become `get user token`."""
+    return " ".join(_JOINTS.sub(" ", _CAMEL.sub(" ", name)).lower().split())
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of a text in lower case, joined names also taken apart."""
+    for found in _WORD.finditer(_CAMEL.sub(" ", text)):
+        yield found.group().lower()
+
+
+def content_words(text: str) -> list[str]:
+    """The words that carry meaning, in order and with repeats."""
+    return [word for word in words(text[:LONGEST_QUERY]) if word not in STOP_WORDS]
+
+
+def distinct(found: list[str]) -> list[str]:
+    """The first MOST_WORDS different words, in order."""
+    return list(dict.fromkeys(found))[:MOST_WORDS]
+
+
+def clauses(query: str, most: int = MOST_CLAUSES) -> list[str]:
+    """The steps of a multi-step request, at most `most`; [] when it is a single step."""
+    pieces = [piece.strip() for piece in _CLAUSE_END.split(query[:LONGEST_QUERY])]
+    steps = [piece for piece in pieces if len(content_words(piece)) >= _SHORTEST_CLAUSE]
+    if len(steps) < 2:
+        return []
+    if len(steps) > most:
+        # the steps that say most, in their own order
+        longest = sorted(steps, key=lambda step: -len(content_words(step)))[:most]
+        steps = [step for step in steps if step in longest][:most]
+    return steps
