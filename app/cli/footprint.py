@@ -1,0 +1,146 @@
+"""`toolcrib footprint` and `toolcrib check`: what the tools cost, and whether that is too much."""
+
+import argparse
+from typing import Any
+
+from app.catalog import Catalog, load_catalog
+from app.cli.console import Console, number, table
+from app.cli.options import Verbs, add_profile
+from app.context import AppContext
+from app.tokens.footprint import Footprint, footprint
+
+OVER_BUDGET = 4
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add both verbs."""
+    cost = verbs.add_parser(
+        "footprint",
+        parents=[common],
+        help="tokens of the tools that are on, per server",
+        description="Tokens of the tools that are on, counted over name, description and input "
+        'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
+        '"all_tools", "all_tokens"}]}; with --tools each server also has "list".',
+    )
+    add_profile(cost)
+    cost.add_argument("--tools", action="store_true", help="list every tool")
+    cost.set_defaults(run=run_footprint)
+    check = verbs.add_parser(
+        "check",
+        parents=[common],
+        help="PASS, WARN or BLOCK against a budget (for CI)",
+        description="Compare the tools that are on with a budget. Exit code 4 when the verdict is "
+        'the one named by --fail-on or worse. JSON: {"verdict", "tokens", "budget", "tools", '
+        '"reasons"}.',
+    )
+    add_profile(check)
+    check.add_argument("--budget", type=int, metavar="N", help="tokens (default: the profile's)")
+    check.add_argument("--warn", type=int, metavar="PCT", help="WARN from this share on")
+    check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
+    check.add_argument("--fail-on", choices=("warn", "block"), default="block")
+    check.set_defaults(run=run_check)
+
+
+def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Print the footprint."""
+    catalog = read_catalog(ctx, args.profile)
+    cost = footprint(catalog.tools, catalog.encoding)
+    value = footprint_json(cost)
+    if args.tools:
+        for server in value["servers"]:
+            server["list"] = _tools(catalog, server["name"])
+    console.result(value, lambda: _text(cost, catalog, tools=args.tools))
+    return 0
+
+
+def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Compare with the budget."""
+    from app.policy.budget import Budget, verdict
+
+    catalog = read_catalog(ctx, args.profile)
+    given = {
+        "limit": args.budget,
+        "warn_percent": args.warn,
+        "max_tools": args.max_tools,
+    }
+    budget = Budget.from_settings(catalog.settings.budget).with_changes(
+        **{k: v for k, v in given.items() if v is not None}
+    )
+    cost = footprint(catalog.tools, catalog.encoding)
+    found = verdict(cost.shown_tokens, cost.shown_tools, budget)
+    value = {
+        "verdict": found.word,
+        "tokens": cost.shown_tokens,
+        "budget": budget.limit,
+        "tools": cost.shown_tools,
+        "reasons": list(found.reasons),
+    }
+    console.result(value, lambda: "\n".join([_verdict_line(value), *found.reasons]))
+    failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
+    return OVER_BUDGET if found.word in failing else 0
+
+
+def read_catalog(ctx: AppContext, profile: str) -> Catalog:
+    """The catalogue as the profile sees it."""
+    db = ctx.open_store()
+    try:
+        return load_catalog(db, profile, ctx.settings.encoding)
+    finally:
+        db.close()
+
+
+def footprint_json(cost: Footprint) -> dict[str, Any]:
+    """The stable JSON form of a footprint."""
+    return {
+        "total_tokens": cost.shown_tokens,
+        "tokenizer": cost.encoding,
+        "servers": [
+            {
+                "name": s.name,
+                "tools": s.shown_tools,
+                "tokens": s.shown_tokens,
+                "all_tools": s.tools,
+                "all_tokens": s.tokens,
+            }
+            for s in cost.servers
+        ],
+        "fields": ["name", "description", "input_schema"],
+        "all_tokens": cost.tokens,
+    }
+
+
+def _tools(catalog: Catalog, server: str) -> list[dict[str, object]]:
+    return [
+        {"name": t.tool.name, "on": t.shown, "tokens": t.cost, "held": t.held}
+        for t in catalog.tools
+        if t.server.name == server
+    ]
+
+
+def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
+    if not cost.servers:
+        return "No tools known yet. Read some with: toolcrib scan"
+    rows = [["server", "tools on", "tokens ≈", "of all"]]
+    for s in cost.servers:
+        on = f"{s.shown_tools} of {s.tools}"
+        rows.append([s.name, on, number(s.shown_tokens), number(s.tokens)])
+        if tools:
+            rows += [_tool_row(t) for t in _tools(catalog, s.name)]
+    on = f"{cost.shown_tools} of {cost.tools}"
+    rows.append(["total", on, number(cost.shown_tokens), number(cost.tokens)])
+    share = 100 * cost.shown_tokens / catalog.settings.budget.window
+    return (
+        f"{table(rows, right=frozenset({1, 2, 3}))}\n\n{share:.0f} % of a"
+        f" {number(catalog.settings.budget.window)} window. Counted with {cost.encoding} over"
+        " name, description and input schema; other models count 5 to 20 % differently."
+    )
+
+
+def _tool_row(tool: dict[str, object]) -> list[str]:
+    state = "held" if tool["held"] else "on" if tool["on"] else "off"
+    return [f"  {tool['name']}", state, number(int(str(tool["tokens"]))), ""]
+
+
+def _verdict_line(value: dict[str, object]) -> str:
+    tokens, budget = int(str(value["tokens"])), int(str(value["budget"]))
+    return f"{value['verdict']}: {number(tokens)} tokens of {number(budget)}"

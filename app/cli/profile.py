@@ -1,0 +1,232 @@
+"""`toolcrib profile ...`: which tools are on, and the profile's settings."""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import apsw
+
+from app import catalog as catalogs
+from app.catalog import Catalog, load_catalog, match_tools
+from app.changes import Changes
+from app.cli.console import Console, number, table
+from app.cli.options import Verbs, add_profile
+from app.context import AppContext
+from app.errors import ToolcribError
+from app.settings import ProfileSettings
+from store import profiles
+from store.connection import transaction
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb and its actions."""
+    parser = verbs.add_parser("profile", help="list, show and change profiles")
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    _action(actions, common, "list", _list, "every profile")
+    show = _action(actions, common, "show", _show, "a profile's tools and settings")
+    show.add_argument("profile", nargs="?", default="default")
+    for name, help_ in (
+        ("on", "turn tools on"),
+        ("off", "turn tools off"),
+        ("pin", "always show these tools"),
+        ("unpin", "no longer always show them"),
+        ("trust", "let a server's tools reach hosts, with their present texts"),
+    ):
+        change = _action(actions, common, name, _CHANGES[name], help_)
+        change.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
+        add_profile(change)
+    create = _action(actions, common, "create", _create, "a new profile")
+    create.add_argument("name")
+    create.add_argument("--copy", metavar="P", help="start from this profile")
+    delete = _action(actions, common, "delete", _delete, "forget a profile")
+    delete.add_argument("name")
+    setting = _action(actions, common, "set", _set, "change a setting, as in routing.k=8")
+    setting.add_argument("assignment", metavar="NAME=VALUE")
+    add_profile(setting)
+
+
+Run = Callable[[argparse.Namespace, AppContext, Console], int]
+Change = Callable[[apsw.Connection, str, Iterable[int], bool], Changes]
+
+
+def _action(
+    actions: Verbs, common: argparse.ArgumentParser, name: str, run: Run, help_: str
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(name, parents=[common], help=help_)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        found = []
+        for record in profiles.all_profiles(db):
+            seen = load_catalog(db, record.name, ctx.settings.encoding)
+            found.append(_summary(seen))
+    finally:
+        db.close()
+    rows = [["profile", "tools on", "tokens ≈"]]
+    rows += [[str(p["name"]), f"{p['on']} of {p['tools']}", f"{p['tokens']:,}"] for p in found]
+    console.result({"profiles": found}, lambda: table(rows, right=frozenset({1, 2})))
+    return 0
+
+
+def _summary(catalog: Catalog) -> dict[str, object]:
+    return {
+        "name": catalog.profile.name,
+        "tools": len(catalog.tools),
+        "on": len(catalog.shown),
+        "tokens": sum(t.cost for t in catalog.shown),
+    }
+
+
+def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        seen = load_catalog(db, args.profile, ctx.settings.encoding)
+    finally:
+        db.close()
+    tools = [
+        {
+            "tool": t.tool.tool_id,
+            "on": t.on,
+            "pinned": t.pinned,
+            "held": t.held,
+            "tokens": t.cost,
+        }
+        for t in seen.tools
+    ]
+    value = {**_summary(seen), "settings": seen.profile.settings, "list": tools}
+    rows = [["tool", "state", "tokens ≈"]]
+    rows += [[str(t["tool"]), _state(t), number(int(str(t["tokens"])))] for t in tools]
+    console.result(value, lambda: table(rows, right=frozenset({2})))
+    return 0
+
+
+def _state(tool: dict[str, object]) -> str:
+    if tool["held"]:
+        return f"held: {tool['held']}"
+    return ("pinned" if tool["pinned"] else "on") if tool["on"] else "off"
+
+
+def _change(
+    change: Change,
+    to: bool,
+    word: str,
+    args: argparse.Namespace,
+    ctx: AppContext,
+    console: Console,
+) -> int:
+    db = ctx.open_store()
+    try:
+        seen = load_catalog(db, args.profile, ctx.settings.encoding)
+        picked = match_tools(seen, args.tools)
+        change(db, args.profile, [t.tool.id for t in picked], to)
+        after = load_catalog(db, args.profile, ctx.settings.encoding)
+    finally:
+        db.close()
+    names = [t.tool.tool_id for t in picked]
+    value = {"changed": names, "state": word, **_summary(after)}
+    console.result(
+        value, lambda: f"{len(names)} tools {word}: {number(int(str(value['tokens'])))} tokens ≈"
+    )
+    return 0
+
+
+def _trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        seen = load_catalog(db, args.profile, ctx.settings.encoding)
+        for name in args.tools:
+            server = seen.server(name)
+            if server is None:
+                raise ToolcribError(
+                    f"There is no server called {name}.",
+                    f"Known are: {', '.join(s.name for s in seen.servers)}.",
+                )
+            catalogs.trust_server(db, server.id)
+    finally:
+        db.close()
+    console.result({"trusted": args.tools}, lambda: f"Trusted: {', '.join(args.tools)}")
+    return 0
+
+
+_CHANGES: dict[str, Run] = {
+    "on": partial(_change, catalogs.set_on, True, "on"),
+    "off": partial(_change, catalogs.set_on, False, "off"),
+    "pin": partial(_change, catalogs.set_pinned, True, "pinned"),
+    "unpin": partial(_change, catalogs.set_pinned, False, "not pinned"),
+    "trust": _trust,
+}
+
+
+def _create(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        if profiles.by_name(db, args.name):
+            raise ToolcribError(f"There is a profile called {args.name} already.")
+        source = catalogs.find_profile(db, args.copy).id if args.copy else None
+        with transaction(db):
+            profiles.create(db, args.name, copy_of=source)
+    finally:
+        db.close()
+    console.result({"created": args.name}, lambda: f"Created the profile {args.name}.")
+    return 0
+
+
+def _delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    if args.name == "default":
+        raise ToolcribError("The profile default cannot be deleted.", "Hosts fall back to it.")
+    db = ctx.open_store()
+    try:
+        record = catalogs.find_profile(db, args.name)
+        with transaction(db):
+            profiles.delete(db, record.id)
+    finally:
+        db.close()
+    console.result({"deleted": args.name}, lambda: f"Deleted the profile {args.name}.")
+    return 0
+
+
+def _set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    name, _, text = args.assignment.partition("=")
+    db = ctx.open_store()
+    try:
+        record = catalogs.find_profile(db, args.profile)
+        changed = changed_settings(ProfileSettings.from_json(record.settings), name, text)
+        catalogs.save_settings(db, args.profile, changed)
+    finally:
+        db.close()
+    console.result({"settings": changed.to_json()}, lambda: f"{name} = {text}")
+    return 0
+
+
+def changed_settings(settings: ProfileSettings, name: str, text: str) -> ProfileSettings:
+    """The settings with one changed; raises ToolcribError for an unknown name or a wrong value."""
+    group, _, key = name.rpartition(".")
+    holder = getattr(settings, group, None) if group else settings
+    if holder is None or not hasattr(holder, key) or key == "other":
+        raise ToolcribError(f"There is no setting called {name}.", "See: toolcrib profile show")
+    now = getattr(holder, key)
+    stored = settings.to_json()
+    target = stored.setdefault(group, {}) if group else stored
+    target[key] = _value(name, now, text)
+    return ProfileSettings.from_json(stored)
+
+
+def _value(name: str, now: object, text: str) -> object:
+    if isinstance(now, str):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ToolcribError(f"{name} cannot be {text!r}.", f"It is now {now!r}.") from error
+    if isinstance(now, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, list):
+        value = tuple(value)
+    if now is not None and value is not None and type(value) is not type(now):
+        raise ToolcribError(f"{name} cannot be {text!r}.", f"It is now {now!r}.")
+    return value

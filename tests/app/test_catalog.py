@@ -1,0 +1,74 @@
+from collections.abc import Callable
+
+import apsw
+import pytest
+
+from app import catalog
+from app.errors import ToolcribError
+from app.settings import ProfileSettings
+from store import profiles, tools
+from store.connection import transaction
+
+Add = Callable[..., int]
+
+
+def test_tools_are_on_until_ticked_off(db: apsw.Connection, add_server: Add) -> None:
+    add_server("github", "a", "b")
+    seen = catalog.load_catalog(db)
+    assert [t.tool.tool_id for t in seen.shown] == ["github/a", "github/b"]
+    changes = catalog.set_on(db, "default", [seen.tools[0].tool.id], False)
+    assert changes.profile
+    assert [t.tool.name for t in catalog.load_catalog(db).shown] == ["b"]
+
+
+def test_an_untrusted_server_is_held_until_trusted(db: apsw.Connection, add_server: Add) -> None:
+    server_id = add_server("stranger", "a", trusted=False)
+    assert catalog.load_catalog(db).tools[0].held == catalog.UNTRUSTED
+    catalog.trust_server(db, server_id)
+    assert catalog.load_catalog(db).tools[0].shown
+
+
+def test_a_changed_tool_is_held_until_trusted_again(db: apsw.Connection, add_server: Add) -> None:
+    server_id = add_server("s", "a")
+    with transaction(db):
+        db.execute("UPDATE tools SET hash = 'other'")
+    assert catalog.load_catalog(db).tools[0].held == catalog.CHANGED
+    catalog.trust_server(db, server_id)
+    assert catalog.load_catalog(db).tools[0].held == ""
+
+
+def test_a_profile_may_be_limited_to_some_servers(db: apsw.Connection, add_server: Add) -> None:
+    add_server("one", "a")
+    add_server("two", "b")
+    with transaction(db):
+        profiles.create(db, "p", settings=ProfileSettings(servers=("two",)).to_json())
+    seen = catalog.load_catalog(db, "p")
+    assert [s.name for s in seen.servers] == ["two"]
+    assert [t.tool.tool_id for t in seen.tools] == ["two/b"]
+
+
+def test_patterns_name_servers_and_tools(db: apsw.Connection, add_server: Add) -> None:
+    add_server("one", "get_a", "set_a")
+    add_server("two", "get_b")
+    seen = catalog.load_catalog(db)
+
+    def names(*patterns: str) -> list[str]:
+        return [t.tool.tool_id for t in catalog.match_tools(seen, patterns)]
+
+    assert names("one") == ["one/get_a", "one/set_a"]
+    assert names("*/get_*") == ["one/get_a", "two/get_b"]
+    with pytest.raises(ToolcribError, match="No tool is called three"):
+        names("three")
+
+
+def test_an_unknown_profile_names_the_known_ones(db: apsw.Connection) -> None:
+    with pytest.raises(ToolcribError) as caught:
+        catalog.load_catalog(db, "nope")
+    assert "default" in caught.value.hint
+
+
+def test_the_cost_is_of_the_encoding_asked_for(db: apsw.Connection, add_server: Add) -> None:
+    add_server("s", "a")
+    assert catalog.load_catalog(db).tools[0].cost == 100
+    assert catalog.load_catalog(db, encoding="cl100k_base").tools[0].tokens is None
+    assert [t.name for t in tools.tools(db)] == ["a"]

@@ -1,0 +1,37 @@
+import logging
+from pathlib import Path
+
+import pytest
+
+from app.logs import configure, redact
+
+
+def test_known_values_and_likely_credentials_are_blotted_out() -> None:
+    text = redact("key=hunter22 ghp_abcdefgh1234 Bearer abc.def.ghi", ["hunter22"])
+    assert "hunter22" not in text
+    assert "ghp_" not in text
+    assert "abc.def" not in text
+
+
+def test_a_password_inside_a_url_is_blotted_out() -> None:
+    assert redact("postgresql://app:pw@db:5432/x") == "postgresql://••••@db:5432/x"
+
+
+def test_short_values_do_not_blot_out_words() -> None:
+    assert redact("a table", ["a"]) == "a table"
+
+
+@pytest.mark.parametrize("text", ["", "plain words", "https://example.org/path?x=1"])
+def test_harmless_text_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_the_log_file_is_redacted(tmp_path: Path) -> None:
+    handler = configure(tmp_path / "logs")
+    try:
+        logging.getLogger("toolcrib.test").info("token %s", "glpat-abcdefghijkl")
+    finally:
+        logging.getLogger("toolcrib").removeHandler(handler)
+        handler.close()
+    written = (tmp_path / "logs" / "toolcrib.log").read_text()
+    assert "token ••••" in written
