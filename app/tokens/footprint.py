@@ -2,31 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
+from app.catalog import CatalogTool
 from app.tokens.counters import Counter
 from app.tokens.host_text import compact, host_text
-from store.records import ServerRecord, TokenCount, ToolRecord
-
-
-class Costed(Protocol):
-    """A catalogue row as far as its cost goes (app.catalog.CatalogTool is one)."""
-
-    @property
-    def tool(self) -> ToolRecord:
-        """The tool."""
-
-    @property
-    def server(self) -> ServerRecord:
-        """Its server."""
-
-    @property
-    def tokens(self) -> TokenCount | None:
-        """Its counts, None before it was counted."""
-
-    @property
-    def shown(self) -> bool:
-        """Whether a host gets it in this profile."""
+from store.records import TokenCount, ToolRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +71,9 @@ def count_tool(counter: Counter, tool: ToolRecord) -> TokenCount:
     )
 
 
-def footprint(rows: Iterable[Costed], encoding: str) -> Footprint:
+def footprint(rows: Iterable[CatalogTool], encoding: str) -> Footprint:
     """The cost of these rows by server; tools that are gone do not count."""
-    servers: dict[str, list[Costed]] = {}
+    servers: dict[str, list[CatalogTool]] = {}
     for row in rows:
         if not row.tool.gone:
             servers.setdefault(row.server.name, []).append(row)
@@ -101,7 +81,7 @@ def footprint(rows: Iterable[Costed], encoding: str) -> Footprint:
     return Footprint(encoding, tuple(sorted(sums, key=lambda s: (-s.tokens, s.name))))
 
 
-def _server(name: str, rows: list[Costed]) -> ServerFootprint:
+def _server(name: str, rows: list[CatalogTool]) -> ServerFootprint:
     shown = [row for row in rows if row.shown]
     return ServerFootprint(
         name,
@@ -113,5 +93,5 @@ def _server(name: str, rows: list[Costed]) -> ServerFootprint:
     )
 
 
-def _tokens(rows: list[Costed]) -> int:
-    return sum(row.tokens.host_text for row in rows if row.tokens)
+def _tokens(rows: list[CatalogTool]) -> int:
+    return sum(row.cost for row in rows)

@@ -10,13 +10,42 @@ VERBS = {
     "export": "Write each {thing} to a CSV file and return its path",
     "watch": "Wait until a {thing} changes and say what changed",
 }
-THINGS = """
-issue pull_request branch commit file folder database_row dashboard alert
-invoice calendar_event contact email_thread web_page screenshot container pod
-secret message channel spreadsheet slide_deck video playlist map_route
-weather_forecast stock_price translation embedding test_run build log_line
-metric user_group
-""".split()
+THINGS = [
+    "issue",
+    "pull_request",
+    "branch",
+    "commit",
+    "file",
+    "folder",
+    "database_row",
+    "dashboard",
+    "alert",
+    "invoice",
+    "calendar_event",
+    "contact",
+    "email_thread",
+    "web_page",
+    "screenshot",
+    "container",
+    "pod",
+    "secret",
+    "message",
+    "channel",
+    "spreadsheet",
+    "slide_deck",
+    "video",
+    "playlist",
+    "map_route",
+    "weather_forecast",
+    "stock_price",
+    "translation",
+    "embedding",
+    "test_run",
+    "build",
+    "log_line",
+    "metric",
+    "user_group",
+]
 PLACES = (
     "",
     " in the workspace.",

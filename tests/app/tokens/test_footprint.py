@@ -1,5 +1,4 @@
-from dataclasses import dataclass
-
+from app.catalog import CatalogTool
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool, footprint
 from app.tokens.host_text import host_text
@@ -13,12 +12,10 @@ RAW = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    tool: ToolRecord
-    server: ServerRecord
-    tokens: TokenCount | None
-    shown: bool = True
+def row(
+    tool: ToolRecord, server: ServerRecord, tokens: TokenCount | None, shown: bool = True
+) -> CatalogTool:
+    return CatalogTool(tool, server, shown, False, "", tokens, "")
 
 
 def tool(number: int, **changes: object) -> ToolRecord:
@@ -44,11 +41,11 @@ def test_a_tool_is_counted_per_field_and_as_the_text_a_host_sends() -> None:
 
 def test_the_footprint_sums_by_server_costliest_first_and_leaves_out_what_is_gone() -> None:
     rows = [
-        Row(tool(1), server("small"), _tokens(10)),
-        Row(tool(2), server("big"), _tokens(100)),
-        Row(tool(3), server("big"), _tokens(50), shown=False),
-        Row(tool(4), server("big"), None),
-        Row(tool(5, gone=True), server("big"), _tokens(999)),
+        row(tool(1), server("small"), _tokens(10)),
+        row(tool(2), server("big"), _tokens(100)),
+        row(tool(3), server("big"), _tokens(50), shown=False),
+        row(tool(4), server("big"), None),
+        row(tool(5, gone=True), server("big"), _tokens(999)),
     ]
     found = footprint(rows, "o200k_base")
     assert [s.name for s in found.servers] == ["big", "small"]
