@@ -38,6 +38,7 @@ class HostFile:
     format: str  # json | jsonc | toml | yaml | markdown
     paths: Mapping[str, tuple[str, ...]]  # templates per system
     at: tuple[str, ...] = ()
+    also_at: tuple[str, ...] = ()  # dotted; * = any key, "" = the whole file
     role: str = "servers"  # servers | manifest | settings
     write: str = "yes"  # yes | no | closed-only | own-file-only | import-only | export-only
     override: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class HostFile:
     comments: bool = False
     commas: bool = False
     bom: bool | None = None
+    style: EntryStyle | None = None  # where it is not the host's
 
     @property
     def writable(self) -> bool:
@@ -126,10 +128,7 @@ class HostFacts:
 @cache
 def load_hosts() -> tuple[HostFacts, ...]:
     """All hosts, by rank."""
-    text = files("resources").joinpath("hosts.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    plain = data["style"]["plain"]
-    styles = {name: _style({**plain, **keys}) for name, keys in data["style"].items()}
+    data, styles = _data()
     hosts = [_host(entry, styles) for entry in data["host"]]
     return tuple(sorted(hosts, key=lambda host: host.rank))
 
@@ -143,6 +142,19 @@ def host(host_id: str) -> HostFacts:
     raise ToolcribError(f"There is no host called {host_id}.", f"Known hosts: {known}.")
 
 
+def style(name: str) -> EntryStyle:
+    """The entry style with this name."""
+    return _data()[1][name]
+
+
+@cache
+def _data() -> tuple[Mapping[str, Any], Mapping[str, EntryStyle]]:
+    text = files("resources").joinpath("hosts.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    plain = data["style"]["plain"]
+    return data, {name: _style({**plain, **keys}) for name, keys in data["style"].items()}
+
+
 def _style(keys: Mapping[str, Any]) -> EntryStyle:
     urls = tuple((key, transport) for key, transport in keys["urls"])
     off = (keys["off"][0], keys["off"][1]) if keys["off"] else None
@@ -153,7 +165,7 @@ def _host(entry: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFac
     limit = entry.get("limit", {})
     defers = entry.get("defers", {})
     nested = {
-        "files": tuple(_file(item) for item in entry.get("file", ())),
+        "files": tuple(_file(item, styles) for item in entry.get("file", ())),
         "style": styles[entry["style"]],
         "native": NativeRoute(**_frozen(entry["native"])) if "native" in entry else None,
         "names": NameRule(**entry.get("names", {})),
@@ -167,11 +179,12 @@ def _host(entry: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFac
     return HostFacts(**nested, **_frozen(rest))
 
 
-def _file(item: Mapping[str, Any]) -> HostFile:
+def _file(item: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFile:
     shared = item.get("paths", ())
     paths = {system: tuple(item.get(system, shared)) for system in SYSTEMS}
-    rest = {key: value for key, value in item.items() if key not in (*SYSTEMS, "paths")}
-    return HostFile(paths=paths, **_frozen(rest))
+    rest = {key: value for key, value in item.items() if key not in (*SYSTEMS, "paths", "style")}
+    own = styles[item["style"]] if "style" in item else None
+    return HostFile(paths=paths, style=own, **_frozen(rest))
 
 
 def _frozen(keys: Mapping[str, Any]) -> dict[str, Any]:

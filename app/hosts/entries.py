@@ -1,0 +1,173 @@
+"""One server entry of a host file: what it launches, and whether Toolcrib wrote it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath, PureWindowsPath
+from typing import Any
+
+from app.hosts.facts import EntryStyle
+from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
+
+GATEWAY = "toolcrib-gateway"
+THROUGH_NAME = "toolcrib"
+HOME_VARIABLE = "TOOLCRIB_HOME"
+_TRANSPORTS = {
+    "stdio": STDIO,
+    "local": STDIO,
+    "sse": SSE,
+    "http": HTTP,
+    "streamable-http": HTTP,
+    "streamable_http": HTTP,
+    "streamablehttp": HTTP,
+    "remote": HTTP,
+}
+# Kinds of entries that hosts serve themselves: nothing that could be started from outside.
+_BUILT_IN = frozenset({"builtin", "platform", "frontend", "inline_python"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What an entry that Toolcrib wrote asks of the gateway."""
+
+    profile: str
+    server: str  # "" = one entry for all servers
+    command: str = ""
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One entry as Toolcrib understands it."""
+
+    launch: LaunchSpec | None
+    disabled: bool = False
+    problem: str = ""
+    gateway: Gateway | None = None
+
+
+def is_built_in(raw: Mapping[str, Any]) -> bool:
+    """Whether the entry names a part of the host itself."""
+    return raw.get("type") in _BUILT_IN
+
+
+def view_entry(raw: object, style: EntryStyle) -> EntryView:
+    """The entry's launch spec, or why there is none; never expands a variable."""
+    if not isinstance(raw, Mapping):
+        return EntryView(None, problem="This entry is not a table of settings.")
+    nested = raw.get("transport")
+    keys = {**raw, **nested} if isinstance(nested, Mapping) else dict(raw)
+    disabled = style.off is not None and keys.get(style.off[0]) is style.off[1]
+    launch, problem = _launch(keys, style)
+    if launch is None:
+        return EntryView(None, disabled, problem)
+    gateway = gateway_of(launch)
+    if gateway is None:
+        return EntryView(launch, disabled, problem)
+    env = {name: value for name, value in launch.env.items() if name != HOME_VARIABLE}
+    inner = replace(launch, command=gateway.command, args=gateway.args, env=env)
+    return EntryView(inner if gateway.command else None, disabled, problem, gateway)
+
+
+def gateway_of(launch: LaunchSpec) -> Gateway | None:
+    """What the launch asks of Toolcrib's gateway, None when it starts something else."""
+    if program_name(launch.command) != GATEWAY:
+        return None
+    own, _, original = _split(launch.args)
+    options = dict(zip(own[::2], own[1::2], strict=False))
+    return Gateway(
+        options.get("--profile", ""),
+        options.get("--server", ""),
+        original[0] if original else "",
+        tuple(original[1:]),
+    )
+
+
+def program_name(command: str) -> str:
+    """The bare name of a program, without folder and .exe, on any system."""
+    path = PureWindowsPath(command) if "\\" in command else PurePath(command)
+    return path.name.removesuffix(".exe")
+
+
+def _split(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    words = list(args)
+    if "--" not in words:
+        return words, "", []
+    cut = words.index("--")
+    return words[:cut], "--", words[cut + 1 :]
+
+
+def _launch(keys: Mapping[str, Any], style: EntryStyle) -> tuple[LaunchSpec | None, str]:
+    command, args = _command(keys, style)
+    found = next(((key, how) for key, how in style.urls if isinstance(keys.get(key), str)), None)
+    if command and found:
+        return None, "This entry has a command and a URL; it must have one of them."
+    if found:
+        return _remote(keys, style, found)
+    if not command:
+        if "settings" in keys:
+            return None, "This server comes from an extension of the host."
+        return None, "This entry has no command and no URL."
+    if args is None:
+        return None, "The arguments of this entry are not a list of texts."
+    cwd = keys.get(style.cwd)
+    env = {**_passed_on(keys), **_texts(keys.get(style.env))}
+    return LaunchSpec(STDIO, command, args, env, cwd if isinstance(cwd, str) else ""), ""
+
+
+def _command(keys: Mapping[str, Any], style: EntryStyle) -> tuple[str, tuple[str, ...] | None]:
+    raw = keys.get(style.command)
+    words = raw if isinstance(raw, list) else [raw] if isinstance(raw, str) else []
+    more = keys.get(style.args) or []
+    if not isinstance(more, list) or not all(_is_scalar(word) for word in [*words, *more]):
+        return (str(words[0]) if words else ""), None
+    texts = [_text(word) for word in [*words, *more]] if words else []
+    return (texts[0] if texts else ""), tuple(texts[1:])
+
+
+def _remote(
+    keys: Mapping[str, Any], style: EntryStyle, found: tuple[str, str]
+) -> tuple[LaunchSpec | None, str]:
+    key, assumed = found
+    kind = str(keys.get("type", "")).lower()
+    transport = _TRANSPORTS.get(kind, assumed)
+    if not transport or transport == STDIO:
+        return None, "This entry has a URL without a type, so the host skips it."
+    if kind in ("ws", "websocket", "tcp"):
+        return None, f"Toolcrib cannot reach servers over {kind}."
+    return LaunchSpec(transport, url=keys[key], headers=_headers(keys, style)), ""
+
+
+def _headers(keys: Mapping[str, Any], style: EntryStyle) -> dict[str, str]:
+    value: Any = keys
+    for part in style.headers.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    headers = _texts(value)
+    for name, variable in _texts(keys.get("env_http_headers")).items():
+        headers[name] = f"${{{variable}}}"
+    if isinstance(token := keys.get("bearer_token_env_var"), str):
+        headers["Authorization"] = f"Bearer ${{{token}}}"
+    return headers
+
+
+def _passed_on(keys: Mapping[str, Any]) -> dict[str, str]:
+    """Variables that the host only names: Codex passes them on, Goose keeps them in a keyring."""
+    names = [*_list(keys.get("env_vars")), *_list(keys.get("env_keys"))]
+    return {name: f"${{{name}}}" for name in names if isinstance(name, str)}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {str(key): _text(item) for key, item in value.items() if _is_scalar(item)}
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,102 @@
+"""Reads a config that is pasted or opened by hand, of a known host or of none."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+from app.hosts.documents.values import format_of, read_values
+from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
+from app.hosts.places import Places
+from app.hosts.reading import HostReading, hash_bytes, read_bytes, with_entries
+
+# Where servers stand, and the entry style that means.
+_SHAPES = (
+    (("mcpServers",), "any"),
+    (("context_servers",), "zed"),
+    (("mcp_servers",), "codex"),
+    (("extensions",), "goose"),
+    (("mcp", "servers"), "plain"),
+    (("mcp",), "opencode"),
+    (("servers",), "plain"),
+)
+
+
+def read_file(
+    path: Path, host_hint: str | None = None, places: Places | None = None
+) -> HostReading:
+    """The servers that a file names; `host_hint` is a host id, else the file is recognised."""
+    return read_data(read_bytes(path), path, host_hint or _host_of(path, places))
+
+
+def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:
+    """The servers that bytes name, read as the file `path` would be."""
+    parsed = read_values(data, format_of(path))
+    facts, kind = _kind(parsed.value, path, host_hint)
+    reading = HostReading(facts, path, "manual", (), bytes_hash=hash_bytes(data), kind=kind)
+    found = with_entries(reading, parsed, kind)
+    entries = tuple(
+        entry if entry.scope.startswith("local:") else replace(entry, scope="manual")
+        for entry in found.entries
+    )
+    return replace(found, entries=entries)
+
+
+def _host_of(path: Path, places: Places | None) -> str:
+    if places is None:
+        return ""
+    for facts in load_hosts():
+        kinds = [kind for kind in facts.files if kind.role == "servers"]
+        if any(path in places.candidates(kind) for kind in kinds):
+            return facts.id
+    return ""
+
+
+def _kind(value: Any, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
+    if not isinstance(value, Mapping):
+        raise ToolcribError("The file holds no servers.", "A map like mcpServers is expected.")
+    facts = host(hint) if hint else _no_host()
+    for kind in facts.files:
+        if kind.role == "servers" and kind.at and _has(value, kind.at):
+            return facts, kind
+    for at, spelling in _SHAPES:
+        if _has(value, at):
+            own = facts.style if hint else style(_spelling(spelling, value))
+            return replace(facts, style=own), _made(path, at)
+    if hint == "" and value and all(isinstance(item, Mapping) for item in value.values()):
+        return facts, _made(path, ())
+    raise ToolcribError("The file holds no servers.", "A map like mcpServers is expected.")
+
+
+def _spelling(spelling: str, value: Mapping[str, Any]) -> str:
+    if spelling != "opencode":
+        return spelling
+    entries = [item for item in value["mcp"].values() if isinstance(item, Mapping)]
+    typed = any(entry.get("type") in ("stdio", "http", "sse") for entry in entries)
+    return "typed" if typed else "opencode"
+
+
+def _no_host() -> HostFacts:
+    return HostFacts("manual", "Imported file", "file", 99, (), style("any"))
+
+
+def _made(path: Path, at: tuple[str, ...]) -> HostFile:
+    return HostFile(
+        key="file",
+        scope="manual",
+        format=format_of(path),
+        paths={},
+        at=at,
+        also_at=("",),
+        comments=True,
+        commas=True,
+    )
+
+
+def _has(value: Any, at: tuple[str, ...]) -> bool:
+    for key in at:
+        if not isinstance(value, Mapping) or key not in value:
+            return False
+        value = value[key]
+    return True

@@ -1,0 +1,229 @@
+"""Reads the hosts' files: which servers are named where. Starts nothing, runs no host."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+from app.hosts.documents.values import Parsed, read_values
+from app.hosts.entries import EntryView, is_built_in, view_entry
+from app.hosts.extensions import view_extension
+from app.hosts.facts import EntryStyle, HostFacts, HostFile, load_hosts
+from app.hosts.launch import LaunchSpec
+from app.hosts.places import Places
+
+# Real state files reach some hundred kilobytes; more is not a config file.
+_LARGEST = 16_000_000
+_SCOPES = {"state": "managed"}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    """One server entry in a host's file."""
+
+    name: str
+    scope: str  # user | project | extension | managed | local:FOLDER (Claude Code)
+    launch: LaunchSpec | None  # None when it cannot be started from here, see problem
+    disabled: bool = False
+    problem: str = ""
+    project_level: bool = False
+    at: tuple[str | int, ...] = ()  # where the entry stands in the file
+    pruned: str = ""  # profile, when Toolcrib wrote this entry for one server
+    server: str = ""  # catalogue name of that server; launch is None for a URL server
+
+
+@dataclass(frozen=True, slots=True)
+class HostReading:
+    """One file of a host, read."""
+
+    host: HostFacts
+    file: Path
+    scope: str
+    entries: tuple[FoundEntry, ...]
+    problem: str = ""
+    bytes_hash: str = ""
+    kind: HostFile | None = None
+    through: str = ""  # profile, when the file has Toolcrib's one entry for all servers
+    notes: tuple[str, ...] = ()
+
+
+def read_hosts(places: Places) -> tuple[HostReading, ...]:
+    """Every file of every host that exists here, with the servers it names."""
+    return tuple(reading for host in load_hosts() for reading in read_host(places, host))
+
+
+def read_host(places: Places, host: HostFacts) -> tuple[HostReading, ...]:
+    """The files of one host that exist here."""
+    return tuple(
+        read_one(places, host, kind, path)
+        for kind in host.files
+        if kind.role != "settings"
+        for path in places.existing(kind)
+    )
+
+
+def read_one(places: Places, host: HostFacts, kind: HostFile, path: Path) -> HostReading:
+    """One file of a host; a file that cannot be read is a reading with a problem."""
+    scope = _SCOPES.get(kind.scope, kind.scope)
+    reading = HostReading(host, path, scope, (), kind=kind)
+    try:
+        data = read_bytes(path)
+    except ToolcribError as error:
+        return replace(reading, problem=error.title)
+    reading = replace(reading, bytes_hash=hash_bytes(data))
+    try:
+        parsed = read_values(data, kind.format)
+    except ToolcribError as error:
+        return replace(reading, problem=error.title)
+    if kind.role == "manifest":
+        return replace(reading, entries=(_extension(places, parsed.value, path),))
+    return with_entries(reading, parsed, kind)
+
+
+def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostReading:
+    """The reading with the entries of its server maps."""
+    entries: list[FoundEntry] = []
+    problem, through = "", ""
+    for at, scope, servers in server_maps(parsed.value, kind):
+        if servers is None:
+            continue
+        if not isinstance(servers, Mapping | list):
+            problem = f"{at[-1]} is not a map of servers."
+            continue
+        if isinstance(servers, list) and style_of(reading).headers != "requestOptions.headers":
+            problem = f"{at[-1]} is a list where a map of servers is expected."
+            continue
+        for entry, profile in _entries(servers, at, scope, reading):
+            through = through or profile
+            entries += [entry] if entry is not None else []
+    notes = tuple(_notes(parsed, kind, reading.host))
+    return replace(reading, entries=tuple(entries), problem=problem, through=through, notes=notes)
+
+
+def style_of(reading: HostReading) -> EntryStyle:
+    """How entries of this file are spelled."""
+    return (reading.kind.style if reading.kind else None) or reading.host.style
+
+
+def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
+    """Where server maps stand in a file's values, with the scope of their entries."""
+    if not isinstance(value, Mapping):
+        return
+    main = _SCOPES.get(kind.scope, kind.scope)
+    found = _at(value, kind.at)
+    if found is not None:
+        yield kind.at, main, found
+    for place in kind.also_at:
+        if not place:
+            if found is None and value and all(isinstance(v, Mapping) for v in value.values()):
+                yield (), main, value
+            continue
+        head, star, tail = place.partition(".*.")
+        if not star:
+            if isinstance(other := _at(value, tuple(place.split("."))), Mapping) and not (
+                {"type", "command", "url"} & other.keys()
+            ):
+                yield tuple(place.split(".")), main, other
+            continue
+        for key, inner in (_at(value, (head,)) or {}).items():
+            if (servers := _at(inner, tuple(tail.split(".")))) is not None:
+                yield (head, key, *tail.split(".")), f"local:{key}", servers
+
+
+def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
+    """Names of the other hosts that read this file as well."""
+    return tuple(
+        host.name for host in load_hosts() if host.id != but and path in _all_paths(places, host)
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a host file; ToolcribError when it cannot be read."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ToolcribError("The file is too large for a config file.")
+        return path.read_bytes()
+    except OSError as error:
+        hint = "Check that the file exists and that you may read it."
+        raise ToolcribError(f"The file cannot be read: {error.strerror}.", hint) from error
+
+
+def hash_bytes(data: bytes) -> str:
+    """SHA-256 of a file's bytes, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _all_paths(places: Places, host: HostFacts) -> set[Path]:
+    kinds = [kind for kind in host.files if kind.role == "servers"]
+    paths = {path for kind in kinds for path in places.candidates(kind)}
+    return paths | set(places.paths(host.also_reads))
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _entries(
+    servers: Mapping[str, Any] | list[Any],
+    at: tuple[str | int, ...],
+    scope: str,
+    reading: HostReading,
+) -> Iterator[tuple[FoundEntry | None, str]]:
+    pairs = servers.items() if isinstance(servers, Mapping) else enumerate(servers)
+    for key, raw in pairs:
+        if isinstance(raw, Mapping) and (is_built_in(raw) or _is_nested_map(key, raw)):
+            continue  # parts of the host; the map mcp.servers is read for itself
+        name = (
+            str(raw.get("name", key)) if isinstance(key, int) and isinstance(raw, Mapping) else key
+        )
+        yield _entry(str(name), raw, (*at, key), scope, style_of(reading))
+
+
+def _is_nested_map(key: object, raw: Mapping[str, Any]) -> bool:
+    """Whether this is opencode's `mcp.servers` map and not a server called servers."""
+    return key == "servers" and bool(raw) and all(isinstance(v, Mapping) for v in raw.values())
+
+
+def _entry(
+    name: str, raw: Any, at: tuple[str | int, ...], scope: str, style: EntryStyle
+) -> tuple[FoundEntry | None, str]:
+    view = view_entry(raw, style)
+    if view.gateway is not None and not view.gateway.server:
+        return None, view.gateway.profile or "default"
+    return _found(name, view, at, scope), ""
+
+
+def _found(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) -> FoundEntry:
+    return FoundEntry(
+        name=name,
+        scope=scope,
+        launch=view.launch,
+        disabled=view.disabled,
+        problem=view.problem,
+        project_level=scope == "project" or scope.startswith("local:"),
+        at=at,
+        pruned=view.gateway.profile if view.gateway else "",
+        server=view.gateway.server if view.gateway else "",
+    )
+
+
+def _extension(places: Places, manifest: Any, path: Path) -> FoundEntry:
+    view = view_extension(manifest, path.parent, places.home, places.system)
+    name = manifest.get("name") if isinstance(manifest, Mapping) else None
+    return _found(str(name or path.parent.name), view, (), "extension")
+
+
+def _notes(parsed: Parsed, kind: HostFile, host: HostFacts) -> Iterator[str]:
+    if parsed.duplicates:
+        yield f"{parsed.duplicates[0]} stands twice in this file; the last one counts."
+    strict = kind.format in ("json", "jsonc")
+    if strict and parsed.comments and not kind.comments:
+        yield f"This file has comments, which {host.name} may not read."
+    if strict and parsed.trailing_commas and not kind.commas:
+        yield f"This file has trailing commas, which {host.name} may not read."
+    if parsed.bom and kind.bom is False:
+        yield f"This file starts with a byte order mark, which {host.name} does not read."
