@@ -1,0 +1,63 @@
+"""A query's answer under given settings, and what dragging the threshold makes of it."""
+
+from dataclasses import dataclass, replace
+
+from app.routing.gates import Cut, find_cut
+from app.routing.ranked import ON, PRECONDITION, TRUSTED, Ranked, RankedTool
+from app.routing.router import Router, Scored
+from app.settings import RoutingSettings
+from ui.models.gate_lines import Line
+from ui.plots.strip_marks import HELD, IN, OUT, Mark
+
+_EARLY = (ON, TRUSTED, PRECONDITION)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Scores that are there, judged; asking with other settings scores nothing again."""
+
+    router: Router
+    scored: Scored
+    settings: RoutingSettings
+    ranked: Ranked
+    cut: Cut
+
+    @property
+    def line(self) -> Line:
+        """Where the score gate stands."""
+        return Line(self.cut.needed, by_meaning=self.cut.setting != "delta")
+
+    def judged(self, settings: RoutingSettings) -> "Answer":
+        """The same scores under other settings."""
+        return judge(self.router, self.scored, settings)
+
+    def moved_to(self, value: float) -> RoutingSettings:
+        """The settings that put the line at this value."""
+        if self.cut.setting == "delta":
+            return replace(self.settings, delta=round(max(0.0, self.cut.top - value), 3))
+        if self.cut.setting == "floor":
+            return replace(self.settings, floor=round(value, 3))
+        return replace(self.settings, theta=round(value, 3))
+
+    def marks(self) -> tuple[Mark, ...]:
+        """One mark a tool for the score strip."""
+        line = self.line
+        return tuple(Mark(t.tool_id, line.of(t), _kind(t)) for t in self.ranked.tools)
+
+    def find(self, tool_id: str) -> RankedTool | None:
+        """One tool of the ranking."""
+        return next((tool for tool in self.ranked.tools if tool.tool_id == tool_id), None)
+
+
+def judge(router: Router, scored: Scored, settings: RoutingSettings) -> Answer:
+    """Scores judged under these settings; touches no database."""
+    ranked = router.judge(scored, settings=settings)
+    pairs = zip(scored.candidates, ranked.tools, strict=True)
+    free = [candidate for candidate, tool in pairs if tool.gate not in _EARLY]
+    return Answer(router, scored, settings, ranked, find_cut(free, settings))
+
+
+def _kind(tool: RankedTool) -> str:
+    if tool.shown:
+        return IN
+    return HELD if tool.gate == TRUSTED else OUT
