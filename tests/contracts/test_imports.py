@@ -1,0 +1,131 @@
+"""What each process loads, proven in fresh interpreters, and the import rules themselves."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINT = Path(sys.executable).with_name("lint-imports")
+HEAVY = ("torch", "sentence_transformers", "transformers", "onnx", "pandas", "sklearn")
+
+
+def loaded(code: str, tmp_path: Path) -> set[str]:
+    """The top-level modules that a fresh interpreter has after running `code`."""
+    show = "import sys; print('MODULES', *sorted({m.split('.')[0] for m in sys.modules}))"
+    result = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"],
+        cwd=ROOT,
+        env={**os.environ, "TOOLCRIB_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    line = next(x for x in result.stdout.splitlines() if x.startswith("MODULES"))
+    return set(line.split()[1:])
+
+
+def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
+    found = loaded("import app.gateway.main", tmp_path)
+    forbidden = {"PySide6", "numpy", "onnxruntime", "pydantic", "mcp", "mcp_types", "anyio"}
+    assert not found & {*forbidden, *HEAVY, "jsonschema", "jsonschema_rs", "psutil", "asyncio"}
+
+
+def test_the_command_lines_parser_starts_light(tmp_path: Path) -> None:
+    found = loaded("from app.cli.parser import make_parser; make_parser()", tmp_path)
+    assert not found & {"PySide6", "onnxruntime", "mcp", *HEAVY}
+
+
+def test_the_windows_start_loads_neither_torch_nor_plots(tmp_path: Path) -> None:
+    code = """
+from PySide6.QtWidgets import QApplication
+from app.context import AppContext
+from ui.main import open_window
+app = QApplication([])
+window = open_window(AppContext.default())
+app.processEvents()
+window.close()
+app.processEvents()
+"""
+    found = loaded(code, tmp_path)
+    assert "PySide6" in found
+    assert not found & {"pyqtgraph", "numpy", "onnxruntime", "mcp", "pydantic", *HEAVY}
+
+
+def test_app_and_store_know_no_qt(tmp_path: Path) -> None:
+    code = """
+import importlib, pkgutil, app, store
+for package in (app, store):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not found.name.endswith("__main__") and found.name != "app.encoder.export":
+            importlib.import_module(found.name)
+"""
+    assert not loaded(code, tmp_path) & {"PySide6", "shiboken6", "pyqtgraph", "torch"}
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LINT, "--no-cache", "--config", "pyproject.toml"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def copied(tmp_path: Path) -> Path:
+    root = tmp_path / "copy"
+    for name in ("app", "store", "ui"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "rule"),
+    [
+        ("store/tools.py", "import app.errors", "ui over app over store"),
+        ("app/catalog.py", "import PySide6.QtCore", "app and store know no Qt"),
+        ("ui/theme.py", "import store.tools", "ui takes records and errors"),
+        ("app/gateway/main.py", "import app.export.plan", "the gateway reaches neither"),
+        ("app/tokens/counters.py", "import app.routing.router", "layers inside app"),
+    ],
+)
+def test_the_import_rules_notice_when_they_are_broken(
+    tmp_path: Path, file: str, line: str, rule: str
+) -> None:
+    root = copied(tmp_path)
+    broken = root / file
+    text = broken.read_text(encoding="utf-8")
+    broken.write_text(f"{text}\n{line}\n", encoding="utf-8")
+    result = lint(root)
+    assert result.returncode == 1, result.stdout
+    kept = [x for x in result.stdout.splitlines() if rule in x]
+    assert any("BROKEN" in x for x in kept), result.stdout
+
+
+def test_package_files_import_nothing() -> None:
+    for package in ("app", "store", "ui", "resources"):
+        for file in (ROOT / package).rglob("__init__.py"):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            assert not [x for x in lines if x.startswith(("import ", "from "))], file
+
+
+def test_packaging_is_no_package() -> None:
+    assert not (ROOT / "packaging" / "__init__.py").exists()
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    long = {
+        str(file.relative_to(ROOT)): count
+        for package in ("app", "store", "ui")
+        for file in (ROOT / package).rglob("*.py")
+        if (count := len(file.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert long == {}
