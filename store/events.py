@@ -48,6 +48,29 @@ def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:
     return {tool: (calls, last) for tool, calls, last in db.execute(sql, (since,))}
 
 
+def observed(db: apsw.Connection, since: float) -> tuple[float, int, int]:
+    """Since a moment: time of the first event (0 if none), how many hosts, how many calls."""
+    sql = (
+        "SELECT coalesce(min(at), 0), count(DISTINCT nullif(host, '')),"
+        " coalesce(sum(kind = 'call'), 0)"
+        " FROM events WHERE at >= ?"
+    )
+    first, hosts, calls = next(iter(db.execute(sql, (since,))))
+    return first, hosts, calls
+
+
+def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:
+    """The tool ids that each session called, sessions with a single tool left out."""
+    sql = (
+        "SELECT DISTINCT session, tool FROM events WHERE kind = 'call' AND at >= ?"
+        " AND session <> '' ORDER BY session, tool"
+    )
+    sessions: dict[str, list[str]] = {}
+    for session, tool in db.execute(sql, (since,)):
+        sessions.setdefault(session, []).append(tool)
+    return [tuple(tools) for tools in sessions.values() if len(tools) > 1]
+
+
 def prune(db: apsw.Connection, keep: int) -> None:
     """Forget all but the newest `keep` events."""
     db.execute("DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", (keep,))

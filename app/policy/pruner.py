@@ -1,0 +1,162 @@
+"""The cheapest moves that bring a profile under its budget, each with its evidence."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from app.catalog import CatalogTool
+from app.policy.budget import Budget
+from app.policy.usage import Usage
+from app.tokens.host_text import compact
+
+RARE_CALLS = 2  # at most this many calls in the period observed
+COSTLY = 500  # tokens from which a rarely called tool is worth proposing
+ALIKE = 0.9  # of descriptions, for two tools of the same name to count as one
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Tools to turn off together, what that frees, and why it should not hurt."""
+
+    kind: str  # never called | duplicate | rarely called
+    title: str
+    tools: tuple[CatalogTool, ...]
+    saves: int  # tokens
+    evidence: str
+    chosen: bool = False  # needed to get within the budget, cheapest moves first
+
+    @property
+    def tool_ids(self) -> tuple[int, ...]:
+        """Row ids of the tools."""
+        return tuple(t.tool.id for t in self.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class PrunePlan:
+    """Moves in the order of what they cost the user, and whether the chosen ones suffice."""
+
+    moves: tuple[Move, ...]
+    needed: int  # tokens to free
+    needed_tools: int  # tools to turn off for the cap on their number
+    evidence: str
+
+    @property
+    def frees(self) -> int:
+        """Tokens that the chosen moves free."""
+        return sum(m.saves for m in self.moves if m.chosen)
+
+    @property
+    def frees_tools(self) -> int:
+        """Tools that the chosen moves turn off."""
+        return sum(len(m.tools) for m in self.moves if m.chosen)
+
+    @property
+    def enough(self) -> bool:
+        """Whether the chosen moves end in a verdict other than BLOCK."""
+        return self.frees >= self.needed and self.frees_tools >= self.needed_tools
+
+
+def propose(tools: Iterable[CatalogTool], budget: Budget, usage: Usage) -> PrunePlan:
+    """Moves over the tools shown; pinned tools are never proposed, and no tool twice."""
+    shown = [t for t in tools if t.shown]
+    needed = max(0, sum(t.cost for t in shown) - budget.block_over)
+    needed_tools = max(0, len(shown) - budget.max_tools) if budget.max_tools else 0
+    left = [t for t in shown if not t.pinned]
+    moves: list[Move] = []
+    steps: Sequence[Callable[[list[CatalogTool]], Move | None]] = (
+        lambda rest: _never_called(rest, usage),
+        lambda rest: _duplicates(rest, shown, usage),
+        lambda rest: _rarely_called(rest, usage),
+    )
+    for step in steps:
+        move = step(left)
+        if move:
+            moves.append(move)
+            taken = set(move.tool_ids)
+            left = [t for t in left if t.tool.id not in taken]
+    return _choose(PrunePlan(tuple(moves), needed, needed_tools, usage.evidence))
+
+
+def duplicates(
+    tools: Sequence[CatalogTool], usage: Usage | None = None
+) -> list[tuple[CatalogTool, CatalogTool]]:
+    """Pairs (spare, kept) of tools that say the same; pinned and more used ones are kept."""
+    calls = usage.calls if usage else {}
+    ordered = sorted(tools, key=lambda t: (not t.pinned, -calls.get(t.tool.tool_id, 0), t.tool.id))
+    kept: dict[str, list[CatalogTool]] = {}
+    found: list[tuple[CatalogTool, CatalogTool]] = []
+    for tool in ordered:
+        same_name = kept.setdefault(tool.tool.name.casefold().replace("-", "_"), [])
+        other = next((k for k in same_name if _alike(tool, k)), None)
+        if other is None:
+            same_name.append(tool)
+        else:
+            found.append((tool, other))
+    return found
+
+
+def _alike(one: CatalogTool, other: CatalogTool) -> bool:
+    a, b = one.tool, other.tool
+    if set(a.input_schema.get("properties") or {}) != set(b.input_schema.get("properties") or {}):
+        return False
+    if a.description == b.description:
+        return bool(a.description) or compact(a.input_schema) == compact(b.input_schema)
+    match = SequenceMatcher(None, a.description, b.description, autojunk=False)
+    # the cheap upper bounds first: most pairs of one name differ widely
+    return all(
+        ratio() >= ALIKE for ratio in (match.real_quick_ratio, match.quick_ratio, match.ratio)
+    )
+
+
+def _never_called(left: list[CatalogTool], usage: Usage) -> Move | None:
+    if not usage.enough or not usage.total:
+        return None
+    found = [t for t in left if not usage.calls.get(t.tool.tool_id)]
+    title = f"{_tools(len(found))} never called in {round(usage.days)} days"
+    return _move("never called", title, tools=found, evidence=usage.evidence)
+
+
+def _duplicates(left: list[CatalogTool], shown: list[CatalogTool], usage: Usage) -> Move | None:
+    ids = {t.tool.id for t in left}
+    pairs = [(spare, kept) for spare, kept in duplicates(shown, usage) if spare.tool.id in ids]
+    pairs = [(s, k) for s, k in pairs if k.tool.id in ids or k.pinned]
+    named = ", ".join(f"{s.tool.tool_id} = {k.tool.tool_id}" for s, k in pairs[:5])
+    more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+    return _move(
+        "duplicate",
+        f"{_tools(len(pairs))} of which another server has the same",
+        tools=[spare for spare, _kept in pairs],
+        evidence=f"{named}{more}.",
+    )
+
+
+def _rarely_called(left: list[CatalogTool], usage: Usage) -> Move | None:
+    if not usage.enough or not usage.total:
+        return None
+    found = [
+        t for t in left if t.cost >= COSTLY and usage.calls.get(t.tool.tool_id, 0) <= RARE_CALLS
+    ]
+    title = f"{_tools(len(found))} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
+    return _move("rarely called", title, tools=found, evidence=usage.evidence)
+
+
+def _move(kind: str, title: str, *, tools: list[CatalogTool], evidence: str) -> Move | None:
+    if not tools:
+        return None
+    ordered = sorted(tools, key=lambda t: (-t.cost, t.tool.tool_id))
+    return Move(kind, title, tuple(ordered), sum(t.cost for t in ordered), evidence)
+
+
+def _choose(plan: PrunePlan) -> PrunePlan:
+    """Mark moves, in order, until they suffice."""
+    chosen = plan
+    for index in range(len(plan.moves)):
+        if chosen.enough:
+            break
+        moves = tuple(replace(m, chosen=i <= index) for i, m in enumerate(plan.moves))
+        chosen = replace(plan, moves=moves)
+    return chosen
+
+
+def _tools(count: int) -> str:
+    return "1 tool" if count == 1 else f"{count} tools"

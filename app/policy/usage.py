@@ -1,0 +1,53 @@
+"""What the journal knows about the use of tools: the evidence behind every proposal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import apsw
+
+from store import events
+
+DAY = 86_400.0
+ENOUGH_DAYS = 7.0  # with less nothing is called unused
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Calls by tool id over the days observed."""
+
+    days: float = 0.0
+    hosts: int = 0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    last: Mapping[str, float] = field(default_factory=dict)  # seconds since the epoch
+
+    @property
+    def enough(self) -> bool:
+        """Whether the days observed carry a proposal."""
+        return self.days >= ENOUGH_DAYS
+
+    @property
+    def total(self) -> int:
+        """Calls of all tools."""
+        return sum(self.calls.values())
+
+    @property
+    def evidence(self) -> str:
+        """One line that says what was observed."""
+        days, total = round(self.days), self.total
+        if not self.enough:
+            return f"Not enough evidence yet ({int(self.days)} of {int(ENOUGH_DAYS)} days)."
+        hosts = "1 host" if self.hosts == 1 else f"{self.hosts} hosts"
+        return f"Observed {days} days, {hosts}, {total:,} calls."
+
+
+def read_usage(db: apsw.Connection, now: float, *, days: float = 30.0) -> Usage:
+    """The use of tools over the last `days`."""
+    since = now - days * DAY
+    first, hosts, _calls = events.observed(db, since)
+    found = events.usage(db, since)
+    return Usage(
+        (now - first) / DAY if first else 0.0,
+        hosts,
+        calls={tool: calls for tool, (calls, _last) in found.items()},
+        last={tool: last for tool, (_calls, last) in found.items()},
+    )
