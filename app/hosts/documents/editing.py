@@ -1,0 +1,58 @@
+"""Edits a host file's bytes and proves the result: the values meant, or a refusal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.errors import ToolcribError
+from app.hosts.documents.edits import Edit, apply_edits, same
+from app.hosts.documents.encoding import decode
+from app.hosts.documents.json_edit import edit_json
+from app.hosts.documents.values import Parsed, front_matter, read_values
+
+
+def edit(data: bytes, kind: str, edits: Sequence[Edit]) -> bytes:
+    """The file's bytes with the edits made; ToolcribError when that cannot be done safely."""
+    if not edits:
+        return data
+    before = read_values(data, kind)
+    if before.duplicates:
+        hint = "Merge the two in the file, then try again; hosts read only the last one."
+        raise ToolcribError(f"{before.duplicates[0]} stands twice in this file.", hint)
+    meant = apply_edits(before.value, edits)
+    decoded = decode(data)
+    after = decoded.encode(_edit_text(decoded.text, kind, list(edits)))
+    _prove(after, kind, meant, before)
+    return after
+
+
+def _edit_text(text: str, kind: str, edits: list[Edit]) -> str:
+    if kind == "toml":
+        from app.hosts.documents.toml_edit import edit_toml
+
+        return edit_toml(text, edits)
+    if kind in ("yaml", "markdown"):
+        from app.hosts.documents.yaml_edit import edit_yaml
+
+        head, inner, rest = front_matter(text) if kind == "markdown" else ("", text, "")
+        return head + edit_yaml(inner, edits) + rest
+    return edit_json(text, edits)
+
+
+def _prove(after: bytes, kind: str, meant: Any, before: Parsed) -> None:
+    hint = "Nothing was written. Change the file by hand, or report this file's layout."
+    try:
+        result = read_values(after, kind)
+    except ToolcribError as error:
+        raise ToolcribError("The edited file would not be valid.", hint) from error
+    ordered = kind not in ("toml", "yaml")
+    if not same(_comparable(result.value, ordered), _comparable(meant, ordered)):
+        raise ToolcribError("The edited file would not say what was meant.", hint)
+    if result.duplicates or (result.trailing_commas and not before.trailing_commas):
+        raise ToolcribError("The edited file would not be valid for every reader.", hint)
+
+
+def _comparable(value: Any, ordered: bool) -> Any:
+    if isinstance(value, dict):
+        keys = list(value) if ordered else sorted(value)
+        return {key: _comparable(value[key], ordered) for key in keys}
+    return [_comparable(item, ordered) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,176 @@
+"""Edits JSON and JSONC text span by span: what is not edited keeps its bytes."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from app.hosts.documents.edits import Edit, Path, Set
+from app.hosts.documents.json_spans import JsonText, Node, parse
+from app.hosts.documents.json_style import JsonStyle, line_indent, scalar
+
+_GAP = re.compile(r"(?P<space>\s+)|(?P<line>//[^\r\n]*)|(?P<block>/\*.*?\*/)|(?P<comma>,)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A member or an item: where it starts, and its value."""
+
+    start: int
+    node: Node
+
+
+def edit_json(text: str, edits: list[Edit]) -> str:
+    """The text with the edits made; an empty text counts as an empty object."""
+    text = text if text.strip() else "{}\n"
+    for edit in edits:
+        document = parse(text)
+        text = _set(document, edit) if isinstance(edit, Set) else _delete(document, edit.path)
+    return text
+
+
+def _find(node: Node, path: Path) -> tuple[Node, Path]:
+    """The deepest node that exists on the path, and the rest of the path."""
+    for index, key in enumerate(path):
+        child = _child(node, key)
+        if child is None:
+            return node, path[index:]
+        node = child
+    return node, ()
+
+
+def _child(node: Node, key: str | int) -> Node | None:
+    if isinstance(key, int):
+        return node.items[key] if key < len(node.items) else None
+    member = node.member(key)
+    return member.node if member else None
+
+
+def _set(document: JsonText, edit: Set) -> str:
+    style = JsonStyle.of(document)
+    node, rest = _find(document.root, edit.path)
+    text = document.text
+    if not rest or node.kind not in ("object", "array"):
+        value = _nested(rest, edit.value)
+        inline = "\n" not in text[node.start : node.end] and node.kind in ("object", "array")
+        inline = inline and node.end - node.start > 2  # {} and [] say nothing about the layout
+        new = style.render(value, line_indent(text, node.start), inline=inline)
+        return text[: node.start] + new + text[node.end :]
+    return _insert(document, node, style, rest[0], _nested(rest[1:], edit.value))
+
+
+def _nested(path: Path, value: Any) -> Any:
+    for key in reversed(path):
+        value = [value] if isinstance(key, int) else {key: value}
+    return value
+
+
+def _parts(node: Node) -> list[_Part]:
+    if node.kind == "object":
+        return [_Part(member.start, member.node) for member in node.members]
+    return [_Part(item.start, item) for item in node.items]
+
+
+def _insert(document: JsonText, node: Node, style: JsonStyle, key: str | int, value: Any) -> str:
+    """The text with a member or item added as the last one."""
+    text, parts = document.text, _parts(node)
+    close = node.end - 1
+
+    def rendered(base: str, inline: bool) -> str:
+        body = style.render(value, base, inline=inline)
+        return body if isinstance(key, int) else scalar(key) + style.colon + body
+
+    if not parts:
+        inner = text[node.start + 1 : close]
+        if style.one_line or (inner and not inner.strip() and "\n" not in inner):
+            return text[: node.start + 1] + inner + rendered("", True) + text[close - len(inner) :]
+        base = line_indent(text, node.start)
+        body = style.newline + base + style.indent + rendered(base + style.indent, False)
+        kept = inner.rstrip()
+        return text[: node.start + 1] + kept + body + style.newline + base + text[close:]
+    last, at = parts[-1], _content_end(text, parts[-1].node.end, close)
+    comma = "" if node.trailing else ","
+    opened = "\n" in text[_content_start(node, parts) : last.start] or "\n" in text[at:close]
+    if opened:
+        base = line_indent(text, last.start)
+        new = style.newline + base + rendered(base, False)
+    else:
+        space = style.comma.removeprefix(",") if style.one_line else " "
+        new = space + rendered("", True)
+    if node.trailing:
+        new += ","
+    return text[: last.node.end] + comma + text[last.node.end : at] + new + text[at:]
+
+
+def _content_start(node: Node, parts: list[_Part]) -> int:
+    """Where the gap before the last part starts."""
+    return parts[-2].node.end if len(parts) > 1 else node.start
+
+
+def _content_end(text: str, start: int, end: int) -> int:
+    """The end of the last comment or comma in a gap, its start when there is none."""
+    found = start
+    for match in _gap(text, start, end):
+        if match.lastgroup != "space":
+            found = match.end()
+    return found
+
+
+def _gap(text: str, start: int, end: int) -> list[re.Match[str]]:
+    return list(_GAP.finditer(text, start, end))
+
+
+def _delete(document: JsonText, path: Path) -> str:
+    text = document.text
+    node, rest = _find(document.root, path[:-1])
+    parts = _parts(node)
+    index = path[-1] if isinstance(path[-1], int) else _index(node, path[-1])
+    if rest or index < 0 or index >= len(parts):
+        return text
+    if index < len(parts) - 1:
+        spans = _spans_before(text, parts[index], parts[index + 1])
+    else:
+        spans = _spans_last(text, node, parts)
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
+def _index(node: Node, key: str) -> int:
+    keys = [member.key for member in node.members]
+    return len(keys) - 1 - keys[::-1].index(key) if key in keys else -1
+
+
+def _spans_before(text: str, part: _Part, following: _Part) -> list[tuple[int, int]]:
+    """What to cut so that a part with another one after it is gone."""
+    gap = _gap(text, part.node.end, following.start)
+    if all(match.lastgroup in ("space", "comma") for match in gap):
+        return [(part.start, following.start)]
+    comma = next(match for match in gap if match.lastgroup == "comma")
+    if comma.start() == part.node.end:
+        return [(part.start, comma.end())]
+    return [(part.start, part.node.end), comma.span()]
+
+
+def _spans_last(text: str, node: Node, parts: list[_Part]) -> list[tuple[int, int]]:
+    """What to cut so that the last part is gone; the comma before it goes with it."""
+    part, close = parts[-1], node.end - 1
+    after = [m for m in _gap(text, part.node.end, close) if m.lastgroup == "comma"]
+    spans = [match.span() for match in after]
+    if len(parts) == 1:
+        before = node.start + 1
+        inner = text[before : part.start] + text[part.node.end : close]
+        if not inner.replace(",", "").strip():
+            lead = text[before : part.start]
+            return [(before if "\n" in lead or not lead else part.start, close)]
+    else:
+        before = parts[-2].node.end
+        gap = _gap(text, before, part.start)
+        if not after:  # the one before becomes the last, without a comma
+            spans += [match.span() for match in gap if match.lastgroup == "comma"]
+    gap = _gap(text, before, part.start)
+    cut = _content_end(text, before, part.start)
+    ends_in_line_comment = any(m.lastgroup == "line" and m.end() == cut for m in gap)
+    follows = text[part.node.end : close + 1].removeprefix(",")
+    if ends_in_line_comment and not re.match(r"[ \t]*(\r?\n|//)", follows):
+        cut = part.start
+    return [*spans, (cut, part.node.end)]

@@ -1,0 +1,115 @@
+"""How a JSON text is laid out, and new values in the same layout."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.hosts.documents.json_spans import JsonText, Node
+
+_WIDTH = 90  # a short list of scalars stays on one line up to this many characters
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStyle:
+    """Line end, indentation and separators of a text."""
+
+    newline: str = "\n"
+    indent: str = "  "
+    colon: str = ": "
+    comma: str = ", "
+    lists_open: bool = False  # lists of scalars stand one item a line
+    one_line: bool = False
+
+    @classmethod
+    def of(cls, document: JsonText) -> "JsonStyle":
+        """The style of a text; a new or one-line text gets two spaces."""
+        text, root = document.text, document.root
+        newline = "\r\n" if "\r\n" in text else "\n"
+        one_line = bool(root.members or root.items) and "\n" not in text[root.start : root.end]
+        member = next(_members(root), None)
+        colon = ": " if member is None else text[_key_end(text, member.start) : member.node.start]
+        between = _between(text, root)
+        lists = [node for node in _nodes(root) if node.kind == "array" and node.items]
+        return cls(
+            newline,
+            _indent(text, root),
+            ":" if colon.strip() == colon and one_line else ": ",
+            between if one_line and between else ", ",
+            bool(lists) and all("\n" in text[node.start : node.end] for node in lists),
+            one_line,
+        )
+
+    def render(self, value: Any, base: str, *, inline: bool = False) -> str:
+        """A value as JSON text; `base` is the indentation of the line it starts on."""
+        if isinstance(value, dict) and value:
+            parts = [
+                scalar(key) + self.colon + self.render(item, base + self.indent, inline=inline)
+                for key, item in value.items()
+            ]
+            return self._wrap("{", parts, "}", base, inline)
+        if isinstance(value, list) and value:
+            parts = [self.render(item, base + self.indent, inline=inline) for item in value]
+            flat = not any(isinstance(item, dict | list) for item in value)
+            short = flat and not self.lists_open and sum(map(len, parts)) < _WIDTH
+            return self._wrap("[", parts, "]", base, inline or short)
+        return scalar(value)
+
+    def _wrap(self, first: str, parts: list[str], last: str, base: str, inline: bool) -> str:
+        if inline or self.one_line:
+            pad = " " if first == "{" and not self.one_line else ""
+            return first + pad + self.comma.join(parts) + pad + last
+        deeper = self.newline + base + self.indent
+        return first + deeper + ("," + deeper).join(parts) + self.newline + base + last
+
+
+def scalar(value: Any) -> str:
+    """A scalar or an empty container as JSON; a lone surrogate stays escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def line_indent(text: str, at: int) -> str:
+    """The white space at the start of the line that `at` is on."""
+    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    match = re.compile(r"[ \t]*").match(text, start)
+    return match[0] if match else ""
+
+
+def _key_end(text: str, start: int) -> int:
+    match = re.compile(r'"(?:[^"\\]|\\.)*"').match(text, start)
+    return match.end() if match else start
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in (*(member.node for member in node.members), *node.items):
+        yield from _nodes(child)
+
+
+def _members(root: Node) -> Iterator[Any]:
+    return (member for node in _nodes(root) for member in node.members)
+
+
+def _indent(text: str, root: Node) -> str:
+    """One step of indentation: what a member has more than the line of its object."""
+    for node in _nodes(root):
+        for member in node.members:
+            own, outer = line_indent(text, member.start), line_indent(text, node.start)
+            if "\n" in text[node.start : member.start] and len(own) > len(outer):
+                return own.removeprefix(outer)
+    return "  "
+
+
+def _between(text: str, root: Node) -> str:
+    for node in _nodes(root):
+        starts = [member.start for member in node.members] or [item.start for item in node.items]
+        ends = [member.node.end for member in node.members] or [item.end for item in node.items]
+        if len(starts) > 1:
+            return text[ends[0] : starts[1]]
+    return ""

@@ -1,0 +1,101 @@
+"""Edits YAML text through ruamel.yaml, keeping the lines that the edit does not change."""
+
+import difflib
+import io
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from app.errors import ToolcribError
+from app.hosts.documents.edits import Delete, Edit
+
+# (mapping, sequence, offset): the usual layouts, the most usual first.
+_LAYOUTS = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 4, 0), (4, 6, 4), (2, 4, 0), (2, 3, 1))
+
+
+def edit_yaml(text: str, edits: list[Edit]) -> str:
+    """The text with the edits made; untouched lines keep their spelling where lines match up."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    own = text.replace("\r\n", "\n")
+    layout, plain = _best_layout(own)
+    document = _load(own, layout) or {}
+    try:
+        for edit in edits:
+            _apply(document, edit)
+    except (KeyError, IndexError, TypeError) as error:
+        hint = "The value comes from an anchor (<<) elsewhere in the file; edit that by hand."
+        raise ToolcribError("This YAML file cannot be edited in place.", hint) from error
+    edited = _keep_lines(own, plain, _dump(document, layout))
+    return edited.replace("\n", newline)
+
+
+def _yaml(layout: tuple[int, int, int]) -> YAML:
+    yaml = YAML(typ="rt", pure=True)
+    yaml.preserve_quotes = True
+    yaml.width = 10**6
+    yaml.indent(mapping=layout[0], sequence=layout[1], offset=layout[2])
+    return yaml
+
+
+def _load(text: str, layout: tuple[int, int, int]) -> Any:
+    return _yaml(layout).load(text)
+
+
+def _dump(document: Any, layout: tuple[int, int, int]) -> str:
+    out = io.StringIO()
+    if document is not None:
+        _yaml(layout).dump(document, out)
+    return out.getvalue()
+
+
+def _best_layout(text: str) -> tuple[tuple[int, int, int], str]:
+    """The layout under which ruamel changes the fewest lines, and what it then writes."""
+    best, written, least = _LAYOUTS[0], "", -1
+    for layout in _LAYOUTS:
+        dumped = _dump(_load(text, layout), layout)
+        distance = _distance(text.splitlines(), dumped.splitlines())
+        if least < 0 or distance < least:
+            best, written, least = layout, dumped, distance
+        if least == 0:
+            break
+    return best, written
+
+
+def _distance(own: list[str], dumped: list[str]) -> int:
+    """Lines that differ beyond their inner spacing; indentation is what a layout is about."""
+    if len(own) != len(dumped):
+        return 10**6 + abs(len(own) - len(dumped))
+    return sum(_lead(a) != _lead(b) for a, b in zip(own, dumped, strict=True))
+
+
+def _lead(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _keep_lines(own: str, plain: str, edited: str) -> str:
+    """The edited text, with the user's lines where the edit left ruamel's lines alone."""
+    mine, base, new = (text.splitlines(keepends=True) for text in (own, plain, edited))
+    if len(mine) != len(base):
+        return edited
+    kept: list[str] = []
+    matcher = difflib.SequenceMatcher(None, base, new, autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        kept += mine[i1:i2] if tag == "equal" else new[j1:j2]
+    return "".join(kept)
+
+
+def _apply(document: Any, edit: Edit) -> None:
+    parent = document
+    for key, following in pairwise(edit.path):
+        if isinstance(parent, Mapping) and parent.get(key) is None:
+            parent[key] = [] if isinstance(following, int) else {}  # type: ignore[index]
+        parent = parent[key]
+    last = edit.path[-1]
+    if isinstance(edit, Delete):
+        del parent[last]
+    elif isinstance(parent, list) and last == len(parent):
+        parent.append(edit.value)
+    else:
+        parent[last] = edit.value
