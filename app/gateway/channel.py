@@ -1,0 +1,213 @@
+"""A started server's three pipes: lines in and out, and the last it printed on stderr."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Protocol
+
+from app.logs import redact
+from app.processes import Prepared, Tree, cpu_seconds, start, stop
+
+MAX_LINE = 128 * 1024 * 1024  # bytes; a longer line ends the server
+MAX_JUNK_LINES = 20_000  # in a row that are no messages
+MAX_JUNK_BYTES = 64 * 1024 * 1024
+_TAIL_BYTES = 4096
+_PIPE_BUF = 4096  # a write of at most this much never blocks on a pipe that poll calls ready
+_EXIT_SECONDS = 0.5
+
+
+class Channel(Protocol):
+    """What the upstream needs of a connection, a process or an HTTP session."""
+
+    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
+
+    def send(self, line: bytes) -> None:
+        """Send one message; never blocks for long."""
+
+    def progress(self) -> float:
+        """A number that grows while the server works (CPU seconds, bytes read)."""
+
+    def ended(self) -> bool:
+        """Whether the server has exited."""
+
+    def tail(self) -> str:
+        """The last lines of stderr, redacted."""
+
+    def close(self, grace: float) -> None:
+        """End the server with everything it started."""
+
+
+class StdioChannel:
+    """A child process that speaks one JSON message a line."""
+
+    def __init__(self, prepared: Prepared, secrets: Iterable[str] = ()) -> None:
+        self._prepared = prepared
+        self._secrets = tuple(secrets)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._tree: Tree | None = None
+        self._stderr: deque[bytes] = deque()
+        self._stderr_size = 0
+        self._seen = 0  # bytes read on both pipes
+        self._backlog: deque[bytes] = deque()
+        self._writing = threading.Condition()
+        self._pump: threading.Thread | None = None
+        self._ready: Callable[[int], bool] | None = None
+        self._error_reader: threading.Thread | None = None
+        self._closing = False
+        self._reason = ""
+
+    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        """Start the process and its readers; raises ToolcribError when it cannot be started."""
+        self._process, self._tree = start(self._prepared)
+        self._ready = _readiness(self._process)
+        self._error_reader = _thread(self._read_errors)
+        _thread(self._read, on_line, on_end)
+
+    def send(self, line: bytes) -> None:
+        """Write at once where that cannot block, else leave it to a thread of this server."""
+        data = line + b"\n"
+        with self._writing:
+            if not self._backlog and self._write_now(data):
+                return
+            self._backlog.append(data)
+            if self._pump is None:
+                self._pump = _thread(self._write_backlog)
+            self._writing.notify()
+
+    def _write_now(self, data: bytes) -> bool:
+        if self._process is None or self._process.stdin is None or self._closing:
+            return True  # nobody reads any more
+        if len(data) > _PIPE_BUF or self._ready is None:
+            return False
+        descriptor = self._process.stdin.fileno()
+        try:
+            if not self._ready(descriptor):
+                return False
+            os.write(descriptor, data)
+        except (OSError, ValueError):
+            pass  # the reader notices that the process is gone
+        return True
+
+    def _write_backlog(self) -> None:
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        while True:
+            with self._writing:
+                while not self._backlog:
+                    if self._closing:
+                        return
+                    self._writing.wait()
+                data = self._backlog[0]
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(process.stdin.fileno(), view) :]
+            except (OSError, ValueError):
+                return
+            with self._writing:
+                self._backlog.popleft()
+
+    def _read(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        process = self._process
+        if process is None or process.stdout is None:
+            return
+        junk_lines = junk_bytes = 0
+        while True:
+            line = process.stdout.readline(MAX_LINE)
+            if not line:
+                break
+            self._seen += len(line)
+            if len(line) >= MAX_LINE:
+                self._reason = f"sent a line of more than {MAX_LINE // 1024 // 1024} MB"
+                break
+            if line.isspace():
+                continue
+            if on_line(line):
+                junk_lines = junk_bytes = 0
+                continue
+            junk_lines, junk_bytes = junk_lines + 1, junk_bytes + len(line)
+            if junk_lines > MAX_JUNK_LINES or junk_bytes > MAX_JUNK_BYTES:
+                self._reason = "flooded its output with lines that are no messages"
+                break
+        on_end(self._end_reason())
+
+    def _end_reason(self) -> str:
+        if self._reason:
+            self._kill_later()
+            return self._reason
+        process = self._process
+        code: int | None = None
+        if process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(_EXIT_SECONDS)
+        if self._error_reader is not None:
+            self._error_reader.join(_EXIT_SECONDS / 2)
+        self._kill_later()  # its children may still run
+        if code is None:
+            return "closed its output"
+        return f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
+
+    def _kill_later(self) -> None:
+        _thread(self.close, 0.0)
+
+    def _read_errors(self) -> None:
+        process = self._process
+        if process is None or process.stderr is None:
+            return
+        while True:
+            try:
+                chunk = os.read(process.stderr.fileno(), 65536)
+            except (OSError, ValueError):
+                return
+            if not chunk:
+                return
+            self._seen += len(chunk)
+            self._stderr.append(chunk[-_TAIL_BYTES:])
+            self._stderr_size += len(self._stderr[-1])
+            while self._stderr_size - len(self._stderr[0]) >= _TAIL_BYTES:
+                self._stderr_size -= len(self._stderr.popleft())
+
+    def progress(self) -> float:
+        """CPU seconds of the tree, and bytes read."""
+        return self._seen + (cpu_seconds(self._tree) if self._tree else 0.0)
+
+    def ended(self) -> bool:
+        """Whether the first process has exited, even if a child keeps its pipes open."""
+        return self._process is not None and self._process.poll() is not None
+
+    def tail(self) -> str:
+        """The last lines of stderr, redacted."""
+        text = b"".join(self._stderr)[-_TAIL_BYTES:].decode("utf-8", "replace")
+        return redact(text, self._secrets)
+
+    def close(self, grace: float) -> None:
+        """Close stdin, wait `grace` s, then end the whole tree; safe to call twice."""
+        with self._writing:
+            self._closing = True
+            self._writing.notify_all()
+        if self._tree is not None:
+            stop([self._tree], grace=grace, term=1.0)
+
+
+def _thread(target: Callable[..., object], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def _readiness(process: subprocess.Popen[bytes]) -> Callable[[int], bool] | None:
+    """A check that a small write will not block; None where pipes cannot be polled (Windows)."""
+    if sys.platform == "win32" or process.stdin is None:
+        return None
+    import select
+
+    poller = select.poll()
+    poller.register(process.stdin.fileno(), select.POLLOUT)
+    return lambda _descriptor: any(event & select.POLLOUT for _, event in poller.poll(0))
+

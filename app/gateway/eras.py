@@ -1,0 +1,29 @@
+"""The stateless revision (2026-07-28) beside the ones with a handshake: what differs on the wire."""
+
+from app.gateway.protocol import LISTS, RESERVED_META, Json
+
+_CACHEABLE = frozenset({*LISTS, "resources/read", "server/discover"})
+
+
+def completed(method: str, answer: Json) -> Json:
+    """An answer with the fields that the stateless revision requires of every result."""
+    found = answer.get("result")
+    if not isinstance(found, dict):
+        return answer
+    more: Json = {}
+    if "resultType" not in found:
+        more["resultType"] = "complete"
+    if method in _CACHEABLE and "ttlMs" not in found:
+        more |= {"ttlMs": 0, "cacheScope": "private"}
+    return {**answer, "result": {**found, **more}}
+
+
+def without_envelope(message: Json) -> Json:
+    """A stateless request as one of the earlier revisions: the reserved keys of _meta dropped."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(meta, dict):
+        return message
+    kept = {k: v for k, v in meta.items() if not k.startswith(RESERVED_META)}
+    rest = {k: v for k, v in params.items() if k != "_meta"}
+    return {**message, "params": {**rest, **({"_meta": kept} if kept else {})}}

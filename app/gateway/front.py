@@ -1,0 +1,145 @@
+"""What the two ways of serving share: the links to host and servers, and what both pass on."""
+
+from collections.abc import Callable
+from typing import Any
+
+from app.gateway import wire
+from app.gateway.catalog import Shelf
+from app.gateway.forward import Forwarder
+from app.gateway.host import Host
+from app.gateway.journal import Journal
+from app.gateway.listeners import Listeners
+from app.gateway.protocol import METHOD_NOT_FOUND, Json
+from app.gateway.upstream import Exchange, Upstream
+
+VERSION = "0.1.0"
+Answer = Callable[[Json], None]
+
+
+class Links:
+    """Everything that a way of serving is given."""
+
+    __slots__ = (
+        "forwarder",
+        "hello",
+        "host",
+        "journal",
+        "level",
+        "listeners",
+        "modern",
+        "shelf",
+    )
+
+    def __init__(self, host: Host, shelf: Shelf, journal: Journal) -> None:
+        self.host = host
+        self.shelf = shelf
+        self.journal = journal
+        self.forwarder = Forwarder(host)
+        self.listeners = Listeners(host)
+        self.modern = False  # the host speaks the stateless revision
+        self.hello: Json = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "toolcrib", "version": VERSION},
+        }
+        self.level = ""  # the logging level that the host asked for
+
+
+class Front:
+    """One way of serving: pruned, through, or neither because the store cannot be read."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
+
+    # ---- what a way of serving answers
+
+    def describe(self, params: Json, answer: Answer) -> None:
+        """Give serverInfo, capabilities and instructions; at once, or after a start."""
+        raise NotImplementedError
+
+    def request(self, line: bytes, message: Json) -> None:
+        """Answer a request of the host, or send it on."""
+        raise NotImplementedError
+
+    def upstreams(self) -> list[Upstream]:
+        """The servers behind this gateway, started or not."""
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """Once a second: take in what the window changed."""
+
+    def listed(self) -> None:
+        """The first tools/list has been answered; slow things may load now."""
+
+    # ---- what both do alike
+
+    def notification(self, message: Json) -> None:
+        """Pass a notification of the host to every running server."""
+        for upstream in self.upstreams():
+            if upstream.started:
+                upstream.notify(message)
+
+    def hello(self) -> Json:
+        """The params of initialize for a server: the host's own."""
+        return self.links.hello
+
+    def ready(self, upstream: Upstream) -> None:
+        """Tell a server that was just started what the host had said before."""
+        capabilities = upstream.hello_result.get("capabilities") or {}
+        if self.links.level and "logging" in capabilities:
+            self.tell(upstream, "logging/setLevel", {"level": self.links.level})
+        for uri in self.subscribed.get(upstream.name, ()):
+            self.tell(upstream, "resources/subscribe", {"uri": uri})
+
+    def tell(self, upstream: Upstream, method: str, params: Json) -> None:
+        """A request of our own whose answer does not matter."""
+        message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        upstream.request(
+            Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
+        )
+
+    def heard(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """A server's own request or notification, on its way to the host."""
+        method = message.get("method")
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        forwarder = self.links.forwarder
+        if "id" in message:
+            if method == "ping":
+                upstream.notify(wire.result(message["id"], {}))
+            else:
+                forwarder.ask_host(upstream, line, message)
+        elif method == "notifications/progress":
+            forwarder.progress_of_server(upstream, line, message)
+        elif method == "notifications/cancelled":
+            forwarder.cancelled_by_server(upstream, params)
+        else:
+            self.told(upstream, line, message)
+
+    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """Any other notification of a server."""
+        if self.links.modern and self.links.listeners.handles(message.get("method")):
+            self.links.listeners.send(message)
+        else:
+            self.links.forwarder.notify_host(line, message)
+
+    def down(self, upstream: Upstream, reason: str) -> None:
+        """A server has gone."""
+        self.links.forwarder.server_gone(upstream)
+        self.links.journal.add("error", tool=f"{upstream.name}/", problem=reason)
+
+    def refuse_method(self, message: Json) -> None:
+        """-32601."""
+        text = f"Method not found: {message['method']}"
+        self.links.host.respond(message["id"], wire.error(message["id"], METHOD_NOT_FOUND, text))
+
+    def reply(self, message: Json, result: Json) -> None:
+        """Answer a request of the host from here."""
+        self.links.host.respond(message["id"], wire.result(message["id"], result))
+
+
+def params_of(message: Json) -> dict[str, Any]:
+    """A message's params, {} when there are none."""
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}

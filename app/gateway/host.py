@@ -1,0 +1,80 @@
+"""The host's side of the gateway: one line out at a time, and requests that the host answers."""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from app.gateway import eras, wire
+from app.gateway.protocol import Json
+
+Answered = Callable[[bytes, Json], None]  # the answer's line (b"" when mended) and its message
+
+
+class HostGoneError(Exception):
+    """The host no longer reads."""
+
+
+class Host:
+    """Writes to the host, and remembers what the host was asked."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._out = descriptor
+        self._writing = threading.Lock()
+        self._asked: dict[str, Answered] = {}
+        self._modern: dict[tuple[type, object], str] = {}
+        self._count = 0
+        self._counting = threading.Lock()
+        self.gone = False
+
+    def send(self, message: Json) -> None:
+        """Write one message."""
+        self.send_line(wire.dump(message))
+
+    def send_line(self, line: bytes) -> None:
+        """Write one line; blocks while the host does not read. A host that is gone is noted."""
+        with self._writing:
+            try:
+                left = os.write(self._out, line + b"\n") - len(line) - 1
+                while left < 0:
+                    left += os.write(self._out, memoryview(line + b"\n")[left:])
+            except OSError:
+                self.gone = True
+
+    def expect_modern(self, host_id: object, method: str) -> None:
+        """The answer to this request takes the form of the stateless revision."""
+        self._modern[type(host_id), host_id] = method
+
+    def is_modern(self, host_id: object) -> bool:
+        """Whether the request under this id is of the stateless revision."""
+        return (type(host_id), host_id) in self._modern
+
+    def respond(self, host_id: Any, answer: Json, line: bytes = b"") -> None:
+        """Answer a request of the host; `line` holds the same message where it may be spliced."""
+        method = self._modern.pop((type(host_id), host_id), "") if self._modern else ""
+        if not method:
+            self.send_line(wire.with_id(line, answer, host_id))
+            return
+        self.send({**eras.completed(method, answer), "id": host_id})
+
+    def ask(self, line: bytes, message: Json, answered: Answered) -> str:
+        """Send a request under an id of our own; the id, for a cancellation."""
+        with self._counting:
+            self._count += 1
+            own_id = f"toolcrib-{self._count}"
+            self._asked[own_id] = answered
+        self.send_line(wire.with_id(line, message, own_id))
+        return own_id
+
+    def answer(self, line: bytes, message: Json) -> None:
+        """Hand an answer of the host to who asked; an unknown one is dropped."""
+        own_id = message.get("id")
+        answered = self._asked.pop(own_id, None) if isinstance(own_id, str) else None
+        if answered is not None:
+            answered(line, message)
+
+    def withdraw(self, own_id: str, reason: str) -> None:
+        """Tell the host that an answer is no longer needed."""
+        if self._asked.pop(own_id, None) is not None:
+            params = {"requestId": own_id, "reason": reason}
+            self.send(wire.notification("notifications/cancelled", params))

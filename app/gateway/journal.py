@@ -1,0 +1,108 @@
+"""Events on their way to the store: a call never waits for them, and what is dropped is counted."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+
+from store.errors import StoreError
+
+CAPACITY = 10_000  # events; more than that at once are dropped and counted
+_BATCH_SECONDS = 0.3
+_RETRIES = 3
+_KEEP_EVERY = 2000  # events written between two prunings
+
+
+class Journal:
+    """A bounded queue and the one thread that writes it."""
+
+    def __init__(
+        self,
+        open_db: Callable[[], apsw.Connection],
+        *,
+        profile: str,
+        session: str,
+        keep: int = 100_000,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._open = open_db
+        self._keep = keep
+        self._profile = profile
+        self._session = session
+        self._clock = clock
+        self._queue: deque[dict[str, Any]] = deque()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._written = 0
+        self.host = ""
+        self.dropped = 0
+
+    def add(self, kind: str, **fields: Any) -> None:
+        """Note an event; fields are those of store.records.EventRecord."""
+        if len(self._queue) >= CAPACITY:
+            self.dropped += 1
+            return
+        fields.setdefault("session", self._session)
+        self._queue.append({"at": self._clock(), "kind": kind, "host": self.host, **fields})
+        if not self._wake.is_set():
+            self._wake.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+
+    def close(self, seconds: float = 1.0) -> None:
+        """Write what is left, for at most `seconds`."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        db: apsw.Connection | None = None
+        failures = 0
+        while True:
+            self._wake.wait()
+            self._closing.wait(_BATCH_SECONDS)
+            self._wake.clear()
+            batch = [self._queue.popleft() for _ in range(len(self._queue))]
+            try:
+                db = db or self._open()
+                self._write(db, batch)
+                failures = 0
+            except (apsw.Error, StoreError):  # calls go on without a journal
+                failures += 1
+                if failures < _RETRIES and len(self._queue) + len(batch) <= CAPACITY:
+                    self._queue.extendleft(reversed(batch))
+                    self._wake.set()
+                else:
+                    self.dropped += len(batch)
+            if self._closing.is_set() and (not self._queue or failures):
+                if db is not None:
+                    db.close()
+                return
+
+    def _write(self, db: apsw.Connection, batch: list[dict[str, Any]]) -> None:
+        from store import events
+        from store.connection import transaction
+        from store.records import EventRecord
+
+        lost, self.dropped = self.dropped, 0
+        if lost:
+            note = {"at": self._clock(), "kind": "error", "problem": f"{lost} events were dropped"}
+            batch = [*batch, note]
+        if not batch:
+            return
+        try:
+            with transaction(db):
+                events.add(db, [EventRecord(profile=self._profile, **event) for event in batch])
+                self._written += len(batch)
+                if self._written >= _KEEP_EVERY:
+                    self._written = 0
+                    events.prune(db, self._keep)
+        except BaseException:
+            self.dropped += lost
+            raise

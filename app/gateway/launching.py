@@ -1,0 +1,51 @@
+"""From a server's row (or the command after --) to a channel; loaded at the first start."""
+
+import json
+from collections.abc import Callable, Sequence
+
+from app.errors import ToolcribError
+from app.gateway.channel import Channel, StdioChannel
+from app.paths import Paths
+from store.serving import ServerRow
+
+
+def from_command(command: Sequence[str]) -> Channel:
+    """The channel of the command that follows `--`, in the environment the host gave us."""
+    from app.processes import prepare
+
+    return StdioChannel(prepare(command[0], list(command[1:])))
+
+
+def from_row(row: ServerRow, paths: Paths) -> Channel:
+    """The channel of a stored server, with its secrets; raises ToolcribError."""
+    if not row.trusted:
+        raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
+    from app.hosts.launch import LaunchSpec
+    from app.processes import prepare
+    from app.secrets import SecretStore
+    from store.records import ServerSpec
+
+    fields = json.loads(row.spec)
+    spec = ServerSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+    secrets = SecretStore.open(paths).get(row.name)
+    launch = LaunchSpec.from_spec(spec, secrets)
+    values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
+    if launch.transport != "stdio":
+        from app.gateway.remote import RemoteChannel
+
+        return RemoteChannel(launch, values)
+    prepared = prepare(launch.command, launch.args, env=dict(launch.env), cwd=launch.cwd)
+    return StdioChannel(prepared, values)
+
+
+def launcher(row: ServerRow | None, command: Sequence[str], paths: Paths) -> Callable[[], Channel]:
+    """How to start a server: by its own command where one was given."""
+
+    def launch() -> Channel:
+        if command:
+            return from_command(command)
+        if row is None:
+            raise ToolcribError("It is not in Toolcrib's catalogue.", "Read the servers again.")
+        return from_row(row, paths)
+
+    return launch

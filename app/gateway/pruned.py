@@ -1,0 +1,254 @@
+"""Pruned: one server under its own name, only the tools that are on, all else as it is."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+
+from app.gateway import slim, wire
+from app.gateway.channel import Channel
+from app.gateway.front import Answer, Front, Links, params_of
+from app.gateway.listing import Listing
+from app.gateway.protocol import HANDSHAKE, Json, negotiated, text_result
+from app.gateway.upstream import Exchange, Upstream
+from store.serving import ServerRow, ToolRow
+
+_STORED = ("prompts/list", "resources/list", "resources/templates/list")
+
+
+class Pruned(Front):
+    """Serves one server of the store."""
+
+    def __init__(self, links: Links, name: str, launch: Callable[[], Channel]) -> None:
+        super().__init__(links)
+        self._name = name
+        self._generation = links.shelf.generation
+        row = links.shelf.servers.get(name)
+        modern = bool(row) and row.taken_with.get("era") == "modern" if row else False
+        self._upstream = Upstream(name, launch, self, modern=modern)
+        self._live: set[str] | None = None  # names the running server listed last
+
+    @property
+    def _row(self) -> ServerRow | None:
+        return self.links.shelf.servers.get(self._name)
+
+    def upstreams(self) -> list[Upstream]:
+        """The one server."""
+        return [self._upstream]
+
+    # ---- initialize
+
+    def describe(self, params: Json, answer: Answer) -> None:
+        """The server's own words: from the store, or from the server when never read."""
+        row = self._row
+        if row is not None and row.read_at > 0:
+            newest = str(row.taken_with.get("protocol", ""))
+            version = negotiated(params.get("protocolVersion"), newest)
+            answer(_described(version, row.capabilities, row.server_info, row.instructions))
+            return
+        message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+
+        def started(*_: object) -> None:
+            found = self._upstream.hello_result
+            answer(found or _described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
+
+        def failed(reason: str) -> None:
+            version = negotiated(params.get("protocolVersion"))
+            answer(_described(version, {"tools": {}}, {"name": self._name}, reason))
+
+        self._upstream.request(Exchange(b"", message, answered=started, failed=failed))
+
+    # ---- requests
+
+    def request(self, line: bytes, message: Json) -> None:
+        """Lists from the store until the server runs, calls checked, all else sent on."""
+        method = message["method"]
+        self.links.shelf.refresh()
+        if method == "tools/list":
+            self._list(message)
+        elif method == "tools/call":
+            self._call(line, message)
+        elif method == "logging/setLevel" and not self._upstream.started and self._read:
+            self.links.level = str(params_of(message).get("level", ""))
+            self.reply(message, {})
+        elif method in _STORED and not self._upstream.started and self._read:
+            found = self.links.shelf.lists(self._row)[method] if self._row else []
+            self.reply(message, {_KEYS[method]: found})
+        else:
+            self._note(method, params_of(message))
+            self.links.forwarder.forward(self._upstream, line, message)
+
+    @property
+    def _read(self) -> bool:
+        row = self._row
+        return row is not None and row.read_at > 0
+
+    def _note(self, method: str, params: Json) -> None:
+        """Remember what must be said again after a restart."""
+        uris = self.subscribed.setdefault(self._name, [])
+        uri = params.get("uri")
+        if method == "logging/setLevel":
+            self.links.level = str(params.get("level", ""))
+        elif method == "resources/subscribe" and isinstance(uri, str) and uri not in uris:
+            uris.append(uri)
+        elif method == "resources/unsubscribe" and uri in uris:
+            uris.remove(uri)
+
+    # ---- tools/list
+
+    def _list(self, message: Json) -> None:
+        if not self._upstream.started and self._read:
+            self._list_stored(message)
+            return
+
+        def done(items: list[Json] | None) -> None:
+            if items is None:
+                self._list_stored(message)
+                return
+            self._live = {str(item.get("name")) for item in items}
+            shown = [self._slimmed(item) for item in items if self._shows(item)]
+            self.reply(message, {"tools": shown})
+            self.links.journal.add("list", tool=f"{self._name}/", detail={"tools": len(shown)})
+
+        Listing(self._upstream, "tools/list", done).start()
+
+    def _list_stored(self, message: Json) -> None:
+        began = time.perf_counter()
+        row = self._row
+        tools = self.links.shelf.tools(server_id=row.id) if row else []
+        level = self._slim_level()
+        texts = [slim.tool_text(t.raw, level) for t in tools if t.shown and self._trusted]
+        answer = '{"jsonrpc":"2.0","id":0,"result":{"tools":[' + ",".join(texts) + "]}}"
+        line = answer.encode("utf-8", "replace")
+        if self.links.host.is_modern(message["id"]):
+            self.links.host.respond(message["id"], json.loads(line))
+        else:
+            self.links.host.respond(message["id"], {"id": 0}, line)
+        ms = (time.perf_counter() - began) * 1000
+        detail = {"tools": len(texts)}
+        self.links.journal.add("list", tool=f"{self._name}/", ms=ms, detail=detail)
+
+    def _slim_level(self) -> str:
+        level = self.links.shelf.setting("gateway", "slim", "lossless")
+        return slim.PLAIN if level == "lossless" else str(level)
+
+    def _slimmed(self, item: Json) -> Json:
+        return slim.tool(item, self._slim_level())
+
+    @property
+    def _trusted(self) -> bool:
+        row = self._row
+        return row is None or row.trusted
+
+    def _shows(self, item: Json) -> bool:
+        return not self._refusal(item.get("name"))
+
+    def _refusal(self, name: object) -> str:
+        """Why a tool is not offered, "" when it is."""
+        row = self._row
+        if row is None or row.read_at == 0:
+            return ""
+        if not row.trusted:
+            return "its server is not trusted yet"
+        tool = self.links.shelf.tool(row.id, name) if isinstance(name, str) else None
+        if tool is not None:
+            return refusal(tool)
+        if self.links.shelf.settings.get("new_tools") == "on":
+            return ""
+        return "" if self._live is not None and name not in self._live else "it is new"
+
+    # ---- tools/call
+
+    def _call(self, line: bytes, message: Json) -> None:
+        name = params_of(message).get("name")
+        reason = self._refusal(name)
+        tool_id = f"{self._name}/{name}"
+        journal = self.links.journal
+        if reason:
+            journal.add("miss", tool=tool_id, problem=reason)
+            text = f"{name} is not available: {reason}. It can be allowed in Toolcrib."
+            self.reply(message, text_result(text, is_error=True))
+            return
+        began = time.perf_counter()
+
+        def finish(_line: bytes, answer: Json) -> None:
+            journal.add(
+                "call",
+                tool=tool_id,
+                ms=(time.perf_counter() - began) * 1000,
+                problem=problem_of(answer),
+            )
+
+        def failed(reason: str) -> None:
+            journal.add("error", tool=tool_id, problem=reason)
+
+        self.links.forwarder.forward(
+            self._upstream, line, message, finish=finish, failed=failed
+        )
+
+    # ---- what the window or the server changed
+
+    def tick(self) -> None:
+        """Tell the host when ticks changed what it should see."""
+        self.links.shelf.refresh()
+        if self._generation != self.links.shelf.generation:
+            self._generation = self.links.shelf.generation
+            row = self._row
+            if row is not None and (row.capabilities.get("tools") or {}).get("listChanged"):
+                self.links.host.send(wire.notification("notifications/tools/list_changed"))
+
+    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """A changed list makes the last one that was read stale."""
+        if message.get("method") == "notifications/tools/list_changed":
+            self._live = None
+        super().told(upstream, line, message)
+
+
+_KEYS = {
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+
+
+def refusal(tool: ToolRow) -> str:
+    """Why a stored tool may not be used in this profile, "" when it may."""
+    if not tool.on:
+        return "it is switched off in this profile"
+    if tool.held:
+        return f"it is held back ({tool.held})"
+    if tool.changed:
+        return "its text changed after you trusted it"
+    return tool.problem and f"it cannot be used ({tool.problem})"
+
+
+def problem_of(answer: Json) -> str:
+    """What went wrong in an answer to tools/call, at most 300 characters, "" when nothing did."""
+    error = answer.get("error")
+    if isinstance(error, dict):
+        return str(error.get("message", "error"))[:300]
+    result = answer.get("result")
+    if isinstance(result, dict) and result.get("isError"):
+        return first_text(result.get("content"))[:300] or "error"
+    return ""
+
+
+def first_text(content: object) -> str:
+    """The first text of a result's content."""
+    items: Sequence[object] = content if isinstance(content, list) else ()
+    for item in items:
+        if isinstance(item, dict) and isinstance(item.get("text"), str):
+            return str(item["text"])
+    return ""
+
+
+def _described(version: str, capabilities: Json, info: Json, instructions: str) -> Json:
+    found: Json = {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": {"name": "toolcrib", "version": "0"} | info,
+    }
+    if instructions:
+        found["instructions"] = instructions
+    return found
+
+

@@ -1,0 +1,383 @@
+"""One server behind the gateway: started at the first call, restarted after a crash."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from app.errors import ToolcribError
+from app.gateway import wire
+from app.gateway.channel import Channel
+from app.gateway.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    MODERN,
+    UNSUPPORTED_VERSION,
+    VERSION_KEY,
+    Json,
+)
+
+CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
+    "configured",
+    "known",
+    "starting",
+    "started",
+    "failed",
+)
+IDLE_SECONDS = 12.0  # without CPU time, output or an answer, a starting server has hung
+START_SECONDS = 180.0  # whatever it does
+BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # seconds before the next start, by failures
+_POLL_SECONDS = 0.5
+
+
+class Exchange:
+    """One request on its way to a server: answered or failed exactly once, or cancelled."""
+
+    __slots__ = ("answered", "failed", "line", "message", "progress", "sent_id")
+
+    def __init__(
+        self,
+        line: bytes,
+        message: Json,
+        *,
+        answered: Callable[[bytes, Json], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self.line = line  # b"" when the message must be written anew
+        self.message = message
+        self.answered = answered
+        self.failed = failed
+        self.progress = _progress_token(message)
+        self.sent_id = 0
+
+
+def _progress_token(message: Json) -> object:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get("progressToken") if isinstance(meta, dict) else None
+
+
+class Listener(Protocol):
+    """Who hears what a server says of its own accord."""
+
+    def hello(self) -> Json:
+        """The params of initialize, as the host sent them."""
+
+    def ready(self, upstream: "Upstream") -> None:
+        """The server has just been started."""
+
+    def heard(self, upstream: "Upstream", line: bytes, message: Json) -> None:
+        """The server sent a request or a notification."""
+
+    def down(self, upstream: "Upstream", reason: str) -> None:
+        """The server has gone or could not be started."""
+
+
+class Upstream:
+    """The life of one server; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        name: str,
+        launch: Callable[[], Channel],
+        listener: Listener,
+        *,
+        modern: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self._launch = launch
+        self._listener = listener
+        self._modern_first = modern
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._channel: Channel | None = None
+        self._pending: dict[int, Exchange] = {}
+        self._waiting: list[Exchange] = []
+        self._count = 0
+        self._failures = 0
+        self._retry_at = 0.0
+        self._greeted = threading.Event()
+        self._closed = False
+        self._worked = False  # has answered something since its start
+        self._gone = ""  # why the server went while it was being started
+        self.state = CONFIGURED
+        self.problem = ""
+        self.version = ""
+        self.hello_result: Json = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether requests go straight to the server."""
+        return self.state == STARTED
+
+    @property
+    def modern(self) -> bool:
+        """Whether the running server speaks the stateless revision."""
+        return self.version == MODERN
+
+    def request(self, exchange: Exchange) -> None:
+        """Send a request, starting the server first if need be."""
+        with self._lock:
+            if self.state != STARTED:
+                problem = self._wait_for_start(exchange)
+            else:
+                problem = ""
+                channel, line = self._enlist(exchange)
+        if problem:
+            exchange.failed(problem)
+        elif exchange.sent_id:
+            channel.send(line)
+
+    def _wait_for_start(self, exchange: Exchange) -> str:
+        if self._closed:
+            return f"The gateway is closing; {self.name} was not called."
+        if self.state == FAILED and self._clock() < self._retry_at:
+            seconds = max(1, round(self._retry_at - self._clock()))
+            return f"{self.problem} It may be tried again in {seconds} s."
+        self._waiting.append(exchange)
+        if self.state != STARTING:
+            self.state = STARTING
+            threading.Thread(target=self._start, daemon=True).start()
+        return ""
+
+    def _enlist(self, exchange: Exchange) -> tuple[Channel, bytes]:
+        self._count += 1
+        exchange.sent_id = self._count
+        self._pending[self._count] = exchange
+        if self._channel is None:
+            raise RuntimeError("a started server has a channel")
+        message = exchange.message
+        if self.version == MODERN:
+            return self._channel, wire.dump(self._enveloped(message, self._count))
+        return self._channel, wire.with_id(exchange.line, message, self._count)
+
+    def start(self) -> None:
+        """Start the server ahead of its first call."""
+        with self._lock:
+            idle = self.state in (CONFIGURED, KNOWN) and not self._closed
+            if idle:
+                self.state = STARTING
+        if idle:
+            threading.Thread(target=self._start, daemon=True).start()
+
+    def notify(self, message: Json, line: bytes = b"") -> None:
+        """Send a notification or an answer; dropped when the server is not running."""
+        channel = self._channel
+        if channel is not None and self.state in (STARTED, STARTING):
+            channel.send(line or wire.dump(message))
+
+    def cancel(self, exchange: Exchange, params: Json) -> None:
+        """Withdraw a request: a late answer is dropped, the server is told."""
+        with self._lock:
+            if exchange in self._waiting:
+                self._waiting.remove(exchange)
+                return
+            if self._pending.pop(exchange.sent_id, None) is None:
+                return
+        told = {**params, "requestId": exchange.sent_id}
+        self.notify(wire.notification("notifications/cancelled", told))
+
+    def close(self, grace: float) -> None:
+        """End the server; requests under way fail."""
+        with self._lock:
+            self._closed = True
+            channel = self._channel
+        if channel is not None:
+            channel.close(grace)
+
+    def check(self) -> None:
+        """Notice a server that exited while a child of it keeps its pipes open."""
+        channel = self._channel
+        if channel is not None and self.state == STARTED and channel.ended():
+            self._ended(channel, "exited")
+
+    # ---- start
+
+    def _start(self) -> None:
+        self._greeted.clear()
+        channel: Channel | None = None
+        try:
+            channel = self._launch()
+            with self._lock:
+                if self._closed:
+                    raise ToolcribError("The gateway is closing.")
+                self._channel = channel
+            self._gone = ""
+            opened = channel
+            channel.open(self._on_line, lambda reason: self._ended(opened, reason))
+            self._greet(channel)
+        except ToolcribError as error:
+            if channel is not None:
+                channel.close(0.0)
+            self._start_failed(channel, f"{error.title} {error.hint}".strip())
+
+    def _greet(self, channel: Channel) -> None:
+        """The handshake of the server's era; raises ToolcribError."""
+        if not self._modern_first:
+            answer = self._ask(channel, "initialize", self._listener.hello())
+            code = answer.get("error", {}).get("code")
+            if "result" in answer:
+                self._adopt(answer["result"], str(answer["result"].get("protocolVersion", "")))
+                channel.send(wire.dump(wire.notification("notifications/initialized")))
+                self._flush()
+                return
+            if code != UNSUPPORTED_VERSION:
+                text = answer.get("error", {}).get("message", "no reason given")
+                raise ToolcribError(f"It refused to initialize: {text}.")
+        self.version = MODERN
+        answer = self._ask(channel, "server/discover", {})
+        if "result" not in answer:
+            raise ToolcribError("It speaks no protocol version that Toolcrib knows.")
+        self._adopt(answer["result"], MODERN)
+        self._flush()
+
+    def _adopt(self, result: Any, version: str) -> None:
+        self.hello_result = result if isinstance(result, dict) else {}
+        self.version = version
+
+    def _ask(self, channel: Channel, method: str, params: Json) -> Json:
+        """One request during the start, watched for progress; raises ToolcribError."""
+        answers: list[Json] = []
+        problems: list[str] = []
+        done = threading.Event()
+
+        def answered(_line: bytes, message: Json) -> None:
+            answers.append(message)
+            done.set()
+
+        def failed(reason: str) -> None:
+            problems.append(reason)
+            done.set()
+
+        message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+        exchange = Exchange(b"", message, answered=answered, failed=failed)
+        with self._lock:
+            channel_now, line = self._enlist(exchange)
+        channel_now.send(line)
+        self._watch(channel, done)
+        if not answers:
+            raise ToolcribError(problems[0] if problems else "It did not answer.")
+        return answers[0]
+
+    def _watch(self, channel: Channel, done: threading.Event) -> None:
+        began = moved = self._clock()
+        seen = -1.0
+        while not done.wait(_POLL_SECONDS):
+            now, progress = self._clock(), channel.progress()
+            if progress > seen + 0.005:
+                seen, moved = progress, now
+            if now - moved > IDLE_SECONDS or now - began > START_SECONDS:
+                raise ToolcribError(f"It did not answer within {now - began:.0f} s.")
+
+    def _flush(self) -> None:
+        """Open the gate: what waited for the start goes out in order."""
+        self._listener.ready(self)
+        while True:
+            with self._lock:
+                if self._gone:
+                    raise ToolcribError(self._gone)
+                self._worked = False
+                if not self._waiting:
+                    self.state = STARTED
+                    self.problem = ""
+                    return
+                exchange = self._waiting.pop(0)
+                channel, line = self._enlist(exchange)
+            channel.send(line)
+
+    def _start_failed(self, channel: Channel | None, reason: str) -> None:
+        with self._lock:
+            self.state = FAILED
+            self._channel = None
+            self.version = ""
+            self._failures += 1
+            self._retry_at = self._clock() + _pause(self._failures)
+            self.problem = self._sentence("could not be started", reason, channel)
+            waiting, self._waiting = self._waiting, []
+            self._pending.clear()
+        for exchange in waiting:
+            exchange.failed(self.problem)
+        self._listener.down(self, self.problem)
+
+    # ---- the reader thread
+
+    def _on_line(self, line: bytes) -> bool:
+        try:
+            messages, clean = wire.parse(line)
+        except wire.NotJsonError:
+            return False
+        for message in messages:
+            self._dispatch(line if clean else b"", message)
+        return any("jsonrpc" in m or "method" in m or "id" in m for m in messages)
+
+    def _dispatch(self, line: bytes, message: Json) -> None:
+        if "method" in message:
+            self._listener.heard(self, line, message)
+            return
+        number = message.get("id")
+        if isinstance(number, str) and number.isdigit():
+            number = int(number)  # some servers answer with a text
+        exchange = self._pending.pop(number, None) if type(number) is int else None
+        if exchange is not None:
+            self._worked = True
+            exchange.answered(line, message)
+
+    def _ended(self, channel: Channel, reason: str) -> None:
+        with self._lock:
+            if channel is not self._channel:
+                return
+            starting = self.state == STARTING
+            pending, self._pending = list(self._pending.values()), {}
+            if starting:
+                self._gone = f"It {reason}."
+            else:
+                self._channel = None
+                self.version = ""
+                self.state = KNOWN
+                if not self._worked:
+                    self._failures += 1
+                    self.state = FAILED
+                    self._retry_at = self._clock() + _pause(self._failures)
+                else:
+                    self._failures = 0
+            self.problem = self._sentence("stopped while it worked", f"It {reason}.", channel)
+        for exchange in pending:
+            exchange.failed(f"It {reason}." if starting else self.problem)
+        if not starting:
+            self._listener.down(self, self.problem)
+
+    def _sentence(self, what: str, reason: str, channel: Channel | None) -> str:
+        said = last_line(channel.tail()) if channel is not None else ""
+        return f"{self.name} {what}. {reason}" + (f" It last printed: {said}" if said else "")
+
+    def _enveloped(self, message: Json, number: int) -> Json:
+        """The request in the form of the stateless revision."""
+        hello = self._listener.hello()
+        params = dict(message.get("params") or {})
+        params["_meta"] = {
+            **(params.get("_meta") or {}),
+            VERSION_KEY: MODERN,
+            CLIENT_INFO_KEY: hello.get("clientInfo", {}),
+            CAPABILITIES_KEY: hello.get("capabilities", {}),
+        }
+        return {**message, "id": number, "params": params}
+
+
+def _pause(failures: int) -> float:
+    return BACK_OFF[min(failures, len(BACK_OFF) - 1)]
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, at most 300 characters."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
+def close_all(upstreams: Sequence[Upstream], grace: float) -> None:
+    """End all servers at the same time."""
+    threads = [threading.Thread(target=u.close, args=(grace,), daemon=True) for u in upstreams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(grace + 3.0)

@@ -1,0 +1,88 @@
+"""JSON-RPC messages as lines of bytes: parsed leniently, forwarded byte for byte."""
+
+import json
+import re
+from typing import Any
+
+from app.gateway.protocol import Json
+
+_ID = rb'"id"\s*:\s*(-?\d+|"[^"\\]*")\s*'
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
+# the two places where every known library puts a message's id; nothing nested can match
+_HEAD = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
+_TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z")
+_TAIL_BYTES = 256
+
+
+class NotJsonError(ValueError):
+    """The line is no JSON-RPC message."""
+
+
+def _refuse_constant(_name: str) -> None:
+    raise ValueError("NaN and Infinity are not JSON")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
+_LENIENT = json.JSONDecoder(parse_constant=lambda _name: None, strict=False)
+
+
+def parse(line: bytes) -> tuple[list[Json], bool]:
+    """The messages of one line, and whether its bytes may be forwarded as they are.
+
+    Invalid UTF-8, NaN and raw control characters are mended, so that an answer still arrives.
+    """
+    try:
+        value, clean = _STRICT.decode(line.decode("utf-8")), True
+    except (ValueError, RecursionError):
+        value, clean = _mended(line), False
+    batch = value if isinstance(value, list) else [value]
+    if not batch or not all(isinstance(m, dict) for m in batch):
+        raise NotJsonError
+    return batch, clean and batch is not value
+
+
+def _mended(line: bytes) -> Any:
+    try:
+        return _LENIENT.decode(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise NotJsonError from error
+
+
+def dump(message: Json) -> bytes:
+    """One message as compact JSON; text stays text (UTF-8) where it is valid Unicode."""
+    try:
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # lone surrogates survive only as escapes
+        return json.dumps(message, separators=(",", ":")).encode()
+
+
+def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
+    """The same message under another id: spliced into the line, or written anew.
+
+    `line` is b"" when its bytes may not be forwarded.
+    """
+    found = _HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES))
+    if found and json.loads(found.group(1)) == message.get("id"):
+        return line[: found.start(1)] + json.dumps(new_id).encode() + line[found.end(1) :].rstrip()
+    return dump({**message, "id": new_id})
+
+
+def result(request_id: object, value: Json) -> Json:
+    """A successful answer."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": value}
+
+
+def error(request_id: object, code: int, text: str, data: object = None) -> Json:
+    """An error answer."""
+    body: Json = {"code": code, "message": text}
+    if data is not None:
+        body["data"] = data
+    return {"jsonrpc": "2.0", "id": request_id, "error": body}
+
+
+def notification(method: str, params: Json | None = None) -> Json:
+    """A notification."""
+    message: Json = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        message["params"] = params
+    return message

@@ -1,0 +1,146 @@
+"""Fills a store as a scan would, from an mcpServers config: a raw reading of every server."""
+
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+from app.hosts.launch import LaunchSpec
+from app.paths import Paths
+from app.routing.keyword import keyword_row
+from app.routing.summary import make_summary
+from app.secrets import SecretStore
+from store import profiles, servers, tools
+from store.connection import open_store, transaction
+from store.records import EntryRecord, NewTool, Summary
+from store.search import save_keywords
+
+_HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "stock", "version": "0"},
+}
+
+
+def read(launch: dict, seconds: float = 20) -> dict | None:
+    """What a server says of itself, or None when it cannot be started or does not answer."""
+    import os
+
+    try:
+        process = subprocess.Popen(
+            [launch["command"], *launch["args"]],
+            env={**os.environ, **launch.get("env", {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(_talk, process)
+            try:
+                return future.result(seconds)
+            except Exception:
+                return None
+            finally:
+                process.kill()
+    finally:
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def _talk(process: subprocess.Popen) -> dict:
+    count = 0
+
+    def ask(method: str, params: dict) -> dict:
+        nonlocal count
+        count += 1
+        message = {"jsonrpc": "2.0", "id": count, "method": method, "params": params}
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        for line in process.stdout:
+            try:
+                answer = json.loads(line)
+            except ValueError:
+                continue
+            if answer.get("id") == count and "method" not in answer:
+                return answer.get("result", {})
+        raise EOFError
+
+    found = ask("initialize", _HELLO)
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    capabilities = found.get("capabilities", {})
+    found["tools"] = ask("tools/list", {}).get("tools", [])
+    for method, part, key in (
+        ("prompts/list", "prompts", "prompts"),
+        ("resources/list", "resources", "resources"),
+        ("resources/templates/list", "resources", "resourceTemplates"),
+    ):
+        found[key] = ask(method, {}).get(key, []) if part in capabilities else []
+    return found
+
+
+def stock(
+    home: Path, config: dict, profile: str = "default", settings: dict | None = None
+) -> Path:
+    """Make Toolcrib's folder `home` know the config's servers; the database."""
+    paths = Paths(home, home / "models")
+    db = open_store(paths.database)
+    with ThreadPoolExecutor(2) as pool:
+        readings = dict(zip(config, pool.map(read, config.values()), strict=True))
+    secrets = SecretStore(paths.secrets, "toolcrib-test")
+    secrets._looked = True  # the file, never the machine's keychain
+    with transaction(db):
+        if profiles.by_name(db, profile) is None:
+            profiles.create(db, profile)
+        record = profiles.by_name(db, profile)
+        profiles.save_settings(db, record.id, settings or {})
+        for name, launch in config.items():
+            spec, hidden = LaunchSpec(
+                "stdio", launch["command"], tuple(launch["args"]), launch.get("env", {})
+            ).to_spec(b"key")
+            entry = EntryRecord("manual", "manual", "", name)
+            server_id = servers.place(db, entry, spec, name=name, trusted=True)
+            secrets.put(name, hidden)
+            _save(db, server_id, readings[name])
+    db.close()
+    return paths.database
+
+
+def _save(db, server_id: int, reading: dict | None) -> None:
+    if reading is None:
+        servers.set_status(db, server_id, "could not start", "it did not answer")
+        return
+    now = time.time()
+    new = []
+    for raw in reading["tools"]:
+        text = json.dumps(raw, sort_keys=True)
+        new.append(NewTool(raw.get("name", ""), raw, sha256(text.encode()).hexdigest()))
+    tools.save_list(db, server_id, new, now)
+    servers.save_reading(
+        db,
+        server_id,
+        server_info=reading.get("serverInfo", {}),
+        capabilities=reading.get("capabilities", {}),
+        instructions=reading.get("instructions", ""),
+        prompts=reading["prompts"],
+        resources=reading["resources"],
+        templates=reading["resourceTemplates"],
+        list_hash=str(len(new)),
+        taken_with={"protocol": reading.get("protocolVersion", ""), "era": "legacy"},
+        at=now,
+    )
+    rows = tools.tools(db, server_id)
+    save_keywords(db, [keyword_row(tool) for tool in rows])
+    tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in rows])
+
+
+if __name__ == "__main__":  # a stand-in for `toolcrib import --scan` under the judge
+    given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["mcpServers"]
+    changed = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
+    stock(Path(sys.argv[2]), given, sys.argv[3], changed)
