@@ -1,0 +1,142 @@
+"""What Toolcrib itself costs: CPU time and ratios within one run, never wall time alone."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from app.bench.cpu import CpuClock, cpu_now, cpu_of
+from app.bench.made import fill
+from app.catalog import load_catalog
+from app.routing.router import Router
+from store.connection import open_store
+
+RUNS = 7
+
+Answer = dict[str, dict[str, list[object]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured figure with the bound it is held against."""
+
+    name: str
+    value: float
+    unit: str
+    bound: float
+    note: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether the figure is within its bound."""
+        return self.value <= self.bound
+
+
+def measure() -> tuple[Figure, ...]:
+    """Every performance figure that needs no window (Linux; the median of several runs)."""
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        home = Path(folder)
+        db = open_store(home / "toolcrib.db")
+        fill(db, server_count=1, tools_each=350, encoding="o200k_base")
+        db.close()
+        env = {**os.environ, "TOOLCRIB_HOME": str(home)}
+        return (*_gateway(env), *_words())
+
+
+def _gateway(env: Mapping[str, str]) -> tuple[Figure, Figure]:
+    base, starts, lists = [], [], []
+    for _ in range(RUNS):
+        base.append(cpu_of([sys.executable, "-c", "import apsw"]))
+        start, listed = _start_and_list(env)
+        starts.append(start)
+        lists.append(listed)
+    ratio = statistics.median(s / b for s, b in zip(starts, base, strict=True))
+    start_ms, base_ms = (statistics.median(x) * 1000 for x in (starts, base))
+    return (
+        Figure(
+            "gateway: spawn to the initialize answer, over `python -c 'import apsw'`",
+            ratio,
+            "x CPU",
+            3.0,
+            f"{start_ms:.0f} ms against {base_ms:.0f} ms, median of {RUNS}",
+        ),
+        Figure(
+            "gateway: tools/list of 350 tools after initialize",
+            statistics.median(lists) * 1000,
+            "ms CPU",
+            10.0,
+            f"median of {RUNS}",
+        ),
+    )
+
+
+def _start_and_list(env: Mapping[str, str]) -> tuple[float, float]:
+    """CPU seconds up to the initialize answer, and from there to the tools/list answer."""
+    command = [sys.executable, "-m", "app.gateway.main", "--profile", "default"]
+    process = subprocess.Popen(
+        [*command, "--server", "made-00", "--", "made"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        }
+        _ask(process, "initialize", hello)
+        first = cpu_now(process.pid)
+        answer = _ask(process, "tools/list", {})
+        second = cpu_now(process.pid)
+        found = len(answer["result"]["tools"])
+        if found != 350:
+            raise RuntimeError(f"the gateway listed {found} tools instead of 350")
+    finally:
+        if process.stdin:
+            process.stdin.close()
+        process.wait(10)
+        if process.stdout:
+            process.stdout.close()
+    return first, second - first
+
+
+def _ask(process: "subprocess.Popen[bytes]", method: str, params: object) -> Answer:
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("the gateway has no pipes")
+    message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+    process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+    answer: Answer = json.loads(process.stdout.readline())
+    return answer
+
+
+def _words() -> tuple[Figure, ...]:
+    figures = []
+    for count, bound in ((3000, 8.0), (10_000, 25.0)):
+        with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+            db = open_store(Path(folder) / "toolcrib.db")
+            fill(db, server_count=count // 100, tools_each=100, encoding="o200k_base")
+            router = Router.from_store(db, load_catalog(db), None, None)
+            router.route("warm up", limit=10)
+            ms = _median_ms(partial(router.route, "merge the release branch", limit=10))
+            db.close()
+        name = f"routing by words, best 10 of {count:,} tools"
+        figures.append(Figure(name, ms, "ms CPU", bound, f"median of {RUNS}"))
+    return tuple(figures)
+
+
+def _median_ms(act: Callable[[], object]) -> float:
+    times = []
+    for _ in range(RUNS):
+        clock = CpuClock()
+        act()
+        times.append(clock.ms())
+    return statistics.median(times)
