@@ -11,6 +11,8 @@ from app.paths import Paths
 from app.settings import Settings
 from store.connection import open_store
 
+Db = apsw.Connection  # the name under which the window knows a connection
+
 
 @dataclass(frozen=True, slots=True)
 class AppContext:

@@ -1,0 +1,108 @@
+"""The bridge: answers arrive on the GUI thread, in order, and never after close."""
+
+import threading
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.changes import Changes
+from app.context import AppContext
+from app.errors import ToolcribError
+from ui.tasks import Job, Tasks
+
+
+@pytest.fixture
+def tasks(qapp, ctx: AppContext):
+    bridge = Tasks(ctx)
+    yield bridge
+    bridge.close()
+
+
+def test_an_answer_arrives_on_the_gui_thread(tasks: Tasks, qtbot: QtBot):
+    seen = []
+    tasks.ask(
+        lambda db: (threading.current_thread().name, db.execute("select 7").fetchall()),
+        lambda result: seen.append((result, threading.current_thread())),
+    )
+    qtbot.waitUntil(lambda: bool(seen))
+    (worker, rows), here = seen[0]
+    assert worker.startswith("toolcrib-store")
+    assert rows == [(7,)]
+    assert here is threading.main_thread()
+
+
+def test_answers_keep_their_order(tasks: Tasks, qtbot: QtBot):
+    seen: list[int] = []
+    for number in range(200):
+        tasks.ask(lambda db, n=number: n, seen.append)
+    qtbot.waitUntil(lambda: len(seen) == 200)
+    assert seen == list(range(200))
+
+
+def test_a_change_is_announced(tasks: Tasks, qtbot: QtBot):
+    with qtbot.waitSignal(tasks.changed) as caught:
+        tasks.change(lambda db: Changes(profile=True))
+    assert caught.args == [Changes(profile=True)]
+
+
+def test_an_error_reaches_failed_or_the_signal(tasks: Tasks, qtbot: QtBot):
+    def fail(db):
+        raise ToolcribError("No.", "Try another.")
+
+    seen: list[ToolcribError] = []
+    tasks.ask(fail, lambda _: None, seen.append)
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen[0].title == "No."
+    with qtbot.waitSignal(tasks.failed) as caught:
+        tasks.ask(fail, lambda _: None)
+    assert caught.args[0].hint == "Try another."
+
+
+def test_an_unforeseen_error_becomes_a_sentence(tasks: Tasks, qtbot: QtBot):
+    with qtbot.waitSignal(tasks.failed) as caught:
+        tasks.ask(lambda db: 1 / 0, lambda _: None)
+    assert "ZeroDivisionError" in caught.args[0].title
+
+
+def test_long_work_reports_and_is_cancelled(tasks: Tasks, qtbot: QtBot):
+    heard: list[str] = []
+    ended: list[bool] = []
+
+    def wait(job: Job) -> bool:
+        job.report("begun")
+        return job.cancelled.wait(20)
+
+    job = tasks.work(wait, ended.append, progress=heard.append)
+    qtbot.waitUntil(lambda: heard == ["begun"])
+    assert not ended
+    job.cancel()
+    qtbot.waitUntil(lambda: ended == [True])
+    assert tasks.idle
+
+
+def test_closing_ends_long_work_and_delivers_nothing_more(qapp, ctx: AppContext, qtbot: QtBot):
+    bridge = Tasks(ctx)
+    heard: list[object] = []
+    bridge.work(lambda job: job.cancelled.wait(20), heard.append, progress=heard.append)
+    for _ in range(20):
+        bridge.ask(lambda db: 1, heard.append)
+    bridge.close()
+    qapp.processEvents()
+    assert heard == []
+    bridge.ask(lambda db: 1, heard.append)
+    bridge.close()
+    assert bridge.idle
+
+
+def test_what_was_changed_before_closing_is_written(qapp, ctx: AppContext):
+    bridge = Tasks(ctx)
+
+    def write(db):
+        db.execute("create table kept (n)")
+        return Changes()
+
+    bridge.change(write)
+    bridge.close()
+    db = ctx.open_store()
+    assert db.execute("select count(*) from kept").fetchall() == [(0,)]
+    db.close()

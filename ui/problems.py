@@ -1,0 +1,17 @@
+"""Errors as the window shows them: a title, a hint, and details in the log."""
+
+import logging
+
+from app.errors import ToolcribError
+
+_log = logging.getLogger("toolcrib.ui")
+
+
+def as_problem(error: BaseException) -> ToolcribError:
+    """What to tell the user; anything unforeseen is logged with its trace."""
+    if isinstance(error, ToolcribError):
+        return error
+    _log.error("Unforeseen error", exc_info=error)
+    return ToolcribError(
+        f"Something went wrong: {type(error).__name__}.", "The log holds the details."
+    )
