@@ -1,12 +1,20 @@
 """Fusion: one score from meaning and words, with shares that follow the query's length."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from app.routing.ranked import MEANING, PAST_USE, SERVER, WORDS
 
 Scores = Mapping[int, float]  # by tool row id
+
+# A cosine that says "nothing in common"; unrelated texts lie a little below 0. A constant, so that
+# a score does not depend on which other tools were looked at.
+NOTHING = -0.1
+# Queries up to SHORT content words are one step; from LONG on, the steps count most.
+SHORT, LONG = 8, 20
+_MOST_STEPS = 0.7  # share of the steps in a long query's meaning
+_STEP_WORDS = 0.75  # of which this much in its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,25 +22,31 @@ class Shares:
     """How much each signal counts; they sum to 1."""
 
     meaning: float
-    clause_meaning: float
     words: float
-    clause_words: float
+    step_meaning: float
+    step_words: float
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Raw scores of one query by tool; empty where a signal is missing.
-
-    `learned` and `server` are the cosines of the whole query after past use was learned, and
-    after the named server was taken into account; each falls back to the one before.
-    """
+    """Raw scores of one text by tool: cosines, and bm25 of the tools that match."""
 
     meaning: Scores
     words: Scores
-    clause_meaning: Scores
-    clause_words: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """Cosines of the whole query that replace its own where there are any.
+
+    `learned` after past use was learned; `server` after the named server was taken into account.
+    """
+
     learned: Scores
     server: Scores
+
+
+NO_EXTRAS = Extras({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,56 +57,77 @@ class Fused:
     parts: tuple[tuple[str, float], ...]
 
 
-def shares(length: int, *, has_clauses: bool) -> Shares:
+def shares(length: int, *, has_steps: bool) -> Shares:
     """LONGQ: long queries lean on words and on their steps (`length` in content words)."""
-    steps = 0.7 * min(1.0, max(0.0, (length - 8) / 12)) if has_clauses else 0.0
+    grown = min(1.0, max(0.0, (length - SHORT) / (LONG - SHORT)))
+    steps = _MOST_STEPS * grown if has_steps else 0.0
     weight = max(0.05, 0.4 + 1.2 * (math.log1p(length) / 4 - 0.6))
     whole = 1.0 + weight
     return Shares(
         meaning=(1 - steps) / whole,
-        clause_meaning=steps / whole,
-        words=weight * (1 - 0.75 * steps) / whole,
-        clause_words=weight * 0.75 * steps / whole,
+        words=weight * (1 - _STEP_WORDS * steps) / whole,
+        step_meaning=steps / whole,
+        step_words=weight * _STEP_WORDS * steps / whole,
     )
 
 
-def scaled(scores: Scores) -> dict[int, float]:
-    """Scores from 0 to 1: nothing found is 0, the best is 1; what is below 0 counts as 0."""
-    top = max(scores.values(), default=0.0)
-    if top <= 0:
+def scaled_cosines(cosines: Scores) -> dict[int, float]:
+    """Cosines from 0 (nothing in common) to 1 (this query's nearest tool)."""
+    reach = max(cosines.values(), default=NOTHING) - NOTHING
+    if reach <= 0:
         return {}
-    return {tool: score / top for tool, score in scores.items() if score > 0}
+    return {tool: max(0.0, (cosine - NOTHING) / reach) for tool, cosine in cosines.items()}
 
 
-def best_of(lists: Sequence[Scores]) -> dict[int, float]:
-    """Each tool with its best score over several lists."""
-    best: dict[int, float] = {}
-    for scores in lists:
-        for tool, score in scores.items():
-            if score > best.get(tool, -1.0):
-                best[tool] = score
+def scaled_words(scores: Scores) -> dict[int, float]:
+    """bm25 from 0 to 1 (this query's best match)."""
+    top = max(scores.values(), default=0.0)
+    return {tool: score / top for tool, score in scores.items()} if top > 0 else {}
+
+
+def fuse(
+    tools: Iterable[int],
+    whole: Signals,
+    steps: Iterable[Signals],
+    *,
+    weights: Shares,
+    extras: Extras = NO_EXTRAS,
+) -> dict[int, Fused]:
+    """Every tool's score with its parts; a tool counts with the one step it serves best."""
+    meaning, words = scaled_cosines(whole.meaning), scaled_words(whole.words)
+    clauses = [(scaled_cosines(s.meaning), scaled_words(s.words)) for s in steps]
+    past = _change(meaning, extras.learned)
+    after = scaled_cosines(extras.learned) or meaning
+    asked = _change(after, extras.server)
+    fused = {}
+    for tool in tools:
+        told = weights.words * words.get(tool, 0.0)
+        meant = weights.meaning * meaning.get(tool, 0.0)
+        if clauses:
+            step_told, step_meant = _best_step(tool, clauses, weights)
+            told, meant = told + step_told, meant + step_meant
+        parts = [(WORDS, told), (MEANING, meant)]
+        for name, change in ((PAST_USE, past), (SERVER, asked)):
+            if change:
+                parts.append((name, weights.meaning * change.get(tool, 0.0)))
+        fused[tool] = Fused(sum(part for _name, part in parts), tuple(parts))
+    return fused
+
+
+def _best_step(
+    tool: int, clauses: Iterable[tuple[Scores, Scores]], weights: Shares
+) -> tuple[float, float]:
+    """Words and meaning of the step with the greatest sum."""
+    best = (0.0, 0.0)
+    for meaning, words in clauses:
+        told = weights.step_words * words.get(tool, 0.0)
+        meant = weights.step_meaning * meaning.get(tool, 0.0)
+        if told + meant > best[0] + best[1]:
+            best = (told, meant)
     return best
 
 
-def fuse(tools: Iterable[int], signals: Signals, weights: Shares) -> dict[int, Fused]:
-    """Every tool's score with its parts."""
-    meaning, steps = scaled(signals.meaning), scaled(signals.clause_meaning)
-    words, step_words = scaled(signals.words), scaled(signals.clause_words)
-    learned = scaled(signals.learned) if signals.learned else meaning
-    server = scaled(signals.server) if signals.server else learned
-    plain = learned is meaning and server is learned
-    fused = {}
-    for tool in tools:
-        told = weights.words * words.get(tool, 0.0) + weights.clause_words * step_words.get(
-            tool, 0.0
-        )
-        base = meaning.get(tool, 0.0)
-        meant = weights.meaning * base + weights.clause_meaning * steps.get(tool, 0.0)
-        if plain:
-            fused[tool] = Fused(told + meant, ((WORDS, told), (MEANING, meant)))
-            continue
-        past = weights.meaning * (learned.get(tool, 0.0) - base)
-        asked = weights.meaning * (server.get(tool, 0.0) - learned.get(tool, 0.0))
-        parts = ((WORDS, told), (MEANING, meant), (PAST_USE, past), (SERVER, asked))
-        fused[tool] = Fused(told + meant + past + asked, parts)
-    return fused
+def _change(before: Scores, cosines: Scores) -> dict[int, float]:
+    """How much other cosines move each tool; empty without any."""
+    after = scaled_cosines(cosines)
+    return {tool: value - before.get(tool, 0.0) for tool, value in after.items()}

@@ -9,6 +9,8 @@ from app.routing.text import content_words, distinct, split_name, words
 from store.records import Json, ToolRecord
 from store.search import Scope, keyword
 
+# a long schema would drown the name and the description (bm25 divides by length)
+MOST_PARAMETER_WORDS = 40
 _ENDINGS = re.compile(r"(?:ies|ied|ing|ed|es|s|y|e)$")
 
 
@@ -18,7 +20,7 @@ def keyword_row(tool: ToolRecord) -> tuple[int, str, str, str, str]:
         tool.id,
         split_name(tool.name),
         " ".join(words(tool.description)),
-        " ".join(split_name(name) for name in parameter_names(tool.input_schema)),
+        " ".join(_parameter_texts(tool.input_schema)),
         split_name(tool.server),
     )
 
@@ -27,6 +29,19 @@ def parameter_names(schema: Json) -> list[str]:
     """The names of a tool's own parameters, in order; a broken schema has none."""
     properties = schema.get("properties")
     return [str(name) for name in properties] if isinstance(properties, dict) else []
+
+
+def _parameter_texts(schema: Json) -> Iterator[str]:
+    """Names of the parameters, then what is said of them, up to a limit."""
+    names = parameter_names(schema)
+    yield from map(split_name, names)
+    told: list[str] = []
+    for name in names:
+        about = schema["properties"][name]
+        text = about.get("description") if isinstance(about, dict) else None
+        if isinstance(text, str):
+            told.extend(words(text))
+    yield from told[:MOST_PARAMETER_WORDS]
 
 
 def word_scores(

@@ -7,7 +7,7 @@ import apsw
 
 from app.catalog import Catalog, CatalogTool
 from app.routing.dense import Cosines, Encoding, IndexMeaning, MatrixMeaning
-from app.routing.fuse import Fused, Signals, best_of, fuse, shares
+from app.routing.fuse import SHORT, Fused, Signals, fuse, shares
 from app.routing.gates import Candidate, Verdict, judge
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
 from app.routing.ranked import Ranked, RankedTool, Request
@@ -87,24 +87,16 @@ class Router:
         asked = Request(request) if isinstance(request, str) else request
         scope = self._scope(state or State(), only_shown=limit is not None)
         length = len(content_words(asked.query))
-        steps = clauses(asked.query) if length > 8 else []
+        steps = clauses(asked.query) if length > SHORT else []
         texts = [asked.query, *steps]
         said = [self._words(text, scope, limit) for text in texts]
         meant, note = self._meaning(texts, scope, limit)
-        signals = Signals(
-            meaning=meant[0] if meant else {},
-            words=said[0],
-            clause_meaning=best_of(meant[1:]),
-            clause_words=best_of(said[1:]),
-            learned={},
-            server={},
-        )
-        tools = self._found(signals, scope, limit)
-        fused = fuse(tools, signals, shares(length, has_clauses=bool(steps)))
-        candidates = self._candidates(fused, signals)[:limit]
-        return Scored(
-            asked, candidates, tuple(distinct(content_words(asked.query))), not meant, note
-        )
+        whole, *parts = _paired(meant, said)
+        tools = self._found([whole, *parts], scope, limit)
+        fused = fuse(tools, whole, parts, weights=shares(length, has_steps=bool(steps)))
+        candidates = self._candidates(fused, whole)[:limit]
+        words = tuple(distinct(content_words(asked.query)))
+        return Scored(asked, candidates, words, not meant, note)
 
     def judge(
         self,
@@ -173,19 +165,18 @@ class Router:
             self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
         return self._matrix.all(queries)
 
-    def _found(self, signals: Signals, scope: Scope, limit: int | None) -> list[int]:
+    def _found(self, signals: Sequence[Signals], scope: Scope, limit: int | None) -> list[int]:
         if limit is None:
-            hidden = scope.tool_ids
-            return [id_ for id_ in self._rows if hidden is None or id_ in hidden]
-        both = signals.meaning.keys() | signals.words.keys()
-        both |= signals.clause_words.keys() | signals.clause_meaning.keys()
-        return [id_ for id_ in both if id_ in self._rows]
+            allowed = scope.tool_ids
+            return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
+        found = set().union(*(s.meaning.keys() | s.words.keys() for s in signals))
+        return [id_ for id_ in found if id_ in self._rows]
 
-    def _candidates(self, fused: Mapping[int, Fused], signals: Signals) -> tuple[Candidate, ...]:
-        isos: Cosines = signals.meaning
+    def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
+        isos: Cosines = whole.meaning
         made = [
             Candidate(
-                self._rows[id_], one.score, isos.get(id_), signals.words.get(id_, 0.0), one.parts
+                self._rows[id_], one.score, isos.get(id_), whole.words.get(id_, 0.0), one.parts
             )
             for id_, one in fused.items()
         ]
@@ -231,3 +222,8 @@ def _conditions(declared: Mapping[str, Sequence[str]]) -> tuple[Precondition, ..
     return parse_preconditions(
         (pattern, text) for pattern, texts in declared.items() for text in texts
     )
+
+
+def _paired(meant: Sequence[dict[int, float]], said: Sequence[dict[int, float]]) -> list[Signals]:
+    """Meaning and words of each text; without an encoder there are only words."""
+    return [Signals(meant[i] if meant else {}, words) for i, words in enumerate(said)]

@@ -16,6 +16,12 @@ def make_summary(tool: ToolRecord) -> str:
     return summarise(tool.name, tool.description)
 
 
+def embedded_text(tool: ToolRecord, summary: str) -> str:
+    """What the encoder gets: the server's name, which tells like tools apart, and the summary."""
+    server = split_name(tool.server)
+    return f"{server} {summary}" if server else summary
+
+
 def summarise(name: str, description: str) -> str:
     """Name and shortened description: whole sentences first, then whole words."""
     head = split_name(name) or name.strip()

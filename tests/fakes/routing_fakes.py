@@ -10,7 +10,7 @@ import numpy as np
 
 from app.catalog import Catalog, load_catalog
 from app.routing.keyword import keyword_row
-from app.routing.summary import make_summary
+from app.routing.summary import embedded_text, make_summary
 from app.routing.text import content_words
 from store import servers, tools, vectors
 from store.connection import open_store, transaction
@@ -59,7 +59,7 @@ def fill(
         tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in found])
         save_keywords(db, [keyword_row(tool) for tool in found])
         if encoder and found:
-            rows = encoder.encode([make_summary(tool) for tool in found])
+            rows = encoder.encode([embedded_text(tool, make_summary(tool)) for tool in found])
             vectors.save(
                 db,
                 [
