@@ -1,0 +1,96 @@
+"""The catalogue that every view of the window shows: one value, loaded and changed here."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from app.catalog import Catalog, CatalogTool, load_catalog, set_on, set_pinned
+from app.changes import Changes
+from app.context import Db
+from app.errors import ToolcribError
+from ui.tasks import Tasks
+
+
+class LiveCatalog(QObject):
+    """The catalogue of one profile; ticks show at once and are written behind.
+
+    Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
+    pins; failed(ToolcribError) when it could not be read or written.
+    """
+
+    loaded = Signal()
+    toggled = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, tasks: Tasks, profile: str = "default") -> None:
+        super().__init__(tasks)
+        self._tasks = tasks
+        self.profile = profile
+        self.catalog: Catalog | None = None  # None until the first load
+        self._by_id: dict[int, CatalogTool] = {}
+        self._own = 0  # changes of ours that are still being written
+        tasks.changed.connect(self._on_changed)
+
+    @property
+    def total(self) -> int:
+        """Tokens of what a host may get."""
+        return sum(t.cost for t in self.catalog.shown) if self.catalog else 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether no server is known."""
+        return self.catalog is None or not self.catalog.servers
+
+    def tool(self, tool_id: int) -> CatalogTool | None:
+        """The tool with that row id, as it is now."""
+        return self._by_id.get(tool_id)
+
+    def load(self) -> None:
+        """Read the catalogue from the store."""
+        profile, encoding = self.profile, self._tasks.ctx.settings.encoding
+        self._tasks.ask(lambda db: load_catalog(db, profile, encoding), self.show, self._on_failed)
+
+    def show(self, catalog: Catalog) -> None:
+        """Take a catalogue that was read."""
+        self.catalog = catalog
+        self._by_id = {t.tool.id: t for t in catalog.tools}
+        self.loaded.emit()
+
+    def set_on(self, tool_ids: Iterable[int], on: bool) -> None:
+        """Tick tools on or off, here and in the store."""
+        ids, profile = tuple(tool_ids), self.profile
+        self._replace({i: replace(self._by_id[i], on=on) for i in ids if i in self._by_id})
+        self._write(lambda db: set_on(db, profile, ids, on))
+
+    def set_pinned(self, tool_ids: Iterable[int], pinned: bool) -> None:
+        """Pin or unpin tools, here and in the store."""
+        ids, profile = tuple(tool_ids), self.profile
+        self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
+        self._write(lambda db: set_pinned(db, profile, ids, pinned))
+
+    def _replace(self, changed: dict[int, CatalogTool]) -> None:
+        if self.catalog is None or not changed:
+            return
+        self._by_id |= changed
+        tools = tuple(changed.get(t.tool.id, t) for t in self.catalog.tools)
+        self.catalog = replace(self.catalog, tools=tools)
+        self.toggled.emit(frozenset(changed))
+
+    def _write(self, change: Callable[[Db], Changes]) -> None:
+        self._own += 1
+        self._tasks.change(change, failed=self._on_unwritten)
+
+    def _on_changed(self, changes: Changes) -> None:
+        if self._own and changes == Changes(profile=True):
+            self._own -= 1  # what we show already
+        elif changes.servers or changes.tools or changes.profile:
+            self.load()
+
+    def _on_unwritten(self, error: ToolcribError) -> None:
+        self._own -= 1
+        self.failed.emit(error)
+        self.load()
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self.failed.emit(error)

@@ -1,0 +1,130 @@
+"""Cells: rows of one height, size bars with a number, badges.
+
+The models fill DisplayRole with the painted text in every case: screen readers read that.
+"""
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QPainter, QPen
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from ui.colors import Colors
+from ui.theme import Theme
+from ui.views.badge import BadgeText, paint_badge
+
+SORT = int(Qt.ItemDataRole.UserRole) + 1  # the raw value that a column sorts by
+BAR = int(Qt.ItemDataRole.UserRole) + 2  # Bar of the cell, or None
+BADGE = int(Qt.ItemDataRole.UserRole) + 3  # BadgeText of the cell, or None
+FAINT = int(Qt.ItemDataRole.UserRole) + 4  # True: the row is off, its text is faint
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Rows of at least one height, in all columns, also when the font grows."""
+
+    def __init__(self, theme: Theme, height: int, parent: object | None = None) -> None:
+        super().__init__(parent)  # type: ignore[arg-type]
+        self.theme = theme
+        self._height = height
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        """Never lower than a row."""
+        size = super().sizeHint(option, index)
+        size.setHeight(max(self._height, option.fontMetrics.height() + 10))
+        return size
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Off rows in the second text colour; no dotted focus frame: the row itself shows it."""
+        super().initStyleOption(option, index)
+        if index.data(FAINT):
+            option.palette.setColor(option.palette.ColorRole.Text, self.theme.colors.text2)
+            option.palette.setColor(
+                option.palette.ColorRole.HighlightedText, self.theme.colors.text2
+            )
+        option.state &= ~QStyle.StateFlag.State_HasFocus
+
+    def paint_back(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the cell's background and selection, without text."""
+        own = QStyleOptionViewItem(option)
+        self.initStyleOption(own, index)
+        own.text = ""
+        style = own.widget.style() if own.widget else QApplication.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, own, painter, own.widget)
+
+
+class BarDelegate(RowDelegate):
+    """A bar with the cell's number at its right; the bar of an off row is hatched.
+
+    BAR is a tuple (share 0..1, hatched).
+    """
+
+    def __init__(
+        self, theme: Theme, height: int, parent: object | None = None, *, number: int = 64
+    ) -> None:
+        super().__init__(theme, height, parent)
+        self._number = number  # pixels for the number
+        self._font = theme.font(0, QFont.Weight.DemiBold)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw track, bar and number."""
+        self.paint_back(painter, option, index)
+        area = option.rect.adjusted(8, 0, -8, 0)
+        bar = index.data(BAR)
+        if bar is not None:
+            share, hatched = bar
+            track = QRectF(area.left(), area.center().y() - 5, area.width() - self._number, 12)
+            paint_bar(painter, track, share=share, hatched=hatched, colors=self.theme.colors)
+        faint = bool(index.data(FAINT))
+        painter.save()
+        painter.setFont(option.font if faint else self._font)
+        painter.setPen(self.theme.colors.text2 if faint else self.theme.colors.text)
+        where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(area, where, index.data(Qt.ItemDataRole.DisplayRole) or "")
+        painter.restore()
+
+
+class BadgeDelegate(RowDelegate):
+    """At most one badge, else plain text."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the badge of the cell, or its text when it has none."""
+        badge = index.data(BADGE)
+        if not isinstance(badge, BadgeText):
+            super().paint(painter, option, index)
+            return
+        self.paint_back(painter, option, index)
+        paint_badge(painter, option.rect.adjusted(8, 0, -4, 0), badge, self.theme)
+
+
+def paint_bar(
+    painter: QPainter, track: QRectF, *, share: float, hatched: bool, colors: Colors
+) -> None:
+    """A track with a bar over its first `share`; hatched means off or unused."""
+    if track.width() < 8:
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colors.track)
+    painter.drawRoundedRect(track, 3, 3)
+    full = QRectF(track)
+    full.setWidth(max(3.0, track.width() * min(1.0, max(0.0, share))) if share > 0 else 0.0)
+    if hatched:
+        hatch(painter, full, colors)
+    elif share > 0:
+        painter.setBrush(colors.bar)
+        painter.drawRoundedRect(full, 3, 3)
+    painter.restore()
+
+
+def hatch(painter: QPainter, area: QRectF, colors: Colors, step: float = 5.0) -> None:
+    """Diagonal lines over an area: the sign for off, the same at every resolution."""
+    painter.save()
+    painter.setClipRect(area, Qt.ClipOperation.IntersectClip)
+    painter.setPen(QPen(colors.text2, 1.0))
+    x = area.left() - area.height()
+    x -= x % step  # neighbouring areas share their lines
+    while x < area.right():
+        painter.drawLine(QPointF(x, area.bottom()), QPointF(x + area.height(), area.top()))
+        x += step
+    painter.restore()
