@@ -5,10 +5,18 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
-from app.catalog import Catalog, CatalogTool, load_catalog, set_on, set_pinned
+from app.catalog import (
+    Catalog,
+    CatalogTool,
+    load_catalog,
+    save_settings,
+    set_on,
+    set_pinned,
+)
 from app.changes import Changes
 from app.context import Db
 from app.errors import ToolcribError
+from app.settings import ProfileSettings
 from ui.tasks import Tasks
 
 
@@ -16,11 +24,13 @@ class LiveCatalog(QObject):
     """The catalogue of one profile; ticks show at once and are written behind.
 
     Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
-    pins; failed(ToolcribError) when it could not be read or written.
+    pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
+    not be read or written.
     """
 
     loaded = Signal()
     toggled = Signal(object)
+    configured = Signal()
     failed = Signal(object)
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:
@@ -68,6 +78,15 @@ class LiveCatalog(QObject):
         ids, profile = tuple(tool_ids), self.profile
         self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
         self._write(lambda db: set_pinned(db, profile, ids, pinned))
+
+    def save_settings(self, settings: ProfileSettings) -> None:
+        """Replace the profile's settings, here and in the store."""
+        if self.catalog is None:
+            return
+        profile = self.profile
+        self.catalog = replace(self.catalog, settings=settings)
+        self.configured.emit()
+        self._write(lambda db: save_settings(db, profile, settings))
 
     def _replace(self, changed: dict[int, CatalogTool]) -> None:
         if self.catalog is None or not changed:
