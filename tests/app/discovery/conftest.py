@@ -1,0 +1,50 @@
+"""The misbehaving server as a launch spec, and quick limits."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.discovery.probe import ProbeOptions
+from app.discovery.reading import Limits
+from app.hosts.launch import STDIO, LaunchSpec
+
+FAKE = Path(__file__).parents[2] / "fakes" / "fake_server.py"
+MakeFake = Callable[..., LaunchSpec]
+ServeWeb = Callable[..., AbstractContextManager[Any]]
+
+
+@pytest.fixture
+def fake() -> MakeFake:
+    """A launch spec of tests/fakes/fake_server.py: fake("junk,tools=5", API_KEY="x")."""
+
+    def make(mode: str = "", **env: str) -> LaunchSpec:
+        given = {"FAKE_MODE": mode, **env}
+        return LaunchSpec(STDIO, sys.executable, ("-S", "-E", str(FAKE)), env=given)
+
+    return make
+
+
+@pytest.fixture
+def quick() -> ProbeOptions:
+    """Limits for servers that are meant to fail."""
+    limits = Limits(
+        quiet_seconds=0.6, total_seconds=8.0, extras_seconds=0.4, grace_seconds=0.3, tools=200
+    )
+    return ProbeOptions(limits)
+
+
+@pytest.fixture
+def serve() -> ServeWeb:
+    """tests/fakes/fake_web.py: `with serve("sse", token="Bearer x") as web: web.url`."""
+    spec = importlib.util.spec_from_file_location("fake_web", FAKE.with_name("fake_web.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: ServeWeb = module.serve
+    return found
