@@ -28,8 +28,8 @@ class Shelf:
     def __init__(
         self, database: str, profile: str, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._database = database
-        self._name = profile
+        self.database = database
+        self.profile_name = profile
         self._clock = clock
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
@@ -49,23 +49,23 @@ class Shelf:
             self._load(self._db)
 
     def _connect(self) -> apsw.Connection:
-        if not os.path.exists(self._database):
+        if not os.path.exists(self.database):
             raise UnavailableError(
                 "Toolcrib's database does not exist yet. Open Toolcrib and read the servers once."
             )
         from pathlib import Path
 
         try:
-            return open_store(Path(self._database), timeout_ms=_OPEN_MS)
+            return open_store(Path(self.database), timeout_ms=_OPEN_MS)
         except StoreError as error:
             raise UnavailableError(f"{error.title} {error.hint}".strip()) from error
 
     def _load(self, db: apsw.Connection) -> None:
         try:
-            found = serving.profile(db, self._name)
+            found = serving.profile(db, self.profile_name)
             if found is None:
                 raise UnavailableError(
-                    f"Toolcrib has no profile called {self._name}. Export the host's file again."
+                    f"Toolcrib has no profile called {self.profile_name}. Export the host's file again."
                 )
             self.profile_id, self.settings = found
             wanted = self.settings.get("servers")

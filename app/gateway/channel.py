@@ -210,4 +210,3 @@ def _readiness(process: subprocess.Popen[bytes]) -> Callable[[int], bool] | None
     poller = select.poll()
     poller.register(process.stdin.fileno(), select.POLLOUT)
     return lambda _descriptor: any(event & select.POLLOUT for _, event in poller.poll(0))
-

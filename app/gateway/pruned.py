@@ -181,9 +181,7 @@ class Pruned(Front):
         def failed(reason: str) -> None:
             journal.add("error", tool=tool_id, problem=reason)
 
-        self.links.forwarder.forward(
-            self._upstream, line, message, finish=finish, failed=failed
-        )
+        self.links.forwarder.forward(self._upstream, line, message, finish=finish, failed=failed)
 
     # ---- what the window or the server changed
 
@@ -250,5 +248,3 @@ def _described(version: str, capabilities: Json, info: Json, instructions: str) 
     if instructions:
         found["instructions"] = instructions
     return found
-
-

@@ -52,9 +52,7 @@ _ONE = frozenset(
     }
 )
 _MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
-_NAMED = frozenset(
-    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
-)
+_NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 _ROOT = "#"  # the name of the whole schema, whose title only repeats the tool's
 _LEAST_SAVED = 60  # characters; punctuation costs more tokens than words do
 _SHORTEST_SHARED = 60  # characters; below, a reference costs more than it saves
@@ -194,9 +192,7 @@ def _mapped(schema: Json, name: str, change: Callable[[Json, str], Json]) -> Jso
     for key, value in schema.items():
         if key in _NAMED and isinstance(value, dict):
             found[key] = {
-                inner: _mapped(one, inner, change)
-                if isinstance(one, dict)
-                else one
+                inner: _mapped(one, inner, change) if isinstance(one, dict) else one
                 for inner, one in value.items()
             }
         elif key in _MANY and isinstance(value, list):

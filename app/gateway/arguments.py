@@ -1,0 +1,65 @@
+"""Arguments checked against a tool's own schema before its server is bothered."""
+
+import json
+from collections import OrderedDict
+from typing import Any
+
+from app.gateway.protocol import Json
+
+_MOST_VALIDATORS = 256
+_MOST_PROBLEMS = 3
+_LONGEST = 200  # characters of one problem
+
+
+class Checker:
+    """Validators by tool text, made at the first call and kept."""
+
+    def __init__(self) -> None:
+        self._validators: OrderedDict[str, Any] = OrderedDict()
+
+    def problems(self, raw: str, schema: Json, arguments: object) -> list[str]:
+        """What is wrong with the arguments; [] when nothing is, or the schema itself is broken."""
+        validator = self._validator(raw, schema)
+        if validator is None or validator.is_valid(arguments):
+            return []
+        found: list[str] = []
+        for error in validator.iter_errors(arguments):
+            where = "/".join(str(part) for part in error.instance_path)
+            text = f"{where}: {error.message}" if where else str(error.message)
+            found.append(text[:_LONGEST])
+            if len(found) == _MOST_PROBLEMS:
+                break
+        return found
+
+    def _validator(self, raw: str, schema: Json) -> Any:
+        if raw not in self._validators:
+            self._validators[raw] = _compiled(schema)
+            if len(self._validators) > _MOST_VALIDATORS:
+                self._validators.popitem(last=False)
+        return self._validators[raw]
+
+
+def _compiled(schema: Json) -> Any:
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.validator_for(schema, retriever=_refuse)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None  # the server wrote a schema that nobody can read; it must judge itself
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is not fetched")
+
+
+def as_object(arguments: object) -> object:
+    """The arguments as an object: nothing is {}, JSON in a text is read."""
+    if arguments is None:
+        return {}
+    if isinstance(arguments, str):
+        try:
+            found = json.loads(arguments)
+        except ValueError:
+            return arguments
+        return found if isinstance(found, dict) else arguments
+    return arguments

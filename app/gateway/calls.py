@@ -1,0 +1,394 @@
+"""search_tools and call_tool: what a model may call, what it gets back, what is remembered."""
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from app.gateway import own, results, slim
+from app.gateway.arguments import Checker, as_object
+from app.gateway.front import params_of
+from app.gateway.guard import Guard, Rules, guidance
+from app.gateway.protocol import Json, text_result
+from app.gateway.pruned import problem_of, refusal
+from app.gateway.search import Finder, describe, query_hash
+from app.gateway.session import Limits, LoadedSet, Session, Sessions
+from app.paths import Paths
+from app.routing.state import State, may_see, parse_preconditions, unmet
+from app.settings import GatewaySettings, ProfileSettings
+from store.serving import ServerRow, ToolRow
+
+if TYPE_CHECKING:
+    from app.gateway.through import Through
+
+SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
+_NOTES = 600  # characters of a server's instructions, given once a session
+_LONGEST_QUERY = 500  # characters kept in the journal
+_AUTH_WORDS = ("401", "unauthorized", "not authenticated", "authentication", "invalid api key")
+
+
+class Caller:
+    """Answers the two tools of the menu; made at their first use."""
+
+    def __init__(self, front: "Through", paths: Paths) -> None:
+        self._front = front
+        self._links = front.links
+        self._shelf = front.shelf
+        self._generation = -1
+        self._settings = ProfileSettings()
+        self._finder = Finder(paths, self._shelf.profile_name, self._shelf.database)
+        self._checker = Checker()
+        self._noted: set[tuple[int, str]] = set()
+        self.results = results.Results()
+        self._sessions = Sessions(self._new_session)
+
+    def warm(self) -> None:
+        """Load the search in the background."""
+        self._finder.warm()
+
+    @property
+    def gateway(self) -> GatewaySettings:
+        """The profile's settings for the gateway, as they are now."""
+        return self._profile.gateway
+
+    @property
+    def _profile(self) -> ProfileSettings:
+        if self._generation != self._shelf.generation:
+            self._generation = self._shelf.generation
+            self._settings = ProfileSettings.from_json(self._shelf.settings)
+        return self._settings
+
+    def _new_session(self) -> Session:
+        used = self.gateway
+        limits = Limits(used.loaded_tools, used.loaded_tokens, used.idle_seconds)
+        rules = Rules(
+            used.loop_calls,
+            used.loop_window_calls,
+            used.loop_window_seconds,
+            tuple(used.loop_exempt),
+        )
+        return Session(LoadedSet(limits), Guard(rules))
+
+    def _session(self, params: Json) -> tuple[str, Session]:
+        meta = params.get("_meta")
+        key = str(meta.get(SESSION_KEY, "")) if isinstance(meta, dict) else ""
+        return key, self._sessions.get(key)
+
+    def tick(self) -> None:
+        """Forget conversations that ended long ago."""
+        self._sessions.expire(24 * 3600.0)
+
+    def milestone(self, message: Json, name: str) -> None:
+        """A host or a model says that something is reached."""
+        if name:
+            _, session = self._session(params_of(message))
+            session.milestones.add(name)
+
+    # ---- search_tools
+
+    def search(self, message: Json, params: Json) -> None:
+        """Answer a search and load the best tool."""
+        asked = as_object(params.get("arguments"))
+        asked = asked if isinstance(asked, dict) else {}
+        key, session = self._session(params)
+        session.guard.clear()
+        session.turn += 1
+        query = str(asked.get("query") or asked.get("tool") or "")
+        exact = self._exact(query, session)
+        if exact is not None:
+            self._front.reply(message, text_result(exact))
+            return
+        state = self._state(session)
+        found = self._finder.search(
+            asked,
+            state,
+            generation=self._shelf.generation,
+            tokens=self.gateway.search_tokens,
+            level=self.gateway.slim,
+            note="",
+        )
+        earlier = session.redundant(query, found.listed)
+        text = found.text
+        if earlier and earlier != query:
+            text += f"\n(Much the same as for “{earlier[:80]}”.)"
+        elif earlier:
+            text += "\n(You have searched for this already.)"
+        best = found.best
+        evicted: list[str] = []
+        if best is not None:
+            text += self._notes(session, best.server.name, best.server.instructions)
+            evicted = self._load(session, best.tool.tool_id, best.tool.id)
+        self._front.reply(message, text_result(text))
+        ranked = found.ranked
+        tools = ranked.tools if ranked is not None else ()
+        self._links.journal.add(
+            "search",
+            query=query[:_LONGEST_QUERY],
+            ms=found.ms,
+            tokens=len(text) // results.CHARACTERS_A_TOKEN,
+            detail={
+                "turn": session.turn,
+                "conversation": key,
+                "query_hash": query_hash(query),
+                "candidates": [t.tool_id for t in tools[:10]],
+                "scores": [round(t.score, 4) for t in tools[:10]],
+                "gated_out_by_state": [t.tool_id for t in tools if t.gate == "precondition"][:10],
+                "active": list(session.loaded.ids),
+                "phase1": len(text) // results.CHARACTERS_A_TOKEN,
+                "phase2": session.loaded.tokens,
+                "words_only": bool(ranked and ranked.words_only),
+            },
+        )
+        self._note_evicted(evicted)
+
+    def _exact(self, query: str, session: Session) -> str | None:
+        """A query that is a tool's name gets that tool's arguments."""
+        name = query.strip()
+        if "/" not in name or " " in name:
+            return None
+        row, tool = self._find(name)
+        if row is None or tool is None or self._reason(row, tool, session):
+            return None
+        self._note_evicted(self._load(session, f"{row.name}/{tool.name}", tool.id))
+        return describe(f"{row.name}/{tool.name}", json.loads(tool.raw), self.gateway.slim)
+
+    def _notes(self, session: Session, server: str, instructions: str) -> str:
+        """A server's own instructions, once a conversation, where initialize had no room."""
+        mark = (id(session), server)
+        if not instructions or mark in self._noted or own.is_short(instructions):
+            return ""
+        self._noted.add(mark)
+        return f"\n{server} says: {' '.join(instructions.split())[:_NOTES]}"
+
+    def _load(self, session: Session, tool_id: str, row_id: int) -> list[str]:
+        new = tool_id not in session.loaded
+        tokens = self._shelf.tokens(row_id) if new else 0
+        evicted = session.loaded.load(tool_id, tokens, time.monotonic())
+        if new:
+            self._links.journal.add("load", tool=tool_id, tokens=tokens)
+            self._promote()
+        return evicted
+
+    def _promote(self) -> None:
+        if self.gateway.promote:
+            self._front.list_changed()
+
+    def promoted(self) -> dict[tuple[str, str], ToolRow]:
+        """The loaded tools of the host's main conversation, for tools/list."""
+        found: dict[tuple[str, str], ToolRow] = {}
+        for tool_id in self._sessions.get("").loaded.ids:
+            row, tool = self._find(tool_id)
+            if row is not None and tool is not None and not refusal(tool):
+                found[row.name, tool.name] = tool
+        return found
+
+    def _note_evicted(self, evicted: list[str]) -> None:
+        for tool_id in evicted:
+            self._links.journal.add("evicted", tool=tool_id, problem="idle or over capacity")
+        if evicted:
+            self._promote()
+
+    # ---- call_tool
+
+    def call(self, message: Json, params: Json, asked: Json, *, always: bool = False) -> None:
+        """Check a call and send it on; a tool that may not be called is explained.
+
+        A valid call of a tool that was never loaded runs: refusing what is right would only cost
+        a turn. An invalid one gets tool_not_available with the schema, and the retry can succeed.
+        """
+        name = str(asked.get("name") or asked.get("tool") or "")
+        arguments = as_object(asked.get("arguments"))
+        if name.startswith(own.PREFIX):
+            self._own(message, params, name, arguments)
+            return
+        _, session = self._session(params)
+        row, tool = self._find(name)
+        if row is None or (tool is None and row.read_at > 0):
+            self._unavailable(message, session, name, reason="there is no such tool")
+            return
+        if tool is None:  # never read: the server itself must say
+            tool_name = name.split("/", 1)[-1]
+            self._send(message, params, session, (row.name, tool_name), asked, arguments)
+            return
+        tool_id = f"{row.name}/{tool.name}"
+        reason = self._reason(row, tool, session)
+        if reason:
+            self._unavailable(message, session, tool_id, reason=reason)
+            return
+        raw = json.loads(tool.raw)
+        schema = raw.get("inputSchema")
+        problems = self._checker.problems(
+            tool.raw, schema if isinstance(schema, dict) else {}, arguments
+        )
+        known = always or tool_id in session.loaded
+        if problems:
+            self._invalid(message, session, (tool_id, tool.id), raw, problems, known=known)
+            return
+        if not known:
+            self._links.journal.add("miss", tool=tool_id, problem="called without a search")
+            self._note_evicted(self._load(session, tool_id, tool.id))
+        session.loaded.touch(tool_id, time.monotonic())
+        self._send(message, params, session, (row.name, tool.name), asked, arguments)
+
+    def _find(self, name: str) -> tuple[ServerRow | None, ToolRow | None]:
+        """The server and tool that a name means: server/tool, server__tool, or a lone tool."""
+        for separator in ("/", "__", ".", ":"):
+            server, found, tool = name.partition(separator)
+            row = self._shelf.servers.get(server) if found else None
+            if row is not None:
+                return row, self._shelf.tool(row.id, tool)
+        owners = [server for server, tool in self._shelf.names() if tool == name]
+        if len(set(owners)) == 1:
+            row = self._shelf.servers[owners[0]]
+            return row, self._shelf.tool(row.id, name)
+        return None, None
+
+    def _reason(self, row: ServerRow, tool: ToolRow, session: Session) -> str:
+        """Why a tool may not be used now, "" when it may."""
+        if not row.trusted:
+            return "its server is not trusted yet"
+        reason = refusal(tool)
+        if reason:
+            return reason
+        tool_id, state = f"{row.name}/{tool.name}", self._state(session)
+        profile = self._profile
+        rules = [(who, p) for p, allowed in profile.scopes.items() for who in allowed]
+        if rules and not may_see(tool_id, rules, state.principals):
+            return "it is not for this user"
+        if profile.preconditions:
+            declared = [(p, text) for p, texts in profile.preconditions.items() for text in texts]
+            condition = unmet(tool_id, parse_preconditions(declared), state)
+            if condition is not None:
+                return condition.problem
+        return ""
+
+    def _state(self, session: Session) -> State:
+        """What the session has reached, for preconditions."""
+        signed_in = {
+            row.name
+            for row in self._shelf.servers.values()
+            if row.name not in session.refused and own.has_credentials(row.spec)
+        }
+        principals = self._shelf.settings.get("principals")
+        return State(
+            scopes=frozenset(signed_in),
+            called=tuple(session.called),
+            milestones=frozenset(session.milestones),
+            principals=frozenset(map(str, principals if isinstance(principals, list) else ())),
+        )
+
+    def _unavailable(self, message: Json, session: Session, name: str, *, reason: str) -> None:
+        near = self._finder.near(name, self._state(session), self._shelf.generation)
+        body = {"error": "tool_not_available", "tool": name, "reason": reason}
+        text = _dump({**body, "available": [t for t in near if t != name]})
+        self._front.reply(message, text_result(text, is_error=True))
+        self._links.journal.add("miss", tool=name, problem=reason, detail={"near": near})
+
+    def _invalid(
+        self,
+        message: Json,
+        session: Session,
+        tool: tuple[str, int],
+        raw: Json,
+        problems: list[str],
+        *,
+        known: bool,
+    ) -> None:
+        tool_id, row_id = tool
+        self._note_evicted(self._load(session, tool_id, row_id))
+        schema = raw.get("inputSchema")
+        level = self.gateway.slim
+        if isinstance(schema, dict) and level != slim.NONE:
+            schema = slim.slimmed(schema, level)
+        body = {
+            "error": "invalid_arguments" if known else "tool_not_available",
+            "tool": tool_id,
+            "reason": "; ".join(problems),
+            "hint": "It is loaded now: call it again with arguments that fit this schema.",
+            "inputSchema": schema,
+        }
+        self._front.reply(message, text_result(_dump(body), is_error=True))
+        self._links.journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
+
+    # ---- sending
+
+    def _send(
+        self,
+        message: Json,
+        params: Json,
+        session: Session,
+        target: tuple[str, str],
+        asked: Json,
+        arguments: object,
+    ) -> None:
+        server, tool = target
+        tool_id = f"{server}/{tool}"
+        repeats = session.guard.note(tool_id, arguments, time.monotonic())
+        tokens = self._result_tokens(asked.get("detail"))
+        began = time.perf_counter()
+
+        def finish(line: bytes, answer: Json) -> Json | None:
+            problem = problem_of(answer)
+            session.note_call(tool_id, succeeded=not problem)
+            if problem and any(word in problem.lower() for word in _AUTH_WORDS):
+                session.refused.add(server)
+            self._links.journal.add(
+                "call",
+                tool=tool_id,
+                tokens=len(line) // results.CHARACTERS_A_TOKEN,
+                ms=(time.perf_counter() - began) * 1000,
+                problem=problem,
+            )
+            return self._finished(session, answer, tool_id, repeats=repeats, tokens=tokens)
+
+        def failed(reason: str) -> None:
+            self._links.journal.add("error", tool=tool_id, problem=reason)
+
+        sent = {**params, "name": tool, "arguments": arguments}
+        self._links.forwarder.forward(
+            self._front.upstream(server),
+            b"",
+            {**message, "params": sent},
+            finish=finish,
+            failed=failed,
+        )
+
+    def _result_tokens(self, detail: object) -> int:
+        """The budget of a result: short, the profile's, or none for full."""
+        if detail == "short":
+            return results.SHORT_TOKENS
+        return 0 if detail == "full" else self.gateway.result_tokens
+
+    def _finished(
+        self, session: Session, answer: Json, tool_id: str, *, repeats: int, tokens: int
+    ) -> Json | None:
+        """The answer with what the gateway has to add; None when it has nothing."""
+        result = answer.get("result")
+        if not isinstance(result, dict):
+            return None
+        changed = results.cut(result, tokens, self.results) if tokens else None
+        if repeats:
+            if session.loaded.evict(tool_id):
+                self._links.journal.add("evicted", tool=tool_id, problem="repeated calls")
+                self._promote()
+            content = (changed or result).get("content")
+            said = {"type": "text", "text": guidance(tool_id, repeats)}
+            content = [*(content if isinstance(content, list) else []), said]
+            changed = {**(changed or result), "content": content}
+        return {**answer, "result": changed} if changed is not None else None
+
+    def _own(self, message: Json, params: Json, name: str, arguments: object) -> None:
+        """Toolcrib's own small tools, which the menu does not list."""
+        given = arguments if isinstance(arguments, dict) else {}
+        if name == own.READ_RESULT:
+            self._front.reply(message, own.read_result(self.results, given))
+        elif name == own.MILESTONE and given.get("name"):
+            _, session = self._session(params)
+            session.milestones.add(str(given["name"]))
+            self._front.reply(message, text_result(f"Reached: {given['name']}."))
+        else:
+            text = f"Toolcrib's own tools are {own.READ_RESULT} and {own.MILESTONE} (name)."
+            self._front.reply(message, text_result(text, is_error=True))
+
+
+def _dump(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,83 @@
+"""The loop guard: the same call again and again is let through, then said to be a loop."""
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+_GENERIC = (
+    "You have called {tool} {count} times with the same arguments; the answer will not change."
+    " It was unloaded. Search for another tool, or answer with what you have."
+)
+# what helps more than the generic sentence, by tool name pattern
+_SPECIFIC = (
+    ("*read*", "You already have this content. Use what was returned, or read something else."),
+    ("*list*", "The listing is the same as before. Open one of its entries instead."),
+    ("*search*", "The same search finds the same. Change the query."),
+    ("*get*", "Nothing changed since the last look. Wait for a reason to look again."),
+)
+_LONGEST = 10_000  # characters of arguments that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When a repetition is a loop."""
+
+    calls: int = 3  # this many equal calls within either window
+    window_calls: int = 10
+    window_seconds: float = 120.0
+    exempt: tuple[str, ...] = ()  # tool id patterns that may repeat
+
+
+class Guard:
+    """Watches one conversation's calls."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._recent: deque[tuple[float, str]] = deque(maxlen=max(rules.window_calls, 64))
+
+    def note(self, tool_id: str, arguments: object, now: float) -> int:
+        """Record a call; how often it was made, 0 when that is no loop."""
+        if self._rules.calls <= 0 or _matches(tool_id, self._rules.exempt):
+            return 0
+        key = f"{tool_id} {normalised(arguments)}"
+        self._recent.append((now, key))
+        in_time = sum(k == key and now - at <= self._rules.window_seconds for at, k in self._recent)
+        in_row = sum(k == key for _, k in list(self._recent)[-self._rules.window_calls :])
+        count = max(in_time, in_row)
+        return count if count >= self._rules.calls else 0
+
+    def clear(self) -> None:
+        """A new search is a new thought."""
+        self._recent.clear()
+
+
+def guidance(tool_id: str, count: int) -> str:
+    """What to tell the model about its loop."""
+    name = tool_id.partition("/")[2]
+    hint = next((text for pattern, text in _SPECIFIC if fnmatchcase(name.lower(), pattern)), "")
+    return f"{_GENERIC.format(tool=tool_id, count=count)} {hint}".strip()
+
+
+def normalised(arguments: object) -> str:
+    """Arguments in a form in which equal ones are equal: sorted, trimmed, without nulls."""
+    text = json.dumps(_plain(arguments), sort_keys=True, ensure_ascii=False)
+    return text[:_LONGEST]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _matches(tool_id: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(tool_id, pattern) for pattern in patterns)
