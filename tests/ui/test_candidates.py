@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 
 from app.routing.ranked import SCORE, TRUSTED, RankedTool
 from ui.models.candidates import COLUMNS, RANKED_ROLE, CandidateModel
+from ui.models.gate_lines import Line
 
 
 def ranked_tool(rank: int, name: str, *, gate: str = "", why: str = "Above threshold"):
@@ -35,10 +36,13 @@ TOOLS = (
 )
 
 
+LINE = Line(0.75, by_meaning=False)
+
+
 @pytest.fixture
 def model(qtmodeltester):
     model = CandidateModel()
-    model.show(TOOLS)
+    model.show(TOOLS, LINE)
     qtmodeltester.check(model, force_py=True)
     return model
 
@@ -72,13 +76,19 @@ def test_a_wanted_tool_comes_first_whatever_its_rank(model):
 
 def test_new_verdicts_over_the_same_ranking_reset_nothing(model, qtbot):
     with qtbot.waitSignal(model.dataChanged), qtbot.assertNotEmitted(model.modelReset):
-        model.show((*TOOLS[:2], ranked_tool(3, "merge")))
+        model.show((*TOOLS[:2], ranked_tool(3, "merge")), LINE)
     assert model.index(2, 1).data() == "In"
 
 
 def test_another_ranking_replaces_the_rows(model, qtbot):
     with qtbot.waitSignal(model.modelReset):
-        model.show(TOOLS[::-1])
+        model.show(TOOLS[::-1], LINE)
     assert model.index(0, 0).data(RANKED_ROLE) is TOOLS[2]
     assert model.row_of("github/search_code") == 2
     assert model.row_of("nothing") == -1
+
+
+def test_under_a_fixed_threshold_the_column_shows_what_the_gate_compares(model):
+    model.show(TOOLS, Line(0.28, by_meaning=True))
+    assert model.headerData(3, Qt.Orientation.Horizontal) == "Meaning"
+    assert model.index(0, 3).data() == "0.45"

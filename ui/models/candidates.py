@@ -6,10 +6,11 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from app.routing.ranked import TRUSTED, RankedTool
+from ui.models.gate_lines import Line
 
 COLUMNS = ("#", "Verdict", "Tool", "Score", "Why", "Tokens ≈")
 NUMBER, VERDICT, TOOL, SCORE, WHY, TOKENS = range(len(COLUMNS))
-RANKED_ROLE = Qt.ItemDataRole.UserRole + 2
+RANKED_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 INSIDE, OUTSIDE, HELD = "In", "Out", "Held"
 TIPS = {
     VERDICT: "In: the model gets this tool for the query.",
@@ -36,9 +37,13 @@ class CandidateModel(QAbstractTableModel):
         self._ranked: Sequence[RankedTool] = ()
         self._rows: list[RankedTool] = []
         self._wanted = ""
+        self._line = Line(0.0, by_meaning=False)
 
-    def show(self, tools: Sequence[RankedTool]) -> None:
+    def show(self, tools: Sequence[RankedTool], line: Line) -> None:
         """Show a ranking; when only verdicts changed, rows stay where they are."""
+        if line.by_meaning != self._line.by_meaning:
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, SCORE, SCORE)
+        self._line = line
         rows = self._ordered(tools)
         same = [t.tool_id for t in rows] == [t.tool_id for t in self._rows]
         self._ranked = tools
@@ -55,7 +60,7 @@ class CandidateModel(QAbstractTableModel):
     def find(self, wanted: str) -> int:
         """Pin the tools whose name holds this text on top; returns how many there are."""
         self._wanted = wanted.strip().lower()
-        self.show(self._ranked)
+        self.show(self._ranked, self._line)
         return sum(map(self._is_wanted, self._rows)) if self._wanted else 0
 
     def row_of(self, tool_id: str) -> int:
@@ -84,7 +89,7 @@ class CandidateModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section]
+            return "Meaning" if section == SCORE and self._line.by_meaning else COLUMNS[section]
         if role == Qt.ItemDataRole.ToolTipRole:
             return TIPS.get(section)
         return _side(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
@@ -95,7 +100,7 @@ class CandidateModel(QAbstractTableModel):
         if tool is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return _TEXTS[index.column()](tool)
+            return self._text(tool, index.column())
         if role == RANKED_ROLE:
             return tool
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -103,6 +108,9 @@ class CandidateModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return spoken(tool, index.column())
         return _side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def _text(self, tool: RankedTool, column: int) -> str:
+        return f"{self._line.of(tool):.2f}" if column == SCORE else _TEXTS[column](tool)
 
     def _ordered(self, tools: Sequence[RankedTool]) -> list[RankedTool]:
         if not self._wanted:

@@ -13,7 +13,7 @@ IN_SYNC, CHANGES, OUTSIDE, UNREADABLE, NOT_FOUND = (
     "not readable",
     "not found",
 )
-HOST_ROLE = Qt.ItemDataRole.UserRole + 2
+HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 MODE_NAMES = {

@@ -1,0 +1,36 @@
+"""Example queries made from the user's own tools."""
+
+import re
+from collections.abc import Sequence
+
+from app.catalog import CatalogTool
+
+SHORTEST, LONGEST = 3, 11  # words of a query
+_VERB = re.compile(r"^[A-Z][a-z]+[^.:;()\[\]{}`\"<>_/=\n]{10,70}(?=[.\n]|$)")
+# what descriptions say in the third person, a request says in the imperative
+_THIRD = re.compile(r"^(\w+?)(?<!s)s\b(?= )")
+
+
+def example_queries(tools: Sequence[CatalogTool], count: int = 3) -> tuple[str, ...]:
+    """Requests that tools of different servers answer, in the words of their descriptions."""
+    found: dict[str, str] = {}
+    for row in tools:
+        if not row.shown or row.server.name in found:
+            continue
+        query = _query(row.tool.description.strip())
+        if query and query not in found.values():
+            found[row.server.name] = query
+        if len(found) == count:
+            break
+    return tuple(found.values())
+
+
+def _query(description: str) -> str:
+    match = _VERB.match(description)
+    if match is None:
+        return ""
+    text = _THIRD.sub(lambda m: m[1], match[0].strip())
+    words = text.split()
+    if not SHORTEST <= len(words) <= LONGEST:
+        return ""
+    return " ".join([words[0].lower(), *words[1:]])

@@ -1,0 +1,134 @@
+"""The explain card: why a tool is in or out, and what would change that."""
+
+import html
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.routing.keyword import stem
+from app.routing.ranked import RankedTool
+from ui.models.answer import Answer
+from ui.models.gate_lines import gate_lines
+from ui.models.remedies import Cure, cure_of
+from ui.theme import Theme
+from ui.views.explain_parts import ElidedLabel, GateRow, PartRows
+
+WIDTH = 300
+_LONGEST = 600  # characters of a description
+
+
+class ExplainCard(QFrame):
+    """One candidate explained.
+
+    Signals: cure_wanted(tool, cure) when the user takes the remedy.
+    """
+
+    cure_wanted = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("explain")
+        self.setAccessibleName("Why is it in or out?")
+        self.setProperty("card", True)
+        self.setMinimumWidth(240)
+        self._theme = theme
+        self._tool: RankedTool | None = None
+        self._cure: Cure | None = None
+        self._title = QLabel("Why?")
+        self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        self._name = ElidedLabel()
+        self._gates = [GateRow(theme) for _ in range(6)]
+        self._parts = PartRows(theme)
+        self._heading = QLabel("Score parts")
+        self._heading.setFont(theme.font(0, QFont.Weight.DemiBold))
+        self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
+        self._text.setProperty("faint", True)
+        self._remedy = QLabel(wordWrap=True)
+        self._button = QPushButton()
+        self._button.clicked.connect(self._take)
+        self._lay_out()
+        self.clear()
+
+    @property
+    def button(self) -> QPushButton:
+        """The button that carries out the remedy."""
+        return self._button
+
+    def clear(self) -> None:
+        """Show no tool."""
+        self._tool = self._cure = None
+        self._title.setText("Why?")
+        self._name.set_text("Choose a tool to see why it is in or out.")
+        for widget in (*self._gates, self._heading, self._parts, self._text):
+            widget.hide()
+        self._remedy.hide()
+        self._button.hide()
+
+    def show_tool(self, tool: RankedTool, answer: Answer, description: str) -> None:
+        """Explain a tool of this answer."""
+        self._tool, self._cure = tool, cure_of(tool.remedy, answer.settings)
+        self._title.setText("Why is it in?" if tool.shown else "Why is it out?")
+        self._name.set_text(tool.tool_id)
+        lines = gate_lines(tool, answer.ranked, line=answer.line, settings=answer.settings)
+        for row, line in zip(self._gates, lines, strict=True):
+            row.show_gate(line)
+            row.show()
+        self._parts.show_parts(tool.parts, tool.score)
+        self._text.setText(
+            marked(description, tool.matched, self._theme.colors.diff_add_word.name())
+        )
+        for widget in (self._heading, self._parts, self._text):
+            widget.show()
+        self._remedy.setText(f"{tool.remedy.sentence}." if tool.remedy else "")
+        self._remedy.setVisible(tool.remedy is not None)
+        self._button.setText(self._cure.words if self._cure else "")
+        self._button.setVisible(self._cure is not None)
+
+    def _take(self) -> None:
+        if self._tool and self._cure:
+            self.cure_wanted.emit(self._tool, self._cure)
+
+    def _lay_out(self) -> None:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 8, 0)
+        column.setSpacing(6)
+        for row in self._gates:
+            column.addWidget(row)
+        column.addSpacing(8)
+        column.addWidget(self._heading)
+        column.addWidget(self._parts)
+        column.addSpacing(8)
+        column.addWidget(self._text)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setAccessibleName("Gates and score parts")
+        scroll.setWidget(inside)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 12)
+        layout.setSpacing(8)
+        layout.addWidget(self._title)
+        layout.addWidget(self._name)
+        layout.addWidget(scroll, 1)
+        layout.addWidget(self._remedy)
+        layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def marked(text: str, words: Sequence[str], ink: str) -> str:
+    """A description as rich text with the query's words marked; the text itself stays plain."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    wanted = {stem(word) for word in words}
+    pieces = re.split(r"(\w+)", cut)
+    told = [_piece(piece, stem(piece.lower()) in wanted, ink) for piece in pieces]
+    return "".join(told).replace("\n", "<br>")
+
+
+def _piece(piece: str, wanted: bool, ink: str) -> str:
+    safe = html.escape(piece)
+    return f'<span style="background:{ink}"><b>{safe}</b></span>' if wanted else safe

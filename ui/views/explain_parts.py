@@ -1,0 +1,124 @@
+"""Rows of the explain card: a gate with its value, a score part with its bar."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
+
+from ui.models.gate_lines import FAILED, PASSED, GateLine
+from ui.theme import Theme
+
+_ICONS = {PASSED: ("check-circle", "passed"), FAILED: ("close-octagon", "block")}
+_OTHER = ("minus-circle-outline", "neutral")
+_ICON = 16
+
+
+class GateRow(QWidget):
+    """One gate: tick, cross or dash, its name, its value."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon, self._title, self._value = QLabel(), QLabel(), ElidedLabel()
+        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._value.setProperty("faint", True)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._icon)
+        layout.addWidget(self._title)
+        layout.addWidget(self._value, 1)
+
+    def show_gate(self, line: GateLine) -> None:
+        """Show a gate; the sign, the weight and the words all say whether it failed."""
+        name, role = _ICONS.get(line.state, _OTHER)
+        self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(_ICON, _ICON)))
+        weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
+        self._title.setFont(self._theme.font(weight=weight))
+        self._title.setText(line.title)
+        self._value.set_text(line.value or "not asked")
+        self.setAccessibleName(f"{line.title}: {line.state}, {line.value}")
+
+
+class ElidedLabel(QLabel):
+    """A label that never asks for width: its text ends in an ellipsis."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._whole = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def set_text(self, text: str) -> None:
+        """Show this text, as much of it as there is room for."""
+        self._whole = text
+        self.setToolTip(text)
+        self.setAccessibleName(text)
+        self.setText(text)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        """Paint the text with its end cut to the width."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        text = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        painter.drawText(self.rect(), self.alignment(), text)
+        painter.end()
+
+
+class PartBar(QWidget):
+    """A share from 0 to 1 as a bar."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._share = 0.0
+        self.setFixedHeight(8)
+        self.setMinimumWidth(48)
+
+    def set_share(self, share: float) -> None:
+        """Show this share."""
+        self._share = min(1.0, max(0.0, share))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        """The track and the bar on it."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        room = QRectF(self.rect())
+        painter.setBrush(self._theme.colors.track)
+        painter.drawRoundedRect(room, 3, 3)
+        room.setWidth(room.width() * self._share)
+        painter.setBrush(self._theme.colors.bar)
+        painter.drawRoundedRect(room, 3, 3)
+        painter.end()
+
+
+class PartRows(QWidget):
+    """The parts of a score, with their sum."""
+
+    ROWS = 5
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cells = [(QLabel(), PartBar(theme), QLabel()) for _ in range(self.ROWS)]
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        for row, cells in enumerate(self._cells):
+            cells[2].setAlignment(Qt.AlignmentFlag.AlignRight)
+            for column, cell in enumerate(cells):
+                grid.addWidget(cell, row, column)
+
+    def show_parts(self, parts: tuple[tuple[str, float], ...], score: float) -> None:
+        """Show the parts that are not nothing, and their sum."""
+        told = [*((name, part) for name, part in parts if part), ("Score", score)]
+        for number, (name, bar, value) in enumerate(self._cells):
+            used = number < len(told)
+            for cell in (name, bar, value):
+                cell.setVisible(used)
+            if used:
+                name.setText(told[number][0])
+                bar.set_share(told[number][1])
+                value.setText(f"{told[number][1]:.2f}")
+        self.setAccessibleName(", ".join(f"{name} {part:.2f}" for name, part in told))

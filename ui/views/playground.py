@@ -1,0 +1,294 @@
+"""The playground: a query, every tool's score, and why each one is in or out."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.errors import ToolcribError
+from app.routing.ranked import RankedTool
+from app.settings import RoutingSettings
+from ui.models.answer import Answer
+from ui.models.examples import example_queries
+from ui.models.remedies import Cure
+from ui.services import Services
+from ui.text import short
+from ui.theme import GAP
+from ui.views.explain_card import ExplainCard
+from ui.views.message_bar import INFO, WARN
+from ui.views.model_sees import ModelSees
+from ui.views.page import Page
+from ui.views.playground_commands import RoutingCommand, carry_out
+from ui.views.playground_controls import PlaygroundControls
+from ui.views.playground_empty import PlaygroundEmpty
+from ui.views.playground_query import QueryField
+from ui.views.playground_session import LOADING, OFF, PlaygroundSession
+from ui.views.playground_strip import StripHolder
+from ui.views.playground_table import CandidateTable
+
+
+class PlaygroundPage(Page):
+    """Try a query."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        theme = services.theme
+        self.session = PlaygroundSession(services.tasks, self)
+        self.answer: Answer | None = None
+        self.query = QueryField()
+        self.query.setFont(theme.font(2))
+        self.run = QPushButton("Run")
+        self.run.setProperty("primary", True)
+        self.run.setFont(theme.font(0, QFont.Weight.DemiBold))
+        self.controls = PlaygroundControls(theme)
+        self.strip = StripHolder(theme)
+        self.table = CandidateTable(theme)
+        self.explain = ExplainCard(theme)
+        self.sees = ModelSees(theme)
+        self.empty = PlaygroundEmpty(theme)
+        self._side = QStackedWidget()
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._connect()
+        self._recolor()
+        self._take_catalog()
+
+    def main_view(self) -> QWidget:
+        """The table once there is an answer, the query until then."""
+        return self.table.view if self.answer else self.query
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """Query, strip, table, side."""
+        side = self.sees.text_view if self.controls.sees.isChecked() else self.explain.button
+        strip = (self.strip.plot,) if self.strip.plot else ()
+        return (self.query, *strip, self.table.view, side)
+
+    def focus_filter(self) -> None:
+        """Ctrl+F goes to "why is X not here?"."""
+        self.table.filter.setFocus()
+
+    def primary(self) -> None:
+        """Run the query."""
+        self.query.ask()
+
+    def escape(self) -> bool:
+        """Clear the filter, then close the side sheet."""
+        if self.table.filter.text():
+            self.table.filter.clear()
+            return True
+        if self.controls.sees.isChecked():
+            self.controls.sees.setChecked(False)
+            return True
+        return False
+
+    def explain_tool(self, row_id: int) -> None:
+        """Show why this tool is in or out, for the query in the field or one of its own."""
+        row = self.services.live.tool(row_id)
+        if row is None:
+            return
+        self.table.filter.setText(row.tool.tool_id)
+        if not self.query.text().strip():
+            self.query.ask_this(row.summary or row.tool.name)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The first time: bring in the plot and the encoder."""
+        super().showEvent(event)
+        self.strip.build()
+        if self.session.state == OFF and not self.session.problem:
+            self.session.load_encoder()
+        if self.answer is not None:
+            self.strip.show_answer(self.answer)
+
+    def _connect(self) -> None:
+        live, theme = self.services.live, self.services.theme
+        self.query.asked.connect(self._ask)
+        self.run.clicked.connect(self.query.ask)
+        self.session.answered.connect(self._on_answered)
+        self.session.failed.connect(self._on_failed)
+        self.session.encoder_changed.connect(lambda _state, _detail: self._tell_encoder())
+        self.controls.threshold_set.connect(self._set_threshold)
+        self.controls.k_set.connect(self._set_k)
+        self.controls.cut_set.connect(self._set_cut)
+        self.controls.sees_toggled.connect(self._show_sees)
+        self.sees.closed.connect(lambda: self.controls.sees.setChecked(False))
+        self.strip.moved.connect(self._preview)
+        self.strip.settled.connect(self._set_threshold)
+        self.strip.picked.connect(self.table.choose)
+        self.table.chosen.connect(self._explain)
+        self.explain.cure_wanted.connect(self._cure)
+        self.empty.example_chosen.connect(self.query.ask_this)
+        self.empty.catalog_wanted.connect(lambda: self.services.go("catalog"))
+        live.loaded.connect(self._take_catalog)
+        live.toggled.connect(lambda _ids: self._take_catalog())
+        live.configured.connect(self._on_configured)
+        theme.changed.connect(self._recolor)
+
+    def _ask(self, query: str, _at_once: bool) -> None:
+        self.session.ask(query)
+        if not query:
+            self.answer = None
+            self._show_state()
+
+    def _take_catalog(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None:
+            return
+        self.controls.show_settings(catalog.settings.routing)
+        self.session.set_catalog(catalog)
+        self.empty.show_examples(example_queries(catalog.tools))
+        self._show_state()
+
+    def _on_configured(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None:
+            return
+        self.session.settings = catalog.settings.routing
+        if self.answer is not None:
+            self._show(self.answer.judged(catalog.settings.routing))
+        else:
+            self.controls.show_settings(catalog.settings.routing)
+
+    def _on_answered(self, answer: Answer) -> None:
+        settings = self.session.settings
+        self._show(answer if answer.settings == settings else answer.judged(settings))
+        self._show_state()
+        self._tell_encoder()
+
+    def _on_failed(self, problem: ToolcribError) -> None:
+        self.messages.error(problem, ("Try again", self.query.ask))
+
+    def _show(self, answer: Answer) -> None:
+        self.answer = answer
+        live = self.services.live
+        self.controls.show_answer(answer, live.total)
+        self.strip.show_answer(answer)
+        self.table.show_answer(answer)
+        if self.controls.sees.isChecked():
+            self._fill_sees()
+        shown, tools = len(answer.ranked.shown), len(answer.ranked.tools)
+        self.result.emit(f"{shown} of {tools:,} tools in, {short(answer.ranked.tokens)} ≈")
+
+    def _show_state(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None or not catalog.tools:
+            self.empty.show_no_tools()
+        self._stack.setCurrentIndex(0 if self.answer is None else 1)
+
+    def _tell_encoder(self) -> None:
+        state, detail = self.session.state, self.session.problem
+        if state == LOADING:
+            step = f" ({self.session.step})" if self.session.step else ""
+            self.messages.say(INFO, f"Meaning scores are loading{step}. Words only until then.")
+        elif state == OFF and detail:
+            again = ("Try again", self.session.load_encoder)
+            self.messages.say(WARN, f"Meaning scores are off: {detail} Words only.", again)
+        elif self.answer is not None and self.answer.ranked.note:
+            self.messages.say(INFO, self.answer.ranked.note)
+        else:
+            self.messages.clear()
+
+    def _preview(self, value: float) -> None:
+        if self.answer is not None:
+            self._show(self.answer.judged(self.answer.moved_to(value)))
+
+    def _set_threshold(self, value: float) -> None:
+        if self.answer is not None:
+            new = self.answer.moved_to(value)
+        elif self._stored.cut == "theta":
+            new = replace(self._stored, theta=value)
+        else:
+            new = replace(self._stored, delta=round(1 - value, 3))
+        self._push(new, f"Set threshold to {value:.2f}")
+
+    def _set_k(self, tools: int) -> None:
+        self._push(replace(self._stored, k=tools), f"Set top-k to {tools or 'all'}")
+
+    def _set_cut(self, cut: str) -> None:
+        words = "near the best" if cut == "relative" else "fixed"
+        self._push(replace(self._stored, cut=cut), f"Set threshold to {words}")
+
+    def _cure(self, tool: RankedTool, cure: Cure) -> None:
+        row = self.services.live.tool(tool.id)
+        if cure.settings is not None:
+            name = cure.words[:1].upper() + cure.words[1:]
+            self._push(cure.settings, f"{name} for {tool.name}")
+        elif row is not None:
+            carry_out(cure, row, self.services)
+
+    def _push(self, new: RoutingSettings, text: str) -> None:
+        if new == self._stored:
+            return
+        self.services.undo.push(RoutingCommand(self._stored, new, text=text, apply=self._save))
+        if self.answer is not None:
+            shown, tools = len(self.answer.ranked.shown), len(self.answer.ranked.tools)
+            self.services.say(f"{text}: {shown} in, {tools - shown} out")
+
+    def _save(self, routing: RoutingSettings) -> None:
+        catalog = self.services.live.catalog
+        if catalog is not None:
+            self.services.live.save_settings(replace(catalog.settings, routing=routing))
+
+    @property
+    def _stored(self) -> RoutingSettings:
+        catalog = self.services.live.catalog
+        return catalog.settings.routing if catalog else RoutingSettings()
+
+    def _explain(self, tool: RankedTool | None) -> None:
+        if tool is None or self.answer is None:
+            self.explain.clear()
+            return
+        row = self.services.live.tool(tool.id)
+        self.explain.show_tool(tool, self.answer, row.tool.description if row else "")
+
+    def _show_sees(self, shown: bool) -> None:
+        self._side.setCurrentIndex(1 if shown else 0)
+        if shown:
+            self._fill_sees()
+            self.sees.text_view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fill_sees(self) -> None:
+        live, answer = self.services.live, self.answer
+        if answer is None or live.catalog is None:
+            return
+        rows = [row for tool in answer.ranked.shown if (row := live.tool(tool.id))]
+        self.sees.show_tools(rows, live.catalog.encoding)
+
+    def _recolor(self) -> None:
+        self.run.setIcon(self.services.theme.icons.icon("play", "on_accent"))
+        if self.answer is not None:
+            self._explain(self.table.current)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(GAP)
+        top.addWidget(self.query, 1)
+        top.addWidget(self.run)
+        self._side.addWidget(self.explain)
+        self._side.addWidget(self.sees)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self.table)
+        split.addWidget(self._side)
+        split.setStretchFactor(0, 1)
+        split.setSizes([700, 310])
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(GAP)
+        tried = QWidget()
+        column = QVBoxLayout(tried)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self.strip)
+        column.addWidget(split, 1)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(tried)
+        self.body.setSpacing(GAP)
+        self.body.insertLayout(0, top)
+        self.body.insertWidget(1, self.controls)
+        self.body.addWidget(self._stack, 1)

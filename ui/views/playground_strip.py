@@ -1,0 +1,70 @@
+"""Holds the place of the score strip; the plot library loads when the page is first seen."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from ui.models.answer import Answer
+from ui.theme import Theme
+
+if TYPE_CHECKING:
+    from ui.plots.score_strip import ScoreStrip, StripColors
+
+HEIGHT = 104
+
+
+class StripHolder(QWidget):
+    """The score strip, once it is built.
+
+    Signals: moved(value) during a drag; settled(value) at its end; picked(tool id).
+    """
+
+    moved = Signal(float)
+    settled = Signal(float)
+    picked = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.plot: ScoreStrip | None = None
+        self.setFixedHeight(HEIGHT)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+
+    def build(self) -> None:
+        """Import pyqtgraph (0.4 s of CPU, with numpy) and make the plot, once."""
+        if self.plot is not None:
+            return
+        from ui.plots.score_strip import ScoreStrip
+
+        plot = self.plot = ScoreStrip(self._colors(), self)
+        plot.moved.connect(self.moved)
+        plot.settled.connect(lambda _old, new: self.settled.emit(new))
+        plot.picked.connect(self.picked)
+        self._theme.changed.connect(lambda: plot.set_colors(self._colors()))
+        self._layout.addWidget(plot)
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show an answer's marks and its threshold."""
+        if self.plot is None:
+            return
+        shown = len(answer.ranked.shown)
+        out = len(answer.ranked.tools) - shown
+        label = f" {answer.line.value:.2f}   {shown} in · {out} out "
+        self.plot.show_marks(answer.marks(), answer.line.value, label)
+
+    def _colors(self) -> "StripColors":
+        from ui.plots.score_strip import StripColors
+
+        c = self._theme.colors
+        return StripColors(
+            base=c.base,
+            text=c.text,
+            faint=c.border,
+            line=c.text,
+            inside=c.bar,
+            held=c.block.ink,
+            wanted=c.unused,
+            region=c.accent.tint,
+        )

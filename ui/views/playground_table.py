@@ -1,0 +1,111 @@
+"""The table of candidates with its filter "why is X not here?"."""
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.routing.ranked import RankedTool
+from ui.models.answer import Answer
+from ui.models.candidates import NUMBER, SCORE, TOKENS, TOOL, VERDICT, WHY, CandidateModel
+from ui.theme import GAP, ROW, Theme
+from ui.views.delegates import RowDelegate
+from ui.views.playground_cells import ScoreDelegate, VerdictDelegate
+
+_WIDTHS = {NUMBER: 44, VERDICT: 76, TOOL: 240, SCORE: 140, TOKENS: 78}
+
+
+class CandidateTable(QWidget):
+    """Candidates by rank, those asked for on top.
+
+    Signals: chosen(RankedTool or None) when the current row or its verdict changes.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = CandidateModel(self)
+        self.filter = QLineEdit()
+        self.filter.setObjectName("whyNot")
+        self.filter.setAccessibleName("Why is a tool not here?")
+        self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.textChanged.connect(self._find)
+        self._score = ScoreDelegate(theme, self)
+        self.view = self._make_view(theme)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GAP)
+        layout.addWidget(self.filter)
+        layout.addWidget(self.view, 1)
+        self.view.selectionModel().currentRowChanged.connect(self._on_current)
+
+    @property
+    def current(self) -> RankedTool | None:
+        """The tool of the current row."""
+        return self.model.tool(self.view.currentIndex().row())
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show a ranking; the current tool stays current."""
+        before = self.current
+        self._score.line = answer.line
+        self.model.show(answer.ranked.tools, answer.line)
+        row = self.model.row_of(before.tool_id) if before else -1
+        if row < 0:
+            self._go_to(0)
+        elif row != self.view.currentIndex().row():
+            self._go_to(row)
+        else:
+            self.chosen.emit(self.current)
+        self.view.viewport().update()
+
+    def choose(self, tool_id: str) -> None:
+        """Make a tool current."""
+        row = self.model.row_of(tool_id)
+        if row >= 0:
+            self._go_to(row)
+
+    def _find(self, text: str) -> None:
+        if self.model.find(text) or not text:
+            self._go_to(0)
+
+    def _go_to(self, row: int) -> None:
+        index = self.model.index(row, 0)
+        flags = QItemSelectionModel.SelectionFlag
+        self.view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.view.scrollTo(index)
+        self.chosen.emit(self.current)
+
+    def _on_current(
+        self,
+        _current: QModelIndex | QPersistentModelIndex,
+        _previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        self.chosen.emit(self.current)
+
+    def _make_view(self, theme: Theme) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("candidates")
+        view.setAccessibleName("Candidates")
+        view.setModel(self.model)
+        view.setRootIsDecorated(False)
+        view.setUniformRowHeights(True)
+        view.setAlternatingRowColors(True)
+        view.setAllColumnsShowFocus(True)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        view.setItemDelegate(RowDelegate(theme, ROW, view))
+        view.setItemDelegateForColumn(VERDICT, VerdictDelegate(theme, view))
+        view.setItemDelegateForColumn(SCORE, self._score)
+        header = view.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(WHY, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(36)
+        for column, width in _WIDTHS.items():
+            view.setColumnWidth(column, width)
+        return view
