@@ -3,6 +3,7 @@
 import logging
 
 from app.errors import ToolcribError
+from store.errors import StoreError
 
 _log = logging.getLogger("toolcrib.ui")
 
@@ -11,6 +12,8 @@ def as_problem(error: BaseException) -> ToolcribError:
     """What to tell the user; anything unforeseen is logged with its trace."""
     if isinstance(error, ToolcribError):
         return error
+    if isinstance(error, StoreError):
+        return ToolcribError(error.title, error.hint)
     _log.error("Unforeseen error", exc_info=error)
     return ToolcribError(
         f"Something went wrong: {type(error).__name__}.", "The log holds the details."

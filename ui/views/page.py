@@ -1,6 +1,6 @@
 """What a page of the window is."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui.services import Services
@@ -47,3 +47,9 @@ class Page(QWidget):
 
     def opened(self) -> None:
         """Called each time the page comes into view."""
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """Keep splitters and columns below that key."""
+
+    def restore(self, settings: QSettings, key: str) -> None:
+        """Take splitters and columns back."""

@@ -1,0 +1,79 @@
+"""Undoable changes, each with a name that says what it does."""
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtGui import QUndoCommand
+
+from app.catalog import CatalogTool
+from ui.models.live_catalog import LiveCatalog
+from ui.text import plural
+
+MERGE_SECONDS = 2.0
+_TICK = 1  # QUndoCommand.id of ticks
+
+
+class Tick(QUndoCommand):
+    """Turn tools on or off; the same tools ticked twice within two seconds are one step."""
+
+    def __init__(self, live: LiveCatalog, tools: Sequence[CatalogTool], on: bool) -> None:
+        super().__init__(f"Turn {'on' if on else 'off'} {name_tools(tools)}")
+        self._live = live
+        self._on = on
+        self._changed = [t.tool.id for t in tools if t.on != on]
+        self._at = time.monotonic()
+
+    def redo(self) -> None:
+        """Apply."""
+        self._live.set_on(self._changed, self._on)
+
+    def undo(self) -> None:
+        """Take back, only for the tools that this step changed."""
+        self._live.set_on(self._changed, not self._on)
+
+    def id(self) -> int:
+        """Lets the stack merge ticks."""
+        return _TICK
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        """Ticking the same tools back at once leaves no step behind."""
+        if not isinstance(other, Tick) or other._at - self._at > MERGE_SECONDS:
+            return False
+        if other._changed != self._changed or other._on == self._on:
+            return False
+        self.setObsolete(True)
+        return True
+
+
+class Pin(QUndoCommand):
+    """Pin or unpin tools: pinned ones are always shown to the model."""
+
+    def __init__(self, live: LiveCatalog, tools: Sequence[CatalogTool], pinned: bool) -> None:
+        super().__init__(f"{'Pin' if pinned else 'Unpin'} {name_tools(tools)}")
+        self._live = live
+        self._pinned = pinned
+        self._changed = [t.tool.id for t in tools if t.pinned != pinned]
+
+    def redo(self) -> None:
+        """Apply."""
+        self._live.set_pinned(self._changed, self._pinned)
+
+    def undo(self) -> None:
+        """Take back."""
+        self._live.set_pinned(self._changed, not self._pinned)
+
+
+def name_tools(tools: Sequence[CatalogTool]) -> str:
+    """`search_code`, `12 tools in github` or `12 tools in 3 servers`."""
+    if len(tools) == 1:
+        return tools[0].tool.name
+    servers = list(dict.fromkeys(t.server.name for t in tools))
+    where = servers[0] if len(servers) == 1 else plural(len(servers), "server")
+    return f"{plural(len(tools), 'tool')} in {where}"
+
+
+def past(text: str) -> str:
+    """The name of a step, told afterwards: Turn off x -> Turned off x."""
+    verb, _, rest = text.partition(" ")
+    told = {"Turn": "Turned", "Pin": "Pinned", "Unpin": "Unpinned", "Write": "Wrote", "Set": "Set"}
+    return f"{told.get(verb, verb)} {rest}".strip()

@@ -1,0 +1,56 @@
+"""Builds the window's parts and runs the event loop."""
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from PySide6.QtWidgets import QApplication
+
+from app.context import AppContext
+from app.errors import ToolcribError
+from app.hosts.places import Places
+from app.logs import configure
+from ui.icons import app_icon
+from ui.problems import as_problem
+from ui.theme import Theme
+from ui.windows.main_window import MainWindow
+
+
+def make_application(argv: Sequence[str]) -> QApplication:
+    """The application object with Toolcrib's name and icon."""
+    app = QApplication(list(argv))
+    app.setApplicationName("toolcrib")
+    app.setApplicationDisplayName("Toolcrib")
+    app.setDesktopFileName("toolcrib")
+    app.setWindowIcon(app_icon())
+    return app
+
+
+def make_window(app: QApplication, ctx: AppContext, places: Places | None = None) -> MainWindow:
+    """The main window over that context, not yet shown."""
+    ctx.paths.create()
+    theme = Theme(app, ctx.paths.home / "cache", ctx.settings.appearance)
+    return MainWindow(ctx, places or Places.here(), theme)
+
+
+def run_window() -> int:
+    """Open the window and run until it closes; returns the exit code."""
+    app = make_application(["toolcrib"])
+    try:
+        ctx = AppContext.default()
+        ctx.paths.create()
+    except ToolcribError as error:
+        sys.stderr.write(f"{error.title}\n{error.hint}\n")
+        return 1
+    configure(ctx.paths.logs)
+    window = make_window(app, ctx)
+
+    def tell(kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            app.quit()
+            return
+        window.show_problem(as_problem(error))
+
+    sys.excepthook = tell
+    window.show()
+    return app.exec()

@@ -1,0 +1,37 @@
+"""The `toolcrib` command: with arguments the command line, with none the window."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+NO_DISPLAY = 3  # exit code
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line or the window; returns the exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    if args:
+        from app.cli.main import run
+
+        return run(args)
+    if not has_display(os.environ, sys.platform):
+        sys.stderr.write(
+            "There is no display for the window.\n"
+            "Use the command line instead (toolcrib --help), or save pictures of the window with:"
+            " toolcrib pictures FOLDER\n"
+        )
+        return NO_DISPLAY
+    from ui.application import run_window
+
+    return run_window()
+
+
+def has_display(environ: Mapping[str, str], platform: str) -> bool:
+    """Whether Qt can open a window here."""
+    if platform in ("win32", "darwin"):
+        return True
+    return any(environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

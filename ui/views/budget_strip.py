@@ -1,0 +1,235 @@
+"""The strip under the toolbar: what a host would get now, against the budget."""
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QWidget
+
+from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
+from ui.colors import text_on
+from ui.models.live_catalog import LiveCatalog
+from ui.models.shares import Share, server_shares
+from ui.text import APPROX, count, plural, short
+from ui.theme import GAP, MARGIN, STRIP, Theme
+from ui.views.badge import Badge, BadgeText
+
+BADGES = {
+    PASS: BadgeText("PASS", "passed", "check-circle"),
+    WARN: BadgeText("WARN", "warn", "alert"),
+    BLOCK: BadgeText("BLOCK", "block", "close-octagon", solid=True),
+}
+
+
+class BudgetStrip(QWidget):
+    """Total, number of tools, verdict and the bar by server.
+
+    Signals: server_chosen(server name) when a segment is clicked or entered by key.
+    """
+
+    server_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, live: LiveCatalog, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("budgetBar")
+        self.setFixedHeight(STRIP)
+        self._live = live
+        self._theme = theme
+        self.total = QLabel(self)
+        self.total.setObjectName("budgetTotal")
+        self.on = QLabel(self)
+        self.on.setProperty("faint", True)
+        self.badge = Badge(theme, BADGES[PASS], self)
+        self.bar = BudgetBar(theme, self)
+        self.bar.chosen.connect(self.server_chosen)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, 0, MARGIN, 0)
+        row.setSpacing(GAP)
+        for widget in (self.total, self.on, self.badge):
+            row.addWidget(widget)
+        row.addWidget(self.bar, 1)
+        theme.changed.connect(self.show_now)
+        live.loaded.connect(self.show_now)
+        live.toggled.connect(self.show_now)
+        self.show_now()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on what is on now."""
+        catalog = self._live.catalog
+        budget = Budget.from_settings(catalog.settings.budget) if catalog else Budget()
+        shown = catalog.shown if catalog else ()
+        return verdict(sum(t.cost for t in shown), len(shown), budget)
+
+    def show_now(self) -> None:
+        """Take the numbers from the catalogue."""
+        catalog, found = self._live.catalog, self.verdict
+        known = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
+        encoding = catalog.encoding if catalog else ""
+        self.total.setFont(self._theme.font(3, QFont.Weight.DemiBold))
+        self.total.setText(f"{count(found.tokens)} tokens {APPROX}")
+        self.total.setToolTip(
+            "Size of the tool definitions as a model receives them, counted with"
+            f" {encoding} over name, description and input schema."
+            " Other models count 5-20 % differently."
+        )
+        self.on.setText(f"{count(found.tools)} of {plural(known, 'tool')} on")
+        self.badge.show_badge(BADGES[found.word])
+        self.badge.setToolTip(" ".join(found.reasons) or "Within the budget.")
+        self.bar.show_shares(server_shares(catalog) if catalog else (), found.budget)
+        self.setAccessibleName(
+            f"Budget: {count(found.tokens)} tokens, {found.tools} of {known} tools on, {found.word}"
+        )
+
+
+class BudgetBar(QWidget):
+    """One stacked bar: a segment per server, lines where WARN and BLOCK begin.
+
+    Signals: chosen(server name).
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Tokens by server")
+        self._theme = theme
+        self._shares: tuple[Share, ...] = ()
+        self._budget = Budget()
+        self._at = -1  # segment under the keyboard
+
+    def show_shares(self, shares: tuple[Share, ...], budget: Budget) -> None:
+        """Show other numbers."""
+        self._shares, self._budget = shares, budget
+        self._at = min(self._at, len(shares) - 1)
+        self.setAccessibleDescription(
+            ", ".join(f"{s.server} {count(s.shown)}" for s in shares if s.shown)
+        )
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As much as there is."""
+        return QSize(400, STRIP)
+
+    def minimumSizeHint(self) -> QSize:
+        """Still readable."""
+        return QSize(160, STRIP)
+
+    def segments(self) -> list[tuple[Share, QRectF]]:
+        """Where each server's segment stands."""
+        track, scale = self._track(), self._scale()
+        found, left = [], track.left()
+        for share in self._shares:
+            width = track.width() * share.shown / scale
+            if share.shown:
+                found.append((share, QRectF(left, track.top(), width, track.height())))
+            left += width
+        return found
+
+    def line_x(self, tokens: int) -> float:
+        """Where that number of tokens stands, in pixels."""
+        track = self._track()
+        return track.left() + track.width() * min(1.0, tokens / self._scale())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draw track, segments and lines."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colors.track)
+        painter.drawRoundedRect(self._track(), 3, 3)
+        font = self._theme.font(-1, QFont.Weight.DemiBold)
+        for number, (share, area) in enumerate(self.segments()):
+            self._paint_segment(painter, share, area=area, font=font)
+            if number == self._at and self.hasFocus():
+                painter.setPen(QPen(self._theme.colors.text, 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRect(area.adjusted(1, 1, -1, -1))
+        self._paint_lines(painter)
+        if self.hasFocus():
+            painter.setPen(QPen(self._theme.colors.accent.ink, 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 5, 5)
+        painter.end()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows go from server to server, Enter chooses one."""
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        found = self.segments()
+        if step and found:
+            self._at = min(len(found) - 1, max(0, self._at + step))
+            share = found[self._at][0]
+            self.setAccessibleName(f"Tokens by server: {share.server} {count(share.shown)}")
+            self.update()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and 0 <= self._at < len(found):
+            self.chosen.emit(found[self._at][0].server)
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click chooses the server."""
+        share = self._share_at(event.position())
+        if share is not None:
+            self.chosen.emit(share.server)
+
+    def event(self, event: QEvent) -> bool:
+        """The tooltip names the server under the mouse."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            share = self._share_at(QPointF(event.pos()))
+            if share is not None:
+                text = f"{share.server}: {count(share.shown)} tokens {APPROX} on"
+                QToolTip.showText(event.globalPos(), text, self)
+                return True
+        return super().event(event)
+
+    def _share_at(self, point: QPointF) -> Share | None:
+        return next((s for s, area in self.segments() if area.contains(point)), None)
+
+    def _track(self) -> QRectF:
+        return QRectF(4, self.height() / 2 + 1, self.width() - 8, 16)
+
+    def _scale(self) -> float:
+        """Tokens at the right end: everything that could be on, or a little over the budget."""
+        every = sum(share.shown for share in self._shares)
+        return max(1.0, every * 1.06, self._budget.block_over * 1.2)
+
+    def _paint_segment(self, painter: QPainter, share: Share, *, area: QRectF, font: QFont) -> None:
+        color = self._theme.colors.server(share.place)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        gap = 1.0 if area.width() > 3 else 0.0
+        painter.drawRect(area.adjusted(0, 0, -gap, 0))
+        for text in (f"{share.server} {short(share.shown)}", share.server):
+            if QFontMetrics(font).horizontalAdvance(text) + 10 <= area.width():
+                painter.setFont(font)
+                painter.setPen(text_on(color))
+                words = area.adjusted(5, 0, -3, 0)
+                painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, text)
+                return
+
+    def _paint_lines(self, painter: QPainter) -> None:
+        track, budget, colors = self._track(), self._budget, self._theme.colors
+        font = self._theme.font(-2, QFont.Weight.DemiBold)
+        painter.setFont(font)
+        wide = QFontMetrics(font).horizontalAdvance
+        warn = (self.line_x(budget.warn_from), f"Warn {short(budget.warn_from)}")
+        block = (self.line_x(budget.block_over), f"Budget {short(budget.block_over)}")
+        for (x, text), style in ((warn, Qt.PenStyle.DashLine), (block, Qt.PenStyle.SolidLine)):
+            painter.setPen(QPen(colors.text, 2 if text is block[1] else 1, style))
+            painter.drawLine(QPointF(x, track.top() - 4), QPointF(x, track.bottom() + 4))
+        painter.setPen(colors.text2)
+        base = track.top() - 6
+        right = min(block[0] - 2, self.width() - wide(block[1]) - 2)
+        painter.drawText(QPointF(max(2.0, right), base), block[1])
+        left = warn[0] - wide(warn[1]) + 2
+        if left >= 2 and left + wide(warn[1]) + 6 < right:
+            painter.drawText(QPointF(left, base), warn[1])

@@ -1,0 +1,137 @@
+"""Everything the window can do as actions: menus, toolbar, keys."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
+
+from ui.services import Services
+from ui.windows.help import show_about, show_numbers, show_shortcuts
+from ui.windows.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from ui.windows.main_window import MainWindow
+
+
+class Commands(QObject):
+    """The window's actions; icons follow the theme."""
+
+    def __init__(self, window: "MainWindow", services: Services) -> None:
+        super().__init__(window)
+        self._window = window
+        self._services = services
+        self._icons: list[tuple[QAction, str]] = []
+        self._make_edit()
+        self._make_menus()
+        self._make_toolbar()
+        services.theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def _make_edit(self) -> None:
+        undo = self._services.undo
+        self.undo = undo.createUndoAction(self, "&Undo")
+        self.undo.setShortcuts([QKeySequence("Ctrl+Z")])
+        self.redo = undo.createRedoAction(self, "&Redo")
+        self.redo.setShortcuts([QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")])
+        self._icons += [(self.undo, "undo-variant"), (self.redo, "redo-variant")]
+
+    def _make_menus(self) -> None:
+        window, bar = self._window, self._window.menuBar()
+        file = bar.addMenu("&File")
+        self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
+        file.addSeparator()
+        self._add(file, "&Quit", window.close, "Ctrl+Q")
+        edit = bar.addMenu("&Edit")
+        edit.addActions([self.undo, self.redo])
+        edit.addSeparator()
+        self._add(edit, "&Find", lambda: window.page.focus_filter(), "Ctrl+F")
+        view = bar.addMenu("&View")
+        for number, section in enumerate(SECTIONS, 1):
+            self._add(
+                view,
+                f"&{section.title}",
+                lambda key=section.key: window.go(key),
+                f"Ctrl+{number}",
+                section.icon,
+            )
+        view.addSeparator()
+        self._add(view, "Next &pane", lambda: window.cycle(1), "F6")
+        self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")
+        view.addSeparator()
+        self._add_appearance(view.addMenu("&Appearance"))
+        tools = bar.addMenu("&Tools")
+        self.read = self._add(tools, "&Read tools…", self._read, "F5", "refresh")
+        self._add(tools, "&Export to hosts…", lambda: window.go("hosts"), "Ctrl+E")
+        self._add(tools, "Press the page's &main button", self._primary, "Ctrl+Return")
+        help_menu = bar.addMenu("&Help")
+        self._add(help_menu, "&Shortcuts", lambda: show_shortcuts(window), "Ctrl+/")
+        self._add(help_menu, "What do the &numbers mean?", lambda: show_numbers(window), "F1")
+        self._add(help_menu, "&About Toolcrib", lambda: show_about(window))
+        self._add_key("Esc", lambda: window.page.escape())
+
+    def _add(
+        self,
+        menu: QMenu,
+        text: str,
+        call: Callable[[], object],
+        keys: str = "",
+        icon: str = "",
+    ) -> QAction:
+        action = menu.addAction(text)
+        action.triggered.connect(lambda _checked=False: call())
+        if keys:
+            action.setShortcut(QKeySequence(keys))
+        if icon:
+            self._icons.append((action, icon))
+        return action
+
+    def _add_key(self, keys: str, call: Callable[[], object]) -> None:
+        action = QAction(self)
+        action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda _checked=False: call())
+        self._window.addAction(action)
+
+    def _add_appearance(self, menu: QMenu) -> None:
+        theme = self._services.theme
+        group = QActionGroup(menu)
+        for key, text in (("system", "&System"), ("light", "&Light"), ("dark", "&Dark")):
+            action = menu.addAction(text)
+            action.setCheckable(True)
+            action.setChecked(theme.appearance == key)
+            action.triggered.connect(lambda _checked=False, k=key: theme.choose(k))
+            group.addAction(action)
+
+    def _make_toolbar(self) -> None:
+        bar = QToolBar("Toolbar")
+        bar.setObjectName("toolbar")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(20, 20))
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addActions([self.read, self.undo, self.redo])
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(space)
+        self.export = QPushButton("Export to hosts…")
+        self.export.setObjectName("exportButton")
+        self.export.setProperty("primary", True)
+        self.export.setToolTip("See what each host would get, and write its config (Ctrl+E)")
+        self.export.clicked.connect(lambda: self._window.go("hosts"))
+        bar.addWidget(self.export)
+        self._window.addToolBar(bar)
+
+    def _open_config(self) -> None:
+        self._window.catalog.open_config()
+
+    def _read(self) -> None:
+        self._window.catalog.read_tools()
+
+    def _primary(self) -> None:
+        self._window.page.primary()
+
+    def _recolor(self) -> None:
+        icons = self._services.theme.icons
+        for action, name in self._icons:
+            action.setIcon(icons.icon(name, "text"))
+        self.export.setIcon(icons.icon("export-variant", "on_accent"))

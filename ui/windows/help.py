@@ -1,0 +1,99 @@
+"""The help that fits into a dialog: shortcuts, what the numbers mean, about."""
+
+from importlib.metadata import version
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
+
+SHORTCUTS = (
+    ("Ctrl+1, 2, 3", "Catalog, Playground, Hosts"),
+    ("Ctrl+F, /", "Filter of the page"),
+    ("F6, Shift+F6", "Next, previous pane"),
+    ("F5", "Read tools"),
+    ("Ctrl+E", "Export to hosts"),
+    ("Ctrl+O", "Open a config file"),
+    ("Space", "Turn the selected tools on or off"),
+    ("+, -, *", "Expand, collapse, expand all"),
+    ("P", "Pin the selected tools"),
+    ("W", "Why? Try the tool in the Playground"),
+    ("Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"),
+    ("Ctrl+Enter", "The page's main button"),
+    ("Ctrl+C", "Copy the selected rows"),
+    ("Esc", "Clear the filter, leave the treemap's zoom"),
+)
+
+NUMBERS = (
+    (
+        "tokens ≈",
+        "Size of a tool's definition as a model receives it, counted over name,"
+        " description and input schema. Other models count 5-20 % differently.",
+    ),
+    (
+        "budget",
+        "How many tokens you allow tool definitions to take. WARN from 80 %, BLOCK above 100 %.",
+    ),
+    (
+        "threshold",
+        "Tools scoring below this are not shown for a query. Lower finds more and costs"
+        " more tokens.",
+    ),
+    ("top-k", "At most this many tools are shown for a query."),
+    ("score parts", "How the score came about: shared words and similar meaning."),
+    (
+        "held back",
+        "No host sees the tool until you decide: its text changed after you trusted it,"
+        " or its server is not trusted yet.",
+    ),
+    ("pinned", "Always shown to the model, outside threshold and top-k."),
+    (
+        "through Toolcrib",
+        "The host talks to Toolcrib, which shows it few tools and finds the rest on request.",
+    ),
+    ("pruned", "Each server's entry starts Toolcrib's gateway, which leaves tools out."),
+)
+
+
+def show_shortcuts(parent: QWidget) -> None:
+    """The keyboard map."""
+    _show(parent, "Shortcuts", _table(SHORTCUTS))
+
+
+def show_numbers(parent: QWidget) -> None:
+    """The words behind the numbers."""
+    _show(parent, "What do the numbers mean?", _table(NUMBERS))
+
+
+def show_about(parent: QWidget) -> None:
+    """Name, version, licences."""
+    text = (
+        f"<h3>Toolcrib {version('toolcrib')}</h3><p>See what your MCP servers cost, switch tools"
+        " off, and write trimmed host configs.</p><p>MIT licence. Icons: Material Design Icons"
+        " (Apache-2.0). Model: all-MiniLM-L6-v2 (Apache-2.0).</p>"
+    )
+    _show(parent, "About Toolcrib", text)
+
+
+def _table(rows: tuple[tuple[str, str], ...]) -> str:
+    cells = "".join(
+        f"<tr><td style='padding:3px 18px 3px 0'><b>{key}</b></td>"
+        f"<td style='padding:3px 0'>{text}</td></tr>"
+        for key, text in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _show(parent: QWidget, title: str, html: str) -> None:
+    dialog = QDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    label = QLabel(html)
+    label.setTextFormat(Qt.TextFormat.RichText)
+    label.setWordWrap(True)
+    label.setMinimumWidth(460)
+    label.setAccessibleName(title)
+    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+    buttons.rejected.connect(dialog.reject)
+    column = QVBoxLayout(dialog)
+    column.addWidget(label)
+    column.addWidget(buttons)
+    dialog.open()

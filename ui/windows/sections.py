@@ -1,0 +1,25 @@
+"""The sections that exist, and how their pages are made; a page is imported when first opened."""
+
+from ui.services import Services
+from ui.views.catalog import CatalogPage
+from ui.views.page import Page
+from ui.views.sidebar import Section
+
+SECTIONS = (
+    Section("catalog", "Catalog", "toolbox-outline"),
+    Section("playground", "Playground", "flask-outline"),
+    Section("hosts", "Hosts", "monitor-share"),
+)
+
+
+def make_page(key: str, services: Services) -> Page:
+    """The page of that section."""
+    if key == "playground":
+        from ui.views.playground import PlaygroundPage  # pyqtgraph and numpy: 0.4 s of CPU
+
+        return PlaygroundPage(services)
+    if key == "hosts":
+        from ui.views.hosts import HostsPage
+
+        return HostsPage(services)
+    return CatalogPage(services)
