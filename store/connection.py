@@ -1,6 +1,5 @@
 """The only place that opens the database."""
 
-import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -72,6 +71,8 @@ def vec0_path() -> Path:
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen:
         return Path(frozen) / "sqlite_vec" / name
+    import importlib.util  # the gateway's start has no use for it
+
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None:
         raise StoreError("The sqlite-vec library is not installed.", "Install Toolcrib again.")

@@ -1,6 +1,5 @@
 """Numbered migrations, each in one transaction together with its record."""
 
-import shutil
 from pathlib import Path
 
 import apsw
@@ -42,6 +41,8 @@ def _refuse_newer(current: int, newest: int, path: Path) -> None:
 
 
 def _copy_aside(db: apsw.Connection, path: Path) -> None:
+    import shutil  # the gateway's start has no use for it
+
     db.pragma("wal_checkpoint", "TRUNCATE")
     copy = path.with_name(f"{path.name}.v{version(db)}.bak")
     shutil.copy2(path, copy)

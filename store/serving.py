@@ -93,7 +93,7 @@ def tool_rows(
     )
     values = {"server": server_id, "name": name, "profile": profile_id}
     return [
-        ToolRow(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8])
+        ToolRow._make((*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8]))
         for row in db.execute(sql, values)
     ]
 

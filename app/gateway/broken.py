@@ -25,7 +25,7 @@ class Broken(Front):
             }
         )
 
-    def request(self, line: bytes, message: Json) -> None:
+    def request(self, line: bytes, message: Json) -> None:  # noqa: ARG002
         """The reason, in the form that the method has for it."""
         method = message["method"]
         if method == "tools/call":

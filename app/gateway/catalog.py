@@ -1,6 +1,5 @@
 """What the gateway serves, read from the store: a profile's servers and tools, always current."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -49,14 +48,15 @@ class Shelf:
             self._load(self._db)
 
     def _connect(self) -> apsw.Connection:
-        if not os.path.exists(self.database):
+        from pathlib import Path
+
+        path = Path(self.database)
+        if not path.exists():
             raise UnavailableError(
                 "Toolcrib's database does not exist yet. Open Toolcrib and read the servers once."
             )
-        from pathlib import Path
-
         try:
-            return open_store(Path(self.database), timeout_ms=_OPEN_MS)
+            return open_store(path, timeout_ms=_OPEN_MS)
         except StoreError as error:
             raise UnavailableError(f"{error.title} {error.hint}".strip()) from error
 
@@ -65,7 +65,8 @@ class Shelf:
             found = serving.profile(db, self.profile_name)
             if found is None:
                 raise UnavailableError(
-                    f"Toolcrib has no profile called {self.profile_name}. Export the host's file again."
+                    f"Toolcrib has no profile called {self.profile_name}."
+                    " Export the host's file again."
                 )
             self.profile_id, self.settings = found
             wanted = self.settings.get("servers")

@@ -7,7 +7,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Protocol
 
 from app.logs import redact
 from app.processes import Prepared, Tree, cpu_seconds, start, stop
@@ -18,28 +17,6 @@ MAX_JUNK_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _PIPE_BUF = 4096  # a write of at most this much never blocks on a pipe that poll calls ready
 _EXIT_SECONDS = 0.5
-
-
-class Channel(Protocol):
-    """What the upstream needs of a connection, a process or an HTTP session."""
-
-    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
-        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
-
-    def send(self, line: bytes) -> None:
-        """Send one message; never blocks for long."""
-
-    def progress(self) -> float:
-        """A number that grows while the server works (CPU seconds, bytes read)."""
-
-    def ended(self) -> bool:
-        """Whether the server has exited."""
-
-    def tail(self) -> str:
-        """The last lines of stderr, redacted."""
-
-    def close(self, grace: float) -> None:
-        """End the server with everything it started."""
 
 
 class StdioChannel:

@@ -1,4 +1,4 @@
-"""The stateless revision (2026-07-28) beside the ones with a handshake: what differs on the wire."""
+"""The stateless revision (2026-07-28) and the ones with a handshake: what differs."""
 
 from app.gateway.protocol import LISTS, RESERVED_META, Json
 

@@ -108,7 +108,7 @@ class Forwarder:
     ) -> tuple[str, bytes, Json]:
         params = message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
-        if not isinstance(meta, dict) or "progressToken" not in meta:
+        if params is None or not isinstance(meta, dict) or "progressToken" not in meta:
             return "", line, message
         self._count += 1
         token = f"toolcrib-{self._count}"

@@ -117,7 +117,7 @@ class Front:
         else:
             self.told(upstream, line, message)
 
-    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:
+    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:  # noqa: ARG002
         """Any other notification of a server."""
         if self.links.modern and self.links.listeners.handles(message.get("method")):
             self.links.listeners.send(message)

@@ -1,31 +1,36 @@
-"""From a server's row (or the command after --) to a channel; loaded at the first start."""
+"""From a server's row (or the command after --) to a channel; what that needs loads late."""
 
 import json
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from app.errors import ToolcribError
-from app.gateway.channel import Channel, StdioChannel
-from app.paths import Paths
+from app.gateway.upstream import Channel
 from store.serving import ServerRow
+
+if TYPE_CHECKING:
+    from app.paths import Paths
 
 
 def from_command(command: Sequence[str]) -> Channel:
     """The channel of the command that follows `--`, in the environment the host gave us."""
+    from app.gateway.channel import StdioChannel
     from app.processes import prepare
 
     return StdioChannel(prepare(command[0], list(command[1:])))
 
 
-def from_row(row: ServerRow, paths: Paths) -> Channel:
+def from_row(row: ServerRow, paths: "Paths") -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
+    from app.gateway.channel import StdioChannel
     from app.hosts.launch import LaunchSpec
     from app.processes import prepare
     from app.secrets import SecretStore
     from store.records import ServerSpec
 
-    fields = json.loads(row.spec)
+    fields: dict[str, Any] = json.loads(row.spec)
     spec = ServerSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
     secrets = SecretStore.open(paths).get(row.name)
     launch = LaunchSpec.from_spec(spec, secrets)
@@ -38,7 +43,9 @@ def from_row(row: ServerRow, paths: Paths) -> Channel:
     return StdioChannel(prepared, values)
 
 
-def launcher(row: ServerRow | None, command: Sequence[str], paths: Paths) -> Callable[[], Channel]:
+def launcher(
+    row: ServerRow | None, command: Sequence[str], paths: "Paths"
+) -> Callable[[], Channel]:
     """How to start a server: by its own command where one was given."""
 
     def launch() -> Channel:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from app.gateway.protocol import LISTS, Json
 from app.gateway.upstream import Exchange, Upstream
@@ -82,4 +83,4 @@ def read_all(
             done(found)
 
     for upstream in upstreams:
-        Listing(upstream, method, lambda items, n=upstream.name: one(n, items)).start()
+        Listing(upstream, method, partial(one, upstream.name)).start()

@@ -63,7 +63,7 @@ class Loop:
             return
         try:
             self._request(method, line, message)
-        except Exception as error:  # one bad request must not end the session
+        except Exception as error:  # noqa: BLE001 - one bad request must not end the session
             text = f"{type(error).__name__} in the gateway"
             self._links.journal.add("error", problem=f"{method}: {error!r}"[:300])
             answer = wire.error(message["id"], INTERNAL_ERROR, text)

@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from app.gateway import slim, wire
-from app.gateway.channel import Channel
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
 from app.gateway.protocol import HANDSHAKE, Json, negotiated, text_result
-from app.gateway.upstream import Exchange, Upstream
+from app.gateway.upstream import Channel, Exchange, Upstream
 from store.serving import ServerRow, ToolRow
 
 _STORED = ("prompts/list", "resources/list", "resources/templates/list")

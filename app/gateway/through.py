@@ -11,7 +11,7 @@ from app.gateway.front import VERSION, Answer, Front, Links, params_of
 from app.gateway.launching import launcher
 from app.gateway.menu import CALL, SEARCH, behind, instructions, menu_tools
 from app.gateway.names import visible_names
-from app.gateway.protocol import INVALID_PARAMS, Json, negotiated, text_result
+from app.gateway.protocol import INVALID_PARAMS, Json, negotiated
 from app.gateway.upstream import Upstream
 from app.paths import Paths
 from store.serving import ServerRow

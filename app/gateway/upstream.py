@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from app.errors import ToolcribError
 from app.gateway import wire
-from app.gateway.channel import Channel
 from app.gateway.protocol import (
     CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -55,6 +54,28 @@ def _progress_token(message: Json) -> object:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta.get("progressToken") if isinstance(meta, dict) else None
+
+
+class Channel(Protocol):
+    """What the upstream needs of a connection, a process or an HTTP session."""
+
+    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
+
+    def send(self, line: bytes) -> None:
+        """Send one message; never blocks for long."""
+
+    def progress(self) -> float:
+        """A number that grows while the server works (CPU seconds, bytes read)."""
+
+    def ended(self) -> bool:
+        """Whether the server has exited."""
+
+    def tail(self) -> str:
+        """The last lines of stderr, redacted."""
+
+    def close(self, grace: float) -> None:
+        """End the server with everything it started."""
 
 
 class Listener(Protocol):
