@@ -46,6 +46,7 @@ class HostReading:
     bytes_hash: str = ""
     kind: HostFile | None = None
     through: str = ""  # profile, when the file has Toolcrib's one entry for all servers
+    through_at: tuple[str | int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -86,6 +87,7 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
     """The reading with the entries of its server maps."""
     entries: list[FoundEntry] = []
     problem, through = "", ""
+    through_at: tuple[str | int, ...] = ()
     for at, scope, servers in server_maps(parsed.value, kind):
         if servers is None:
             continue
@@ -96,10 +98,19 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
             problem = f"{at[-1]} is a list where a map of servers is expected."
             continue
         for entry, profile in _entries(servers, at, scope, reading):
-            through = through or profile
-            entries += [entry] if entry is not None else []
+            if profile:
+                through, through_at = profile, entry.at
+            else:
+                entries.append(entry)
     notes = tuple(_notes(parsed, kind, reading.host))
-    return replace(reading, entries=tuple(entries), problem=problem, through=through, notes=notes)
+    return replace(
+        reading,
+        entries=tuple(entries),
+        problem=problem,
+        through=through,
+        through_at=through_at,
+        notes=notes,
+    )
 
 
 def style_of(reading: HostReading) -> EntryStyle:
@@ -172,7 +183,7 @@ def _entries(
     at: tuple[str | int, ...],
     scope: str,
     reading: HostReading,
-) -> Iterator[tuple[FoundEntry | None, str]]:
+) -> Iterator[tuple[FoundEntry, str]]:
     pairs = servers.items() if isinstance(servers, Mapping) else enumerate(servers)
     for key, raw in pairs:
         if isinstance(raw, Mapping) and (is_built_in(raw) or _is_nested_map(key, raw)):
@@ -190,11 +201,12 @@ def _is_nested_map(key: object, raw: Mapping[str, Any]) -> bool:
 
 def _entry(
     name: str, raw: Any, at: tuple[str | int, ...], scope: str, style: EntryStyle
-) -> tuple[FoundEntry | None, str]:
+) -> tuple[FoundEntry, str]:
+    """The entry, and the profile when it is Toolcrib's entry for all servers."""
     view = view_entry(raw, style)
-    if view.gateway is not None and not view.gateway.server:
-        return None, view.gateway.profile or "default"
-    return _found(name, view, at, scope), ""
+    found = _found(name, view, at, scope)
+    through = view.gateway is not None and not view.gateway.server
+    return found, found.pruned if through else ""
 
 
 def _found(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) -> FoundEntry:
@@ -206,7 +218,7 @@ def _found(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) ->
         problem=view.problem,
         project_level=scope == "project" or scope.startswith("local:"),
         at=at,
-        pruned=view.gateway.profile if view.gateway else "",
+        pruned=(view.gateway.profile or "default") if view.gateway else "",
         server=view.gateway.server if view.gateway else "",
     )
 

@@ -133,6 +133,11 @@ def _with_key(lines: list[str], header: int, end: int, edit: Set) -> str:
     return "".join([*head, line, *lines[last:]])
 
 
+def table_text(path: Path, value: dict[str, Any]) -> str:
+    """A table as TOML text."""
+    return "\n".join(_table_lines(path, value)) + "\n"
+
+
 def _with_table(text: str, path: Path, value: dict[str, Any]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text or text.endswith((newline * 2, "\n\n")) else newline

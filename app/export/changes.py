@@ -1,0 +1,319 @@
+"""The edits that a mode makes in one file, on top of the file as it is without Toolcrib."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.catalog import Catalog
+from app.errors import ToolcribError
+from app.export import native
+from app.export.history import Touched, touched
+from app.export.targets import REVERT, RULES, SERVERS, Target
+from app.export.wrapping import GatewayCall, pruned_edits, through_entry
+from app.hosts.documents.edits import Delete, Edit, Path, Set
+from app.hosts.documents.values import read_values
+from app.hosts.entries import THROUGH_NAME
+from app.hosts.facts import EntryStyle
+from app.hosts.interpolation import references
+from app.hosts.launch import STDIO, LaunchSpec
+from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
+from app.secrets import Secrets
+from store.records import READ, ServerRecord
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FileChange:
+    """Edits of one file, in words and with what goes with them."""
+
+    edits: tuple[Edit, ...] = ()
+    changes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    touched: Touched = field(default_factory=Touched)
+    secrets: tuple[tuple[str, Secrets], ...] = ()
+    server_ids: tuple[int, ...] = ()
+    kind_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Match:
+    """An entry of the file and the catalogue's server behind it."""
+
+    entry: FoundEntry
+    raw: Mapping[str, Any]
+    server: ServerRecord
+
+
+class _Work:
+    """Collects edits, words and warnings for one file."""
+
+    def __init__(self) -> None:
+        self.edits: list[Edit] = []
+        self.changes: list[str] = []
+        self.warnings: list[str] = []
+        self.items: dict[Path, list[str]] = {}
+        self.secrets: list[tuple[str, Secrets]] = []
+
+
+def change_file(
+    target: Target, base: bytes | None, *, mode: str, catalog: Catalog, call: GatewayCall
+) -> FileChange:
+    """What the mode changes in this file; ToolcribError when the file cannot be understood."""
+    if target.role == REVERT:
+        return FileChange(kind_closed=target.kind.write == "closed-only")
+    tree = _tree(target, base)
+    work = _Work()
+    matches: list[_Match] = []
+    if target.role == SERVERS:
+        reading = base_reading(target, base)
+        if mode != "as-is":
+            work.warnings += reading.notes
+        matches = list(_matches(reading, tree, catalog, work))
+        style = style_of(reading)
+        if mode == "pruned":
+            _prune(work, matches, style, call)
+        elif mode == "through":
+            _through(work, target, tree, matches, reading=reading, call=call)
+        elif mode == "native":
+            _native(work, target, tree, matches, catalog=catalog)
+        if mode in ("as-is", "native", "through"):
+            _unwrap(work, reading, tree, style)
+    elif target.role == RULES:
+        _native(work, target, tree, _all_matches(target, catalog), catalog=catalog)
+    return FileChange(
+        tuple(work.edits),
+        tuple(work.changes),
+        tuple(work.warnings),
+        touched(tree, work.edits, work.items),
+        tuple(work.secrets),
+        tuple(dict.fromkeys(match.server.id for match in matches)),
+        target.kind.write == "closed-only",
+    )
+
+
+def _tree(target: Target, base: bytes | None) -> Any:
+    try:
+        tree = read_values(base, target.kind.format).value if base else {}
+    except ToolcribError as error:
+        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
+    return tree if tree is not None else {}
+
+
+def base_reading(target: Target, base: bytes | None) -> HostReading:
+    """The entries of the file as it is without Toolcrib."""
+    reading = HostReading(target.host, target.path, target.scope, (), kind=target.kind)
+    if not base:
+        return reading
+    found = with_entries(reading, read_values(base, target.kind.format), target.kind)
+    if found.problem:
+        raise ToolcribError(f"{target.path}: {found.problem}", "Correct the file and try again.")
+    return found
+
+
+def _matches(reading: HostReading, tree: Any, catalog: Catalog, work: _Work) -> Iterator[_Match]:
+    for entry in reading.entries:
+        if entry.disabled or entry.scope.startswith("local:"):
+            continue
+        server = find_server(catalog, reading, entry)
+        if server is None:
+            work.warnings.append(f"{entry.name} is not in the catalogue; it stays as it is.")
+        elif not server.trusted:
+            work.warnings.append(f"{entry.name} is not trusted yet; it stays as it is.")
+        elif server.status != READ and not catalog.of_server(server.id):
+            work.warnings.append(f"The tools of {entry.name} were not read; it stays as it is.")
+        else:
+            yield _Match(entry, _raw(tree, entry.at), server)
+
+
+def _all_matches(target: Target, catalog: Catalog) -> list[_Match]:
+    """Matches over all server files, for rules that stand in another file."""
+    return [
+        match for reading in target.readings for match in _matches(reading, None, catalog, _Work())
+    ]
+
+
+def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> ServerRecord | None:
+    """The catalogue's server that this entry of this file names."""
+    if entry.server:
+        return catalog.server(entry.server)
+    here = [
+        (server, record)
+        for server in catalog.servers
+        for record in server.entries
+        if record.name == entry.name and record.file == str(reading.file)
+    ]
+    same_host = [pair for pair in here if pair[1].host == reading.host.id]
+    exact = [pair for pair in same_host if pair[1].scope == entry.scope]
+    best = exact or same_host or here
+    return best[0][0] if best else None
+
+
+def _raw(tree: Any, at: Path) -> Mapping[str, Any]:
+    for key in at:
+        tree = tree[key] if tree is not None else None
+    return tree if isinstance(tree, Mapping) else {}
+
+
+def _prune(work: _Work, matches: Sequence[_Match], style: EntryStyle, call: GatewayCall) -> None:
+    for match in matches:
+        entry = match.entry
+        if entry.launch is None:
+            _again(work, match, style, call)
+            continue
+        if entry.launch.transport != STDIO and not _movable(work, entry.name, entry.launch):
+            continue
+        raw = _original(match.raw, style, entry)
+        work.edits += pruned_edits(entry.at, raw, style, call, match.server.name)
+        work.changes.append(f"{entry.name}: runs through toolcrib-gateway")
+        if entry.launch.transport != STDIO:
+            _keep_secrets(work, match, entry.launch)
+
+
+def _original(raw: Mapping[str, Any], style: EntryStyle, entry: FoundEntry) -> Mapping[str, Any]:
+    """The entry with its own command, also when an earlier write wrapped it."""
+    if not entry.pruned or entry.launch is None:
+        return raw
+    words = [entry.launch.command, *entry.launch.args]
+    if style.array:
+        return {**raw, style.command: words}
+    return {**raw, style.command: words[0], style.args: words[1:]}
+
+
+def _again(work: _Work, match: _Match, style: EntryStyle, call: GatewayCall) -> None:
+    """A URL server that is wrapped already: the profile or the gateway's path may be new."""
+    if match.entry.pruned:
+        remote = {key: value for key, value in match.raw.items() if key != style.command}
+        work.edits += pruned_edits(match.entry.at, remote, style, call, match.server.name)
+        work.changes.append(f"{match.entry.name}: runs through toolcrib-gateway")
+    elif match.entry.problem:
+        work.warnings.append(f"{match.entry.name}: {match.entry.problem} It stays as it is.")
+
+
+def _through(
+    work: _Work,
+    target: Target,
+    tree: Any,
+    matches: Sequence[_Match],
+    *,
+    reading: HostReading,
+    call: GatewayCall,
+) -> None:
+    gone = [match for match in matches if _goes_through(work, match)]
+    if target.primary or (gone and target.kind.pick != "first"):
+        at = (*_map_place(tree, target), THROUGH_NAME)
+        if THROUGH_NAME in _tree_at(tree, at[:-1]) and reading.through_at != at:
+            raise ToolcribError(
+                f"{target.path} has a server called toolcrib that Toolcrib did not write.",
+                "Rename it in the file and try again.",
+            )
+        work.edits.append(Set(at, through_entry(style_of(reading), call, THROUGH_NAME)))
+        work.changes.append("toolcrib: one entry for all servers")
+    for match in gone:
+        work.edits.append(Delete(match.entry.at))
+        work.changes.append(f"{match.entry.name}: behind toolcrib")
+        if match.entry.launch is not None:
+            _keep_secrets(work, match, match.entry.launch)
+
+
+def _goes_through(work: _Work, match: _Match) -> bool:
+    entry = match.entry
+    if entry.launch is None and not entry.pruned:
+        work.warnings.append(f"{entry.name}: {entry.problem} It stays as it is.")
+        return False
+    return entry.launch is None or _movable(work, entry.name, entry.launch)
+
+
+def _movable(work: _Work, name: str, launch: LaunchSpec) -> bool:
+    """Whether the gateway can fill in the entry's variables itself."""
+    found = references(launch)
+    asked = [reference for reference in found if reference.startswith("${input:")]
+    if asked:
+        work.warnings.append(
+            f"{name} asks for {asked[0]}; only the host can, so it stays as it is."
+        )
+        return False
+    if found:
+        listed = ", ".join(found)
+        work.warnings.append(f"{name} uses {listed}; the gateway takes it from its environment.")
+    return True
+
+
+def _keep_secrets(work: _Work, match: _Match, launch: LaunchSpec) -> None:
+    secrets = launch.to_spec(b"")[1]
+    if secrets:
+        work.secrets.append((match.server.name, secrets))
+
+
+def _native(
+    work: _Work, target: Target, tree: Any, matches: Sequence[_Match], *, catalog: Catalog
+) -> None:
+    route = target.host.native
+    if route is None:
+        return
+    everywhere = matches
+    if target.role == SERVERS and route.route in ("permissions", "profile"):
+        if not target.primary:
+            return
+        everywhere = _all_matches(target, catalog)
+    servers = [_server_tools(match, catalog) for match in everywhere]
+    if not servers:
+        return
+    if route.route == "entry" and target.role == SERVERS:
+        found = native.entry_edits(servers, target.host.style, route)
+    elif route.route == "permissions" and target.role == SERVERS:
+        found = native.permission_edits(servers, target.host, tree)
+    elif route.route == "profile" and target.role == SERVERS:
+        found = native.profile_edits(servers, tree)
+    elif route.route == "deny-rules" and target.role == RULES:
+        found = native.rule_edits(servers, target.host, tree)
+    elif route.route == "toolsets" and target.role == RULES:
+        found = native.toolset_edits(servers, route)
+    else:
+        return
+    work.edits += found.edits
+    work.items.update(found.items)
+    work.warnings += found.warnings
+    work.changes += found.changes
+
+
+def _server_tools(match: _Match, catalog: Catalog) -> native.ServerTools:
+    rows = [row for row in catalog.of_server(match.server.id) if not row.tool.gone]
+    return native.ServerTools(
+        match.entry.name,
+        match.entry.at,
+        match.raw,
+        tuple(row.tool.name for row in rows if row.shown),
+        tuple(row.tool.name for row in rows if not row.shown),
+    )
+
+
+def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> None:
+    """Entries that Toolcrib wrapped without a record of it get their own command back."""
+    gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
+    for entry in reading.entries:
+        if not entry.pruned or entry.at in gone:
+            continue
+        if entry.launch is None:
+            work.warnings.append(f"The URL of {entry.name} is no longer known; restore a backup.")
+            continue
+        raw = _original(_raw(tree, entry.at), style, entry)
+        work.edits.append(Set((*entry.at, style.command), raw[style.command]))
+        if not style.array:
+            work.edits.append(Set((*entry.at, style.args), raw[style.args]))
+        work.changes.append(f"{entry.name}: its own command again")
+    if reading.through and "toolcrib: one entry for all servers" not in work.changes:
+        work.edits.append(Delete(reading.through_at))
+        work.changes.append("toolcrib: removed")
+
+
+def _map_place(tree: Any, target: Target) -> Path:
+    found = next(iter(server_maps(tree, replace(target.kind, also_at=()))), None)
+    other = next(iter(server_maps(tree, target.kind)), None)
+    if found is None and other is not None and not other[1].startswith("local:"):
+        return other[0]
+    return target.kind.at
+
+
+def _tree_at(tree: Any, at: Path) -> Any:
+    for key in at:
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree if isinstance(tree, Mapping) else {}

@@ -1,0 +1,136 @@
+"""What a host file was before Toolcrib wrote to it, also when the host changed it since."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from app.errors import ToolcribError
+from app.export import backups
+from app.hosts.documents.editing import edit
+from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
+from app.hosts.documents.values import read_values
+from app.hosts.reading import hash_bytes
+from store.records import ExportRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What one write changed in a file: places, and items added to lists of the user."""
+
+    places: tuple[Path, ...] = ()
+    items: tuple[tuple[Path, tuple[Any, ...]], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON for the export record; keys and tool names only, never a value."""
+        return {
+            "places": [list(place) for place in self.places],
+            "items": [[list(place), list(items)] for place, items in self.items],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Touched":
+        """What to_json wrote."""
+        places = tuple(tuple(place) for place in data.get("places", ()))
+        items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
+        return cls(places, items)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Base:
+    """A file as it is without Toolcrib; `data` None when there would be no file."""
+
+    data: bytes | None
+    copy: str = ""  # path of the kept copy of `data`, "" when there is none yet
+
+
+def touched(tree: Any, edits: Iterable[Edit], items: Mapping[Path, Sequence[Any]]) -> Touched:
+    """What these edits change: the highest key that is new, or the place itself."""
+    places: list[Path] = []
+    for one in edits:
+        if any(one.path[:-1] == place for place in items):
+            continue
+        place = _highest_new(tree, one.path)
+        if place not in places:
+            places.append(place)
+    return Touched(tuple(places), tuple((at, tuple(values)) for at, values in items.items()))
+
+
+def active_writes(history: Sequence[ExportRecord], file: FilePath) -> tuple[ExportRecord, ...]:
+    """Writes of this file that were not undone, newest first."""
+    return tuple(
+        record
+        for record in sorted(history, key=lambda record: -record.id)
+        if record.file == str(file) and not record.undone_at
+    )
+
+
+def base_of(
+    history: Sequence[ExportRecord], file: FilePath, current: bytes | None, kind: str
+) -> Base:
+    """The file without Toolcrib's writes: the kept copy, or the present file with them reverted."""
+    active = active_writes(history, file)
+    now = hash_bytes(current) if current is not None else ""
+    if active and active[0].after_hash != now and active[0].before_hash == now:
+        return base_of([one for one in history if one.id != active[0].id], file, current, kind)
+    if not active or current is None:
+        return Base(current)
+    copy = str(active[0].detail.get("base", ""))
+    before = backups.read(copy)
+    if copy and before is None:
+        raise ToolcribError(
+            f"The copy of {file.name} from before Toolcrib is gone.",
+            "Remove Toolcrib's entries by hand, or restore the file from a copy of your own.",
+        )
+    if active[0].after_hash == now:
+        return Base(before, copy)
+    change = Touched.from_json(active[0].detail.get("touched", {}))
+    was = read_values(before, kind).value if before else {}
+    return Base(edit(current, kind, revert_edits(read_values(current, kind).value, was, change)))
+
+
+def revert_edits(now: Any, before: Any, change: Touched) -> list[Edit]:
+    """Edits that put the touched places back to what they were."""
+    edits: list[Edit] = []
+    tree = now
+    for place in change.places:
+        was, has = _look(before, place), _look(tree, place)
+        if not _exists(tree, place[:-1]) or was == has:
+            continue
+        one: Edit = Delete(place) if was is _NOTHING else Set(place, was)
+        edits.append(one)
+        tree = apply_edits(tree, [one])
+    for place, items in change.items:
+        values = _look(tree, place)
+        if isinstance(values, list):
+            for index in reversed([i for i, value in enumerate(values) if value in items]):
+                edits.append(Delete((*place, index)))
+                tree = apply_edits(tree, edits[-1:])
+    return edits
+
+
+class _Nothing:
+    """Stands for a key that is not there; null is a value."""
+
+
+_NOTHING = _Nothing()
+
+
+def _look(tree: Any, path: Iterable[Any]) -> Any:
+    for key in path:
+        try:
+            tree = tree[key] if isinstance(tree, dict | list) else _NOTHING
+        except (KeyError, IndexError, TypeError):
+            return _NOTHING
+    return tree
+
+
+def _exists(tree: Any, path: Path) -> bool:
+    return _look(tree, path) is not _NOTHING
+
+
+def _highest_new(tree: Any, path: Path) -> Path:
+    for length in range(1, len(path)):
+        if not _exists(tree, path[:length]):
+            return path[:length]
+    return path

@@ -1,0 +1,166 @@
+"""Texts of host files with their secrets masked, and the side-by-side diff of a plan."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from app.errors import ToolcribError
+from app.export.plan import FilePlan, Plan
+from app.hosts.credentials import MASK, hide_in_args, is_interpolation, is_secret_name, mask
+from app.hosts.documents.encoding import decode
+from app.hosts.documents.json_spans import JsonError, Node, parse
+from app.hosts.documents.values import read_values
+
+# Maps whose values are environment values or headers: none of them is shown.
+_HIDDEN_MAPS = frozenset(
+    {"env", "environment", "envs", "headers", "http_headers", "env_vars_map", "customUserVars"}
+)
+_SHOWN_NAMES = frozenset({"TOOLCRIB_HOME"})
+_KEY_LINE = re.compile(
+    r"""^(?P<lead>\s*(?:-\s+)?)(?P<quote>["']?)(?P<key>[\w.-]+)(?P=quote)(?P<sep>\s*[=:]\s*)(?P<value>\S.*)$"""
+)
+_SHORTEST = 3  # characters of a value that is masked wherever it stands in TOML or YAML
+Pair = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffFile:
+    """One file of a plan, both sides masked; pairs have None where a side has no line."""
+
+    path: Path
+    before: str
+    after: str
+    pairs: tuple[Pair, ...]
+
+
+def masked_diff(plan: Plan) -> tuple[DiffFile, ...]:
+    """Side by side, every file of the plan; a changed secret shows as a changed line of dots."""
+    return tuple(_diff(file) for file in plan.files)
+
+
+def masked_text(data: bytes | None, kind: str) -> str:
+    """The text of a file with environment values, headers and credentials masked."""
+    if not data:
+        return ""
+    try:
+        text = decode(data).text
+        if kind in ("toml", "yaml", "markdown"):
+            return _masked_lines(text, read_values(data, kind).value)
+        return _masked_json(text)
+    except (ToolcribError, JsonError):
+        return "(this file cannot be read, so it is not shown)"
+
+
+def _diff(file: FilePlan) -> DiffFile:
+    shown = (masked_text(file.before, file.format), masked_text(file.after, file.format))
+    raw = [_lines(file.before), _lines(file.after)]
+    left, right = shown[0].splitlines(), shown[1].splitlines()
+    if len(raw[0]) != len(left) or len(raw[1]) != len(right):
+        raw = [left, right]
+    return DiffFile(file.path, *shown, tuple(_pairs(raw, left, right)))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return decode(data).text.splitlines() if data else []
+
+
+def _pairs(raw: list[list[str]], left: list[str], right: list[str]) -> Iterator[Pair]:
+    matcher = SequenceMatcher(None, raw[0], raw[1], autojunk=False)
+    for _, i1, i2, j1, j2 in matcher.get_opcodes():
+        for step in range(max(i2 - i1, j2 - j1)):
+            yield (
+                left[i1 + step] if i1 + step < i2 else None,
+                right[j1 + step] if j1 + step < j2 else None,
+            )
+
+
+def _masked_json(text: str) -> str:
+    spans = sorted(_hidden(parse(text).root, "", inside=False), reverse=True)
+    for start, end, shown in spans:
+        text = text[:start] + shown + text[end:]
+    return text
+
+
+def _hidden(node: Node, key: str, *, inside: bool) -> Iterator[tuple[int, int, str]]:
+    """Spans of string values and what is shown instead."""
+    if node.kind == "object":
+        for member in node.members:
+            deeper = inside or member.key in _HIDDEN_MAPS
+            yield from _hidden(member.node, member.key, inside=deeper)
+    elif node.kind == "array" and not inside:
+        words = [item.scalar if item.kind == "string" else "" for item in node.items]
+        for item, shown in zip(node.items, hide_in_args(words, []), strict=True):
+            if item.kind == "string" and shown != item.scalar:
+                yield (item.start, item.end, f'"{mask(shown)}"')
+            elif item.kind != "string":
+                yield from _hidden(item, key, inside=inside)
+    elif node.kind == "array":
+        for item in node.items:
+            yield from _hidden(item, key, inside=inside)
+    elif (shown := _shown(node, key, inside=inside)) is not None:
+        yield (node.start, node.end, f'"{shown}"')
+
+
+def _shown(node: Node, key: str, *, inside: bool) -> str | None:
+    """What stands for a scalar, None when it can be shown as it is."""
+    if key in _SHOWN_NAMES:
+        return None
+    if node.kind == "number":
+        return MASK if inside else None
+    if node.kind != "string" or not node.scalar or is_interpolation(node.scalar):
+        return None
+    if inside or is_secret_name(key):
+        return MASK
+    (hidden,) = hide_in_args([node.scalar], [])
+    return mask(hidden) if hidden != node.scalar else None
+
+
+def _masked_lines(text: str, tree: Any) -> str:
+    secrets = sorted({value for value in _secrets(tree, "", inside=False)}, key=len, reverse=True)
+    return "".join(_masked_line(line, secrets) for line in text.splitlines(keepends=True))
+
+
+def _masked_line(line: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        if len(secret) >= _SHORTEST:
+            line = line.replace(secret, MASK)
+    body = line.rstrip("\r\n")
+    match = _KEY_LINE.match(body)
+    if match and (is_secret_name(match["key"]) or match["value"].strip("\"',") in secrets):
+        value = match["value"].strip("\"' ")
+        if not is_interpolation(value) and MASK not in value and value not in ("|", ">", "{", "["):
+            head = body[: match.start("value")]
+            return f"{head}{MASK}{line[len(body) :]}"
+    return line
+
+
+def _secrets(value: Any, key: str, *, inside: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _secrets(item, name, inside=inside or name in _HIDDEN_MAPS)
+    elif isinstance(value, list):
+        if not inside and all(isinstance(item, str) for item in value):
+            found: list[str] = []
+            hide_in_args(value, found)
+            yield from _split(found)
+            return
+        for item in value:
+            yield from _secrets(item, key, inside=inside)
+    elif key not in _SHOWN_NAMES and isinstance(value, str) and value:
+        if is_interpolation(value):
+            return
+        if inside or is_secret_name(key):
+            yield from _split([value])
+        else:
+            found = []
+            hide_in_args([value], found)
+            yield from _split(found)
+
+
+def _split(values: list[str]) -> Iterator[str]:
+    """The values; one over several lines is masked line by line."""
+    for value in values:
+        yield from (line.strip() for line in value.splitlines() if line.strip())

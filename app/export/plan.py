@@ -1,0 +1,222 @@
+"""What an export would write: new bytes of each file, in words, and why not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.catalog import Catalog, CatalogTool
+from app.errors import ToolcribError
+from app.export.changes import FileChange, base_reading, change_file
+from app.export.history import Base, Touched, base_of
+from app.export.limits import limit_warnings
+from app.export.targets import SERVERS, Target, find_targets
+from app.export.wrapping import GatewayCall
+from app.hosts.documents.editing import edit
+from app.hosts.entries import HOME_VARIABLE
+from app.hosts.facts import HostFacts, host
+from app.hosts.places import Places
+from app.hosts.reading import also_read_by, hash_bytes
+from app.hosts.running import is_running
+from app.secrets import Secrets
+from store.records import ExportRecord
+
+AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
+MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
+# Tokens (o200k_base) of search_tools and call_tool with their schemas, without server names.
+MENU_TOKENS = 190
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FilePlan:
+    """One file before and after; holds secrets, so printing shows its path only."""
+
+    path: Path
+    scope: str
+    format: str
+    before: bytes | None
+    after: bytes | None  # None: there would be no file
+    before_hash: str
+    changes: tuple[str, ...]  # in words
+    touched: Touched
+    base: bytes | None = None  # the file without Toolcrib
+    base_copy: str = ""  # where a copy of that is kept already
+
+    def __repr__(self) -> str:
+        return f"FilePlan({self.path}, {len(self.changes)} changes)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan:
+    """An export that can be looked at, then applied."""
+
+    host: HostFacts
+    mode: str
+    profile: str
+    files: tuple[FilePlan, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refusal: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+    tools_before: int = 0
+    tools_after: int = 0
+    secrets_to_store: tuple[tuple[str, Secrets], ...] = ()  # catalogue name, values
+    also_read_by: tuple[str, ...] = ()
+    restart_hint: str = ""
+    running: bool = False  # the host runs and takes changes only when closed
+
+    def __repr__(self) -> str:
+        return f"Plan({self.host.id}, {self.mode}, {self.files}, refusal={self.refusal!r})"
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """All changes in words."""
+        return tuple(change for file in self.files for change in file.changes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing would be written."""
+        return not self.files
+
+
+def plan(
+    places: Places,
+    host_id: str,
+    *,
+    catalog: Catalog,
+    mode: str,
+    profile: str,
+    gateway_path: Path,
+    project: Path | None = None,
+    history: Sequence[ExportRecord] = (),
+) -> Plan:
+    """The export of a profile to a host; reads files, writes nothing, starts nothing.
+
+    `history` are the host's earlier writes (store.exports.for_host): with them a plan starts
+    from the file as it was before Toolcrib, whatever mode it is in now.
+    """
+    facts = host(host_id)
+    places = replace(places, project=project) if project else places
+    empty = Plan(facts, mode, profile, restart_hint=facts.restart)
+    refusal = _refusal(facts, mode, gateway_path)
+    if refusal:
+        return replace(empty, refusal=refusal)
+    call = GatewayCall(str(gateway_path), profile, places.environ.get(HOME_VARIABLE, ""))
+    try:
+        return _plan(empty, places, catalog, call, history)
+    except ToolcribError as error:
+        return replace(empty, refusal=f"{error.title} {error.hint}".strip())
+
+
+def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:
+    if mode not in MODES:
+        return f"There is no mode called {mode}; there are {', '.join(MODES)}."
+    if not facts.writable:
+        return (
+            f"Toolcrib reads the files of {facts.name} but does not write them; copy the snippet."
+        )
+    if mode == NATIVE and facts.native is None:
+        return f"{facts.name} has no per-tool switches in its files."
+    if mode in (PRUNED, THROUGH) and not gateway_path.is_absolute():
+        return "The gateway's path must be absolute."
+    return ""
+
+
+def _plan(
+    empty: Plan,
+    places: Places,
+    catalog: Catalog,
+    call: GatewayCall,
+    history: Sequence[ExportRecord],
+) -> Plan:
+    targets = find_targets(places, empty.host, empty.mode, history)
+    bases = [base_of(history, one.path, one.current, one.kind.format) for one in targets]
+    readings = tuple(
+        base_reading(target, base.data)
+        for target, base in zip(targets, bases, strict=True)
+        if target.role == SERVERS
+    )
+    files: list[FilePlan] = []
+    changes: list[FileChange] = []
+    for found, base in zip(targets, bases, strict=True):
+        target = replace(found, readings=readings)
+        change = change_file(target, base.data, mode=empty.mode, catalog=catalog, call=call)
+        changes.append(change)
+        after = _after(base.data, change, target)
+        if after != target.current:
+            files.append(_file_plan(target, base, change, after))
+    return _described(replace(empty, files=tuple(files)), places, catalog, changes)
+
+
+def _file_plan(target: Target, base: Base, change: FileChange, after: bytes | None) -> FilePlan:
+    return FilePlan(
+        path=target.path,
+        scope=target.scope,
+        format=target.kind.format,
+        before=target.current,
+        after=after,
+        before_hash=hash_bytes(target.current) if target.current is not None else "",
+        changes=change.changes or ("as it was before Toolcrib",),
+        touched=change.touched,
+        base=base.data,
+        base_copy=base.copy,
+    )
+
+
+def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | None:
+    if base is None and not change.edits:
+        return None
+    start = b"" if base is None else base
+    try:
+        return edit(start, target.kind.format, change.edits)
+    except ToolcribError as error:
+        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
+
+
+def _described(
+    result: Plan, places: Places, catalog: Catalog, changes: Sequence[FileChange]
+) -> Plan:
+    rows = _rows(catalog, changes)
+    shown = [row for row in rows if row.shown]
+    kept = [row for row in shown if row.pinned] if result.mode == THROUGH else shown
+    if result.mode == AS_IS:
+        kept = rows
+    menu = MENU_TOKENS if result.mode == THROUGH and rows else 0
+    warnings = [warning for change in changes for warning in change.warnings]
+    readers = [
+        name for file in result.files for name in also_read_by(places, file.path, result.host.id)
+    ]
+    running = any(file.kind_closed for file in changes) and is_running(result.host)
+    secrets = {name: secret for change in changes for name, secret in change.secrets}
+    return replace(
+        result,
+        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, kept, running))),
+        tokens_before=sum(row.cost for row in rows),
+        tokens_after=sum(row.cost for row in kept) + menu,
+        tools_before=len(rows),
+        tools_after=len(kept) + (2 if menu else 0),
+        secrets_to_store=tuple(secrets.items()),
+        also_read_by=tuple(dict.fromkeys(readers)),
+        running=running,
+    )
+
+
+def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
+    """The usable tools of the servers that these files name, each server once."""
+    ids = {server_id for change in changes for server_id in change.server_ids}
+    return [
+        row
+        for row in catalog.tools
+        if row.tool.server_id in ids and not row.tool.gone and not row.tool.problem
+    ]
+
+
+def _general_warnings(result: Plan, kept: list[CatalogTool], running: bool) -> list[str]:
+    host_name = result.host.name
+    found: list[str] = []
+    if running:
+        found.append(f"{host_name} is running and may undo the change; quit it first.")
+    if result.host.asks_trust and result.files:
+        found.append(f"{host_name} will ask again whether you trust the servers that change.")
+    if result.mode != THROUGH:
+        found += limit_warnings(result.host, kept)
+    return found

@@ -1,0 +1,67 @@
+"""How a host stands: found or not, its mode, and what an export would change now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.catalog import Catalog
+from app.export.drift import IN_SYNC, OUTSIDE, Drift, find_drift
+from app.export.plan import AS_IS, Plan, plan
+from app.export.recommend import Recommendation, recommend
+from app.hosts.facts import HostFacts
+from app.hosts.places import Places
+from app.hosts.reading import HostReading, read_host
+from store.records import ExportRecord
+
+CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One host of this machine; `changes` counts what writing again in its mode would change."""
+
+    host: HostFacts
+    state: str  # in sync | changes | changed outside | not readable | not found
+    mode: str
+    changes: int
+    problem: str
+    readings: tuple[HostReading, ...]
+    recommendation: Recommendation
+    drift: tuple[Drift, ...] = ()
+    plan: Plan | None = None  # of writing again in its mode, when it was written
+
+
+def host_status(
+    places: Places,
+    facts: HostFacts,
+    *,
+    catalog: Catalog,
+    gateway_path: Path,
+    history: Sequence[ExportRecord] = (),
+) -> HostStatus:
+    """The host's state; reads its files, starts and writes nothing."""
+    readings = read_host(places, facts)
+    active = [record for record in history if not record.undone_at and record.scope != "project"]
+    mode = max(active, key=lambda record: record.id).mode if active else AS_IS
+    drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
+    problem = next((reading.problem for reading in readings if reading.problem), "")
+    base = HostStatus(facts, IN_SYNC, mode, 0, problem, readings, recommend(facts, catalog), drift)
+    if not readings and not active:
+        return replace(base, state=NOT_FOUND)
+    if problem:
+        return replace(base, state=UNREADABLE)
+    if drift:
+        return replace(base, state=OUTSIDE)
+    if mode == AS_IS:
+        return base
+    again = plan(
+        places,
+        facts.id,
+        catalog=catalog,
+        mode=mode,
+        profile=catalog.profile.name,
+        gateway_path=gateway_path,
+        history=history,
+    )
+    state = CHANGES if again.files else IN_SYNC
+    return replace(base, state=state, changes=len(again.changes), plan=again)

@@ -1,0 +1,99 @@
+"""Edits that put the gateway in front of one server, or in place of all of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.hosts.documents.edits import Delete, Edit, Path, Set
+from app.hosts.entries import HOME_VARIABLE
+from app.hosts.facts import EntryStyle
+
+# Keys that only a remote entry has; they would be wrong or unsafe beside a command.
+_REMOTE_KEYS = (
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "uri",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "http_headers_helper",
+    "headersHelper",
+    "requestOptions",
+    "oauth",
+    "oauth_resource",
+    "oauthClientId",
+    "oauthScopes",
+    "scopes",
+    "auth",
+    "authProviderType",
+    "targetAudience",
+    "targetServiceAccount",
+    "apiKey",
+    "request_timeout_ms",
+    "versionNegotiation",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayCall:
+    """How the gateway is started: its absolute path, the profile, and Toolcrib's own folder."""
+
+    path: str
+    profile: str
+    home: str = ""  # TOOLCRIB_HOME when the user set it, else ""
+
+    def args(self, server: str = "") -> list[str]:
+        """Arguments before any `--`."""
+        return ["--profile", self.profile, *(["--server", server] if server else [])]
+
+
+def pruned_edits(
+    at: Path, raw: Mapping[str, Any], style: EntryStyle, call: GatewayCall, server: str
+) -> list[Edit]:
+    """Edits that make one entry start the gateway for its own server."""
+    nested = raw.get("transport")
+    inside = isinstance(nested, Mapping)
+    here: Mapping[str, Any] = nested if isinstance(nested, Mapping) else raw
+    where = (*at, "transport") if inside else at
+    remote = style.command not in here
+    edits: list[Edit] = [Delete((*where, key)) for key in _REMOTE_KEYS if remote and key in here]
+    original = [] if remote else ["--", *_words(here, style)]
+    edits += _command_edits(where, style, call.path, [*call.args(server), *original])
+    kind = style.type or ("stdio" if "type" in here and remote else "")
+    if kind and here.get("type") != kind:
+        edits.append(Set((*where, "type"), kind))
+    return edits + _home_edits(at, style, call)
+
+
+def through_entry(style: EntryStyle, call: GatewayCall, name: str) -> dict[str, Any]:
+    """The one entry for all servers, spelled as the host wants it."""
+    entry: dict[str, Any] = {"type": style.type} if style.type else {}
+    if style.command == "cmd":  # Goose names its extensions inside as well
+        entry |= {"name": name, "description": "Toolcrib"}
+    if style.array:
+        entry[style.command] = [call.path, *call.args()]
+    else:
+        entry |= {style.command: call.path, style.args: call.args()}
+    if call.home:
+        entry[style.env] = {HOME_VARIABLE: call.home}
+    elif style.command == "cmd":
+        entry[style.env] = {}
+    return entry | dict(style.new)
+
+
+def _words(keys: Mapping[str, Any], style: EntryStyle) -> list[str]:
+    command = keys[style.command]
+    words = command if isinstance(command, list) else [command]
+    return [str(word) for word in [*words, *(keys.get(style.args) or [])]]
+
+
+def _command_edits(where: Path, style: EntryStyle, path: str, args: list[str]) -> list[Edit]:
+    if style.array:
+        return [Set((*where, style.command), [path, *args])]
+    return [Set((*where, style.command), path), Set((*where, style.args), args)]
+
+
+def _home_edits(at: Path, style: EntryStyle, call: GatewayCall) -> list[Edit]:
+    return [Set((*at, style.env, HOME_VARIABLE), call.home)] if call.home else []
