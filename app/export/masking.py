@@ -1,5 +1,6 @@
 """Texts of host files with their secrets masked, and the side-by-side diff of a plan."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,8 +80,8 @@ def _pairs(raw: list[list[str]], left: list[str], right: list[str]) -> Iterator[
 
 def _masked_json(text: str) -> str:
     spans = sorted(_hidden(parse(text).root, "", inside=False), reverse=True)
-    for start, end, shown in spans:
-        text = text[:start] + shown + text[end:]
+    for start, end, new in spans:
+        text = text[:start] + new + text[end:]
     return text
 
 
@@ -92,16 +93,16 @@ def _hidden(node: Node, key: str, *, inside: bool) -> Iterator[tuple[int, int, s
             yield from _hidden(member.node, member.key, inside=deeper)
     elif node.kind == "array" and not inside:
         words = [item.scalar if item.kind == "string" else "" for item in node.items]
-        for item, shown in zip(node.items, hide_in_args(words, []), strict=True):
-            if item.kind == "string" and shown != item.scalar:
-                yield (item.start, item.end, f'"{mask(shown)}"')
+        for item, hidden in zip(node.items, hide_in_args(words, []), strict=True):
+            if item.kind == "string" and hidden != item.scalar:
+                yield (item.start, item.end, json.dumps(mask(hidden), ensure_ascii=False))
             elif item.kind != "string":
                 yield from _hidden(item, key, inside=inside)
     elif node.kind == "array":
         for item in node.items:
             yield from _hidden(item, key, inside=inside)
     elif (shown := _shown(node, key, inside=inside)) is not None:
-        yield (node.start, node.end, f'"{shown}"')
+        yield (node.start, node.end, json.dumps(shown, ensure_ascii=False))
 
 
 def _shown(node: Node, key: str, *, inside: bool) -> str | None:
@@ -119,7 +120,7 @@ def _shown(node: Node, key: str, *, inside: bool) -> str | None:
 
 
 def _masked_lines(text: str, tree: Any) -> str:
-    secrets = sorted({value for value in _secrets(tree, "", inside=False)}, key=len, reverse=True)
+    secrets = sorted(set(_secrets(tree, "", inside=False)), key=len, reverse=True)
     return "".join(_masked_line(line, secrets) for line in text.splitlines(keepends=True))
 
 

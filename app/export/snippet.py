@@ -16,12 +16,12 @@ def snippet(host: HostFacts, call: GatewayCall) -> str:
 
         return table_text((*kind.at, THROUGH_NAME), entry)
     if kind is not None and kind.format == "yaml":
-        from app.hosts.documents.edits import Set
+        from app.hosts.documents.edits import Path, Set
         from app.hosts.documents.yaml_edit import edit_yaml
 
         named = {"name": THROUGH_NAME, **entry}
         as_list = host.style.headers == "requestOptions.headers"
-        at = (*kind.at, 0) if as_list else (*kind.at, THROUGH_NAME)
+        at: Path = (*kind.at, 0) if as_list else (*kind.at, THROUGH_NAME)
         return edit_yaml("", [Set(at, named if as_list else entry)])
     tree: object = {THROUGH_NAME: entry}
     for key in reversed(kind.at if kind is not None and kind.at else ("mcpServers",)):
