@@ -1,6 +1,7 @@
 """A started server's three pipes: lines in and out, and the last it printed on stderr."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,6 +18,8 @@ MAX_JUNK_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _PIPE_BUF = 4096  # a write of at most this much never blocks on a pipe that poll calls ready
 _EXIT_SECONDS = 0.5
+_LONGEST_SAID = 300  # characters
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # colours
 
 
 class StdioChannel:
@@ -158,10 +161,12 @@ class StdioChannel:
         """Whether the first process has exited, even if a child keeps its pipes open."""
         return self._process is not None and self._process.poll() is not None
 
-    def tail(self) -> str:
-        """The last lines of stderr, redacted."""
+    def said(self) -> str:
+        """The last line of stderr that says something, as a sentence, redacted."""
         text = b"".join(self._stderr)[-_TAIL_BYTES:].decode("utf-8", "replace")
-        return redact(text, self._secrets)
+        lines = [line.strip() for line in redact(text, self._secrets).splitlines()]
+        last = next((line for line in reversed(lines) if line), "")
+        return f"It last printed: {_ESCAPES.sub('', last)[:_LONGEST_SAID]}" if last else ""
 
     def close(self, grace: float) -> None:
         """Close stdin, wait `grace` s, then end the whole tree; safe to call twice."""

@@ -31,14 +31,15 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     from store.records import ServerSpec
 
     fields: dict[str, Any] = json.loads(row.spec)
-    spec = ServerSpec(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    spec = ServerSpec(**plain)
     secrets = SecretStore.open(paths).get(row.name)
     launch = LaunchSpec.from_spec(spec, secrets)
     values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
     if launch.transport != "stdio":
         from app.gateway.remote import RemoteChannel
 
-        return RemoteChannel(launch, values)
+        return RemoteChannel(launch, values, str(row.taken_with.get("transport", "")))
     prepared = prepare(launch.command, launch.args, env=dict(launch.env), cwd=launch.cwd)
     return StdioChannel(prepared, values)
 

@@ -71,8 +71,8 @@ class Channel(Protocol):
     def ended(self) -> bool:
         """Whether the server has exited."""
 
-    def tail(self) -> str:
-        """The last lines of stderr, redacted."""
+    def said(self) -> str:
+        """What the server printed last, a sentence without secrets, "" when nothing."""
 
     def close(self, grace: float) -> None:
         """End the server with everything it started."""
@@ -363,14 +363,15 @@ class Upstream:
                 else:
                     self._failures = 0
             self.problem = self._sentence("stopped while it worked", f"It {reason}.", channel)
+            closed = self._closed
         for exchange in pending:
             exchange.failed(f"It {reason}." if starting else self.problem)
-        if not starting:
+        if not starting and not closed:
             self._listener.down(self, self.problem)
 
     def _sentence(self, what: str, reason: str, channel: Channel | None) -> str:
-        said = last_line(channel.tail()) if channel is not None else ""
-        return f"{self.name} {what}. {reason}" + (f" It last printed: {said}" if said else "")
+        said = channel.said() if channel is not None else ""
+        return " ".join(filter(None, [f"{self.name} {what}.", reason, said]))
 
     def _enveloped(self, message: Json, number: int) -> Json:
         """The request in the form of the stateless revision."""
@@ -387,12 +388,6 @@ class Upstream:
 
 def _pause(failures: int) -> float:
     return BACK_OFF[min(failures, len(BACK_OFF) - 1)]
-
-
-def last_line(text: str) -> str:
-    """The last line that says something, at most 300 characters."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""
 
 
 def close_all(upstreams: Sequence[Upstream], grace: float) -> None:

@@ -1,0 +1,187 @@
+"""A server behind a URL (streamable HTTP or SSE), through the SDK's transports in a thread."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import ClientMessageMetadata, SessionMessage
+from mcp_types.jsonrpc import jsonrpc_message_adapter
+
+from app.gateway.protocol import HANDSHAKE, VERSION_KEY, Json
+from app.hosts.launch import HTTP, LaunchSpec
+from app.logs import redact
+
+_CONNECT_SECONDS = 20.0
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_REFUSALS = {
+    401: "It asks for a sign-in (status 401). Sign in, or correct its headers, in Toolcrib.",
+    403: "It refused access (status 403).",
+    404: "It knows no session or page at this address (status 404).",
+}
+
+
+class RemoteChannel:
+    """The same lines as a process's pipes, carried over HTTP."""
+
+    def __init__(self, launch: LaunchSpec, secrets: Iterable[str], transport: str = "") -> None:
+        self._launch = launch
+        self._secrets = tuple(secrets)
+        self._transport = transport or launch.transport
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._ready = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._version = HANDSHAKE[-1]
+        self._received = 0
+        self._refusal = 0
+        self._fault = ""
+        self._greeted = False
+        self._closed = False
+
+    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        """Start the thread; messages may be sent at once."""
+        self._thread = threading.Thread(target=self._run, args=(on_line, on_end), daemon=True)
+        self._thread.start()
+        self._ready.wait(_CONNECT_SECONDS)
+
+    def send(self, line: bytes) -> None:
+        """Queue one message."""
+        if self._loop is not None and not self._closed:
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._outgoing.put_nowait, line)
+
+    def progress(self) -> float:
+        """Bytes received."""
+        return float(self._received)
+
+    def ended(self) -> bool:
+        """Whether the connection is gone."""
+        return self._thread is not None and not self._thread.is_alive()
+
+    def said(self) -> str:
+        """What the HTTP layer said last, a sentence, redacted."""
+        text = self._fault
+        if self._refusal:
+            text = _REFUSALS.get(self._refusal, f"It answered with status {self._refusal}.")
+        return redact(text, self._secrets)
+
+    def close(self, grace: float) -> None:
+        """End the session; safe to call twice."""
+        self._closed = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._outgoing.put_nowait, None)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(grace + 1.0)
+
+    # ---- the thread
+
+    def _run(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        for name in ("mcp", "httpx2", "httpcore2"):  # their lines may hold URLs
+            logging.getLogger(name).addHandler(logging.NullHandler())
+        try:
+            anyio.run(self._talk, on_line)
+        except* (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as group:
+            self._fault = f"It could not be reached: {_first(group)}"
+        except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            self._fault = self._fault or "It hung up."
+        self._ready.set()
+        on_end("closed the connection")
+
+    async def _talk(self, on_line: Callable[[bytes], bool]) -> None:
+        self._loop = asyncio.get_running_loop()
+        async with self._streams() as (read, write), anyio.create_task_group() as tasks:
+            self._ready.set()
+            tasks.start_soon(self._read, read, on_line, tasks.cancel_scope)
+            while True:
+                line = await self._outgoing.get()
+                if line is None:
+                    break
+                await write.send(self._message(json.loads(line)))
+            tasks.cancel_scope.cancel()
+
+    @contextlib.asynccontextmanager
+    async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
+        timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
+        headers = dict(self._launch.headers)
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._note]}
+        async with contextlib.AsyncExitStack() as stack:
+            if self._transport == HTTP:
+                client = httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks)
+                session = await stack.enter_async_context(client)
+                opened = streamable_http_client(self._launch.url, http_client=session)
+            else:
+
+                def made(
+                    headers: dict[str, str] | None = None,
+                    timeout: httpx2.Timeout | None = timeout,
+                    auth: httpx2.Auth | None = None,
+                ) -> httpx2.AsyncClient:
+                    return httpx2.AsyncClient(
+                        headers=headers, timeout=timeout, auth=auth, event_hooks=hooks
+                    )
+
+                opened = sse_client(
+                    self._launch.url,
+                    headers=headers,
+                    sse_read_timeout=24 * 3600.0,
+                    httpx_client_factory=made,
+                )
+            read, write, *_ = await stack.enter_async_context(opened)
+            yield read, write
+
+    async def _note(self, response: httpx2.Response) -> None:
+        self._refusal = response.status_code if response.status_code >= 400 else 0
+        self._received += 1
+
+    async def _read(
+        self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
+    ) -> None:
+        async for item in read:
+            if isinstance(item, Exception):
+                self._fault = f"{type(item).__name__}: {item}"[:300]
+                continue
+            line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            self._received += len(line)
+            if not self._greeted:
+                self._greet(line)
+            on_line(line)
+            if self._refusal == 404 and self._greeted:
+                break  # the server forgot the session; the next call opens another
+        scope.cancel()
+
+    def _greet(self, line: bytes) -> None:
+        result = json.loads(line).get("result")
+        if isinstance(result, dict) and ("protocolVersion" in result or "capabilities" in result):
+            self._greeted = True
+            self._version = str(result.get("protocolVersion") or self._version)
+
+    def _message(self, message: Json) -> SessionMessage:
+        """The message with the headers that its protocol revision wants."""
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        meta = params.get("_meta")
+        headers = {"mcp-protocol-version": self._version}
+        if isinstance(meta, dict) and VERSION_KEY in meta:
+            method = str(message.get("method"))
+            headers = {"mcp-protocol-version": str(meta[VERSION_KEY]), "mcp-method": method}
+            if method in _NAMED and _NAMED[method] in params:
+                headers["mcp-name"] = str(params[_NAMED[method]])
+        parsed = jsonrpc_message_adapter.validate_python(message)
+        return SessionMessage(parsed, ClientMessageMetadata(headers=headers))
+
+
+def _first(group: BaseExceptionGroup[Any]) -> str:
+    """The innermost first reason of a group."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)[:300] or type(error).__name__
