@@ -47,6 +47,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self.setAccessibleName("Score strip: threshold")
         self.setFixedHeight(104)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseEnabled(x=False, y=False)
         self.setMenuEnabled(False)
         self.hideButtons()
@@ -89,14 +90,9 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
 
     def show_marks(self, marks: Sequence[Mark], threshold: float, counts: str) -> None:
         """Replace the marks and the line; emits nothing."""
-        self._marks = marks
-        for kind, dots in self._dots.items():
-            chosen = [(n, mark) for n, mark in enumerate(marks) if mark.kind == kind]
-            dots.setData(
-                x=[mark.score for _, mark in chosen],
-                y=[spread(n) for n, _ in chosen],
-                data=[mark for _, mark in chosen],
-            )
+        if marks != self._marks:  # most steps of a drag move the line past no mark
+            self._marks = marks
+            self._draw(marks)
         self._place(threshold, counts)
 
     def set_colors(self, colors: StripColors) -> None:
@@ -144,6 +140,15 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         """The place of a score at mid height, in viewport pixels."""
         box = self.getViewBox()
         return QPointF(self.mapFromScene(box.mapViewToScene(QPointF(score, 0.5))))
+
+    def _draw(self, marks: Sequence[Mark]) -> None:
+        for kind, dots in self._dots.items():
+            chosen = [(n, mark) for n, mark in enumerate(marks) if mark.kind == kind]
+            dots.setData(
+                x=[mark.score for _, mark in chosen],
+                y=[spread(n) for n, _ in chosen],
+                data=[mark for _, mark in chosen],
+            )
 
     def _place(self, threshold: float, counts: str) -> None:
         self._counts = counts

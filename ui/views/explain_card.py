@@ -14,7 +14,8 @@ from ui.models.answer import Answer
 from ui.models.gate_lines import gate_lines
 from ui.models.remedies import Cure, cure_of
 from ui.theme import Theme
-from ui.views.explain_parts import ElidedLabel, GateRow, PartRows
+from ui.views.elided import ElidedLabel
+from ui.views.explain_parts import GateRow, PartRows
 
 WIDTH = 300
 _LONGEST = 600  # characters of a description
@@ -61,7 +62,7 @@ class ExplainCard(QFrame):
         """Show no tool."""
         self._tool = self._cure = None
         self._title.setText("Why?")
-        self._name.set_text("Choose a tool to see why it is in or out.")
+        self._name.setText("Choose a tool to see why it is in or out.")
         for widget in (*self._gates, self._heading, self._parts, self._text):
             widget.hide()
         self._remedy.hide()
@@ -69,17 +70,17 @@ class ExplainCard(QFrame):
 
     def show_tool(self, tool: RankedTool, answer: Answer, description: str) -> None:
         """Explain a tool of this answer."""
+        if self._tool is None or self._tool.tool_id != tool.tool_id:
+            ink = self._theme.colors.diff_add_word.name()
+            self._text.setText(marked(description, tool.matched, ink))
         self._tool, self._cure = tool, cure_of(tool.remedy, answer.settings)
         self._title.setText("Why is it in?" if tool.shown else "Why is it out?")
-        self._name.set_text(tool.tool_id)
+        self._name.setText(tool.tool_id)
         lines = gate_lines(tool, answer.ranked, line=answer.line, settings=answer.settings)
         for row, line in zip(self._gates, lines, strict=True):
             row.show_gate(line)
             row.show()
         self._parts.show_parts(tool.parts, tool.score)
-        self._text.setText(
-            marked(description, tool.matched, self._theme.colors.diff_add_word.name())
-        )
         for widget in (self._heading, self._parts, self._text):
             widget.show()
         self._remedy.setText(f"{tool.remedy.sentence}." if tool.remedy else "")
@@ -110,6 +111,7 @@ class ExplainCard(QFrame):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName("Gates and score parts")
         scroll.setWidget(inside)
+        inside.setAutoFillBackground(False)  # setWidget turned it on: the card shows through
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
         layout.setSpacing(8)

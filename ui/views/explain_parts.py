@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from ui.models.gate_lines import FAILED, PASSED, GateLine
 from ui.theme import Theme
+from ui.views.elided import ElidedLabel
 
 _ICONS = {PASSED: ("check-circle", "passed"), FAILED: ("close-octagon", "block")}
 _OTHER = ("minus-circle-outline", "neutral")
@@ -35,32 +36,8 @@ class GateRow(QWidget):
         weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
         self._title.setFont(self._theme.font(weight=weight))
         self._title.setText(line.title)
-        self._value.set_text(line.value or "not asked")
+        self._value.setText(line.value or "not asked")
         self.setAccessibleName(f"{line.title}: {line.state}, {line.value}")
-
-
-class ElidedLabel(QLabel):
-    """A label that never asks for width: its text ends in an ellipsis."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._whole = ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-
-    def set_text(self, text: str) -> None:
-        """Show this text, as much of it as there is room for."""
-        self._whole = text
-        self.setToolTip(text)
-        self.setAccessibleName(text)
-        self.setText(text)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
-        """Paint the text with its end cut to the width."""
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        text = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(self.rect(), self.alignment(), text)
-        painter.end()
 
 
 class PartBar(QWidget):

@@ -34,6 +34,8 @@ from ui.views.playground_session import LOADING, OFF, PlaygroundSession
 from ui.views.playground_strip import StripHolder
 from ui.views.playground_table import CandidateTable
 
+SIDE = 310  # px of the explain card
+
 
 class PlaygroundPage(Page):
     """Try a query."""
@@ -56,6 +58,7 @@ class PlaygroundPage(Page):
         self.empty = PlaygroundEmpty(theme)
         self._side = QStackedWidget()
         self._stack = QStackedWidget()
+        self._split = QSplitter(Qt.Orientation.Horizontal)
         self._lay_out()
         self._connect()
         self._recolor()
@@ -250,6 +253,9 @@ class PlaygroundPage(Page):
 
     def _show_sees(self, shown: bool) -> None:
         self._side.setCurrentIndex(1 if shown else 0)
+        width = self._split.width()
+        wide = max(SIDE, width // 2) if shown else SIDE
+        self._split.setSizes([width - wide, wide])
         if shown:
             self._fill_sees()
             self.sees.text_view.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -273,11 +279,11 @@ class PlaygroundPage(Page):
         top.addWidget(self.run)
         self._side.addWidget(self.explain)
         self._side.addWidget(self.sees)
-        split = QSplitter(Qt.Orientation.Horizontal)
+        split = self._split
         split.addWidget(self.table)
         split.addWidget(self._side)
         split.setStretchFactor(0, 1)
-        split.setSizes([700, 310])
+        split.setSizes([700, SIDE])
         split.setChildrenCollapsible(False)
         split.setHandleWidth(GAP)
         tried = QWidget()

@@ -46,7 +46,7 @@ class ScoreDelegate(RowDelegate):
         tool = index.data(RANKED_ROLE)
         if not isinstance(tool, RankedTool):
             return
-        colors, area = self.theme.colors, option.rect.adjusted(6, 0, -6, 0)
+        colors, area = self.theme.colors, option.rect.adjusted(6, 0, -14, 0)
         track = QRectF(area.left(), area.center().y() - 5, area.width() - _NUMBER, 12)
         painter.save()
         painter.fillRect(track, colors.track)

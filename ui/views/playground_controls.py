@@ -16,7 +16,7 @@ from app.settings import RoutingSettings
 from ui.models.answer import Answer
 from ui.text import plural
 from ui.theme import GAP, Theme
-from ui.views.explain_parts import ElidedLabel
+from ui.views.elided import ElidedLabel
 
 MOST = 100  # tools that top-k can allow
 _CUTS = (("Near the best", "relative"), ("Fixed threshold", "theta"))
@@ -61,7 +61,7 @@ class PlaygroundControls(QWidget):
         self.headline = ElidedLabel()
         self.headline.setObjectName("playHeadline")
         self.headline.setFont(theme.font(0, QFont.Weight.DemiBold))
-        self.sees = QPushButton("What the model sees")
+        self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
         self.sees.setToolTip("The exact JSON of the tools that are in, with its size")
         self._lay_out()
@@ -89,7 +89,7 @@ class PlaygroundControls(QWidget):
         self.show_settings(answer.settings)
         self.show_threshold(answer.line.value)
         shown = len(answer.ranked.shown)
-        self.headline.set_text(
+        self.headline.setText(
             f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈ of {total:,}"
         )
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from ui.theme import GAP, GROUP, Theme
 
 _ICON = 48
+_WIDTH = 440
 
 
 class PlaygroundEmpty(QWidget):
@@ -40,6 +41,8 @@ class PlaygroundEmpty(QWidget):
             widget.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             column.addWidget(widget)
         column.addSpacing(GROUP - GAP)
+        for button in self._examples:
+            button.setMinimumWidth(_WIDTH)
         for button in (*self._examples, self._catalog):
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)

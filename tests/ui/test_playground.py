@@ -1,0 +1,289 @@
+"""The playground over a real store, with the real encoder."""
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.context import AppContext
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ensure_model
+from app.paths import Paths
+from app.settings import ProfileSettings, Settings
+from app.tokens.counters import counter
+from app.tokens.footprint import count_tool
+from app.tokens.host_text import host_text
+from store import tools
+from store.connection import transaction
+from ui.views.playground import PlaygroundPage
+from ui.views.playground_session import OFF, READY
+
+_FAKES = Path(__file__).parents[1] / "fakes"
+TOOLS = [
+    ("github", "search_code", "Search code across repositories."),
+    ("github", "create_pull_request", "Open a pull request with a title and a body."),
+    ("github", "merge_pull_request", "Merge a pull request into its base branch."),
+    ("github", "list_commits", "List the commits of a branch."),
+    ("files", "read_file", "Read the complete contents of a file from disk."),
+    ("files", "write_file", "Create a file or overwrite it with new contents."),
+    ("time", "get_current_time", "Get the current time in a timezone."),
+    ("slack", "post_message", "Post a message to a channel."),
+]
+MANY = [
+    ("many", f"watch_{n}", f"Wait until sensor number {n} reports a change.") for n in range(150)
+]
+QUERY = "merge a pull request"
+
+
+@pytest.fixture(scope="session")
+def fill():
+    spec = importlib.util.spec_from_file_location("routing_fakes", _FAKES / "routing_fakes.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["routing_fakes"] = module
+    spec.loader.exec_module(module)
+    return module.fill
+
+
+@pytest.fixture(scope="session")
+def stock(fill, tmp_path_factory):
+    """A store file with 158 indexed and counted tools."""
+    home = tmp_path_factory.mktemp("stock")
+    paths = Paths(home, Path(os.environ["TOOLCRIB_MODELS"]))
+    db = AppContext(paths, Settings()).open_store()
+    fill(db, [*TOOLS, *MANY], Encoder.load(ensure_model(paths)))
+    with transaction(db):
+        count = counter("o200k_base")
+        tools.save_token_counts(db, [count_tool(count, tool) for tool in tools.tools(db)])
+    db.close()
+    return paths.database
+
+
+@pytest.fixture
+def stocked(services, stock):
+    """Services over a store of their own with those tools."""
+    shutil.copy(stock, services.ctx.paths.database)
+    return services
+
+
+@pytest.fixture
+def page(stocked, qtbot):
+    page = shown(stocked, qtbot)
+    qtbot.waitUntil(lambda: page.session.state == READY, timeout=30_000)
+    return page
+
+
+def shown(services, qtbot):
+    page = PlaygroundPage(services)
+    qtbot.addWidget(page)
+    page.resize(1092, 700)
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None)
+    page.show()
+    qtbot.waitExposed(page)
+    return page
+
+
+def ask(page, qtbot, query=QUERY):
+    page.query.ask_this(query)
+    qtbot.waitUntil(lambda: page.answer is not None and page.answer.ranked.query == query)
+    return page.answer
+
+
+def verdicts(page):
+    model = page.table.model
+    return {model.index(r, 2).data(): model.index(r, 1).data() for r in range(model.rowCount())}
+
+
+def drag(strip, start, end):
+    def send(kind, point, button, held):
+        where = strip.viewport().mapToGlobal(point)
+        event = QMouseEvent(kind, point, where, button, held, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(strip.viewport(), event)
+        QApplication.processEvents()
+
+    none, left = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton
+    points = [strip.point_of(start + (end - start) * n / 10) for n in range(11)]
+    send(QEvent.Type.MouseMove, points[0], none, none)
+    send(QEvent.Type.MouseButtonPress, points[0], left, left)
+    for point in points[1:]:
+        send(QEvent.Type.MouseMove, point, none, left)
+        yield
+    send(QEvent.Type.MouseButtonRelease, points[-1], left, none)
+
+
+def test_a_query_ranks_every_tool_and_each_says_why(page, qtbot):
+    answer = ask(page, qtbot)
+    model = page.table.model
+    assert model.rowCount() == len(TOOLS) + len(MANY)
+    assert model.index(0, 2).data() == "github/merge_pull_request"
+    assert model.index(0, 1).data() == "In"
+    assert all(model.index(row, 4).data() for row in range(model.rowCount()))
+    assert not answer.ranked.words_only
+    assert f"{answer.ranked.tokens:,} tokens ≈ of" in page.controls.headline.text()
+
+
+def test_the_explain_card_marks_the_gate_that_fails_and_its_parts_sum(page, qtbot):
+    answer = ask(page, qtbot)
+    page.table.choose("slack/post_message")
+    tool = page.table.current
+    names = [
+        row.accessibleName()
+        for row in page.explain.findChildren(QWidget)
+        if "Score:" in row.accessibleName()
+    ]
+    assert names == [f"Score: failed, {tool.score:.2f} < {answer.line.value:.2f}"]
+    assert sum(part for _, part in tool.parts) == pytest.approx(tool.score, abs=0.005)
+
+
+def test_dragging_the_threshold_moves_everything_and_is_one_undo_step(page, qtbot):
+    answer = ask(page, qtbot)
+    strip, start = page.strip.plot, answer.line.value
+    seen = []
+    for _ in drag(strip, start, 0.2):
+        seen.append((page.controls.threshold.value(), len(page.answer.ranked.shown)))
+    assert len({value for value, _ in seen}) > 5, "the spin box follows during the drag"
+    assert seen[-1][1] > len(answer.ranked.shown)
+    assert list(verdicts(page).values()).count("In") == len(page.answer.ranked.shown)
+    assert page.services.undo.count() == 1
+    assert page.services.undo.undoText() == f"Set threshold to {strip.threshold:.2f}"
+    page.services.undo.undo()
+    assert page.answer.ranked == answer.ranked
+    assert strip.threshold == pytest.approx(start, abs=0.001)
+
+
+def test_keys_on_the_strip_and_the_spin_box_do_the_same(page, qtbot):
+    first = ask(page, qtbot)
+    page.controls.threshold.setValue(0.5)
+    by_spin = page.answer.ranked
+    page.services.undo.undo()
+    assert page.answer.ranked == first.ranked
+    page.controls.threshold.setValue(0.49)
+    qtbot.keyClick(page.strip.plot, Qt.Key.Key_Right)
+    assert page.answer.ranked == by_spin
+
+
+def test_settings_are_kept_in_the_profile(page, qtbot):
+    ask(page, qtbot)
+    page.controls.topk.setValue(3)
+    page.controls.cut.setCurrentIndex(1)
+    page.controls.cut.activated.emit(1)
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    db = page.services.ctx.open_store()
+    stored = db.execute("SELECT settings FROM profiles WHERE name = 'default'").fetchone()[0]
+    db.close()
+    routing = ProfileSettings.from_json(json.loads(stored)).routing
+    assert (routing.k, routing.cut) == (3, "theta")
+    assert page.table.model.headerData(3, Qt.Orientation.Horizontal) == "Meaning"
+
+
+def test_a_tool_of_low_rank_is_pinned_on_top_and_brought_in_and_undone(page, qtbot):
+    ask(page, qtbot)
+    row = next(t for t in page.answer.ranked.tools if t.rank == 150)
+    page.table.filter.setText(row.name)
+    first = page.table.model.tool(0)
+    assert first.tool_id == row.tool_id
+    assert not first.shown and first.why
+    assert page.explain.button.isVisible()
+    page.explain.button.click()
+    qtbot.waitUntil(lambda: page.answer.find(row.tool_id).shown)
+    assert page.services.undo.count() == 1
+    page.services.undo.undo()
+    qtbot.waitUntil(lambda: not page.answer.find(row.tool_id).shown)
+
+
+def test_a_tool_that_is_off_says_so_and_can_be_turned_on(page, qtbot):
+    live = page.services.live
+    best = live.catalog.find("github/merge_pull_request")
+    live.set_on([best.tool.id], False)
+    ask(page, qtbot)
+    page.table.choose("github/merge_pull_request")
+    assert verdicts(page)["github/merge_pull_request"] == "Out"
+    assert page.table.current.why == "You turned it off"
+    page.explain.button.click()
+    qtbot.waitUntil(lambda: page.answer.find("github/merge_pull_request").shown)
+    assert page.services.undo.undoText() == "Turn on merge_pull_request"
+
+
+def test_what_the_model_sees_is_the_host_text_and_costs_what_the_headline_says(page, qtbot):
+    ask(page, qtbot)
+    page.controls.sees.click()
+    rows = [page.services.live.tool(t.id) for t in page.answer.ranked.shown]
+    assert page.sees.text == "\n".join(host_text(row.tool.raw) for row in rows)
+    count = counter("o200k_base")
+    tokens = sum(count.count(line) for line in page.sees.text.split("\n"))
+    assert tokens == page.answer.ranked.tokens
+    assert f"{tokens:,} tokens ≈" in page.sees.size_text
+    page.sees.copy()
+    assert QApplication.clipboard().text() == page.sees.text
+    assert page.escape()
+    assert not page.controls.sees.isChecked()
+
+
+def test_an_overtaken_question_is_never_shown(page, qtbot):
+    answers = []
+    page.session.answered.connect(lambda answer: answers.append(answer.ranked.query))
+    for query in ("read a file", "what time is it", QUERY):
+        page.session.ask(query)
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert answers == [QUERY]
+
+
+def test_words_answer_until_the_encoder_is_there(stocked, qtbot):
+    page = shown(stocked, qtbot)
+    assert "Words only until then" in page.messages.text
+    page.query.ask_this(QUERY)
+    qtbot.waitUntil(lambda: page.answer is not None)
+    early = page.answer.ranked
+    qtbot.waitUntil(lambda: page.answer.ranked.words_only is False, timeout=30_000)
+    assert early.tools[0].iso is None or not early.words_only
+    assert page.messages.text == ""
+
+
+@pytest.mark.slow
+def test_without_a_model_the_page_says_words_only_and_offers_to_try_again(stocked, qtbot):
+    stocked.tasks.ctx = replace(
+        stocked.ctx, settings=replace(stocked.ctx.settings, model="/no/such/model")
+    )
+    page = shown(stocked, qtbot)
+    qtbot.waitUntil(
+        lambda: page.session.state == OFF and bool(page.session.problem), timeout=60_000
+    )
+    assert page.messages.text.startswith("Meaning scores are off: ")
+    assert page.messages.text.endswith("Words only.")
+    assert ask(page, qtbot).ranked.words_only
+    assert page.table.current is not None
+
+
+def test_examples_come_from_the_catalogue_and_can_be_run(page, qtbot):
+    assert len(page.empty.examples) == 3
+    page.empty.example_chosen.emit(page.empty.examples[0])
+    qtbot.waitUntil(lambda: page.answer is not None)
+    assert page.query.text() == page.empty.examples[0]
+
+
+def test_with_no_tools_there_is_one_way_on(services, qtbot):
+    page = shown(services, qtbot)
+    assert page.empty.examples == ()
+    page.empty.catalog_wanted.emit()
+    assert services.go.__self__.gone == ["catalog"]
+
+
+def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
+    ask(page, qtbot)
+    nameless = [
+        f"{type(w).__name__} in {type(w.parent()).__name__}"
+        for w in page.findChildren(QWidget)
+        if w.isVisible()
+        and w.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and not (w.accessibleName() or getattr(w, "text", str)())
+        and w.objectName() != "qt_spinbox_lineedit"
+    ]
+    assert nameless == []
