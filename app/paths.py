@@ -1,6 +1,8 @@
 """Where Toolcrib keeps its own files."""
 
 import os
+import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,3 +64,14 @@ class Paths:
     def create(self) -> None:
         """Make the folder, readable by its owner only."""
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def gateway_program() -> Path:
+    """The absolute path of `toolcrib-gateway`, which belongs beside this program."""
+    name = "toolcrib-gateway.exe" if sys.platform == "win32" else "toolcrib-gateway"
+    for program in (sys.executable, sys.argv[0]):
+        beside = Path(program).absolute().with_name(name)
+        if beside.is_file():
+            return beside
+    found = shutil.which(name)
+    return Path(found) if found else Path(sys.executable).absolute().with_name(name)

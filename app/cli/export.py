@@ -1,0 +1,243 @@
+"""`toolcrib hosts`, `export` and `restore`: what the hosts have, and writing their files."""
+
+import argparse
+import difflib
+from pathlib import Path
+from typing import Any
+
+from app.catalog import load_catalog
+from app.cli.console import Console, number, table
+from app.cli.options import Verbs, add_profile
+from app.context import AppContext
+from app.errors import ToolcribError
+from app.export import apply as writes
+from app.export.diff import masked_texts
+from app.export.plan import MODES, FilePlan, Plan, plan
+from app.export.recommend import recommend
+from app.hosts.facts import host, load_hosts
+from app.hosts.places import Places
+from app.hosts.reading import read_host
+from app.paths import gateway_program
+from store import exports
+from store.records import ExportRecord
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verbs."""
+    hosts = verbs.add_parser(
+        "hosts",
+        parents=[common],
+        help="the hosts on this machine, their files, and the way recommended for each",
+        description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
+        '"problem"}], "modes", "recommended", "reason", "exports"}]}; with --all also hosts that '
+        "are not here.",
+    )
+    hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
+    hosts.add_argument("--project", type=Path, metavar="DIR")
+    add_profile(hosts)
+    hosts.set_defaults(run=run_hosts)
+    export = verbs.add_parser(
+        "export",
+        parents=[common],
+        help="write a host's config: native, pruned, through Toolcrib, or as it was",
+        description='JSON: {"host", "mode", "profile", "written", "files": [{"path", "changes", '
+        '"backup"}], "warnings", "tokens_before", "tokens_after", "tools_before", "tools_after", '
+        '"secrets_moved", "restart"}. --dry-run writes nothing and shows the difference, secrets '
+        "masked.",
+    )
+    export.add_argument("host", help="an id: see toolcrib hosts --all")
+    export.add_argument("--mode", choices=MODES, required=True)
+    export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
+    export.add_argument("--dry-run", action="store_true")
+    export.add_argument("--insist", action="store_true", help="although the host is running")
+    add_profile(export)
+    export.set_defaults(run=run_export)
+    restore = verbs.add_parser(
+        "restore",
+        parents=[common],
+        help="put a host's files back to what they were before Toolcrib",
+        description='JSON: {"restored": [PATH]}. "all" restores every host; --last takes only '
+        "the newest write back.",
+    )
+    restore.add_argument("host", help="an id, or all")
+    restore.add_argument("--last", action="store_true", help="only the newest write")
+    restore.set_defaults(run=run_restore)
+
+
+def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """List the hosts."""
+    places = Places.here(args.project)
+    db = ctx.open_store()
+    try:
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        found = []
+        for facts in load_hosts():
+            readings = read_host(places, facts)
+            if not readings and not args.all:
+                continue
+            advice = recommend(facts, catalog)
+            found.append(
+                {
+                    "id": facts.id,
+                    "name": facts.name,
+                    "files": [
+                        {
+                            "path": str(r.file),
+                            "scope": r.scope,
+                            "servers": [entry.name for entry in r.entries],
+                            "problem": r.problem,
+                        }
+                        for r in readings
+                    ],
+                    "modes": _modes(facts),
+                    "recommended": advice.mode,
+                    "reason": advice.reason,
+                    "exports": [_write(r) for r in exports.for_host(db, facts.id)],
+                }
+            )
+    finally:
+        db.close()
+    console.result({"hosts": found}, lambda: _hosts_text(found))
+    return 0
+
+
+def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Plan, show or write."""
+    known = [facts.id for facts in load_hosts()]
+    if args.host not in known:
+        near = difflib.get_close_matches(args.host, known, 1)
+        hint = f"Did you mean {near[0]}?" if near else "See: toolcrib hosts --all"
+        raise ToolcribError(f"There is no host called {args.host}.", hint)
+    db = ctx.open_store()
+    try:
+        made = plan(
+            Places.here(args.project),
+            args.host,
+            catalog=load_catalog(db, args.profile, ctx.settings.encoding),
+            mode=args.mode,
+            profile=args.profile,
+            gateway_path=gateway_program(),
+            project=args.project,
+            history=exports.for_host(db, args.host),
+        )
+        if made.refusal:
+            raise ToolcribError(made.refusal)
+        done: tuple[ExportRecord, ...] = ()
+        if not args.dry_run:
+            done = writes.apply(made, ctx, db, insist=args.insist)
+    finally:
+        db.close()
+    value = _plan_json(made, done)
+    for warning in made.warnings:
+        console.note(f"note: {warning}")
+    console.result(value, lambda: _plan_text(made, done))
+    return 0
+
+
+def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Take writes back."""
+    db = ctx.open_store()
+    try:
+        if args.host == "all":
+            done = writes.restore_all(ctx, db)
+        elif args.last:
+            done = writes.undo_host(host(args.host).id, ctx, db)
+        else:
+            done = writes.restore_host(_known(args.host), ctx, db)
+    finally:
+        db.close()
+    paths = list(dict.fromkeys(record.file for record in done))
+    console.result({"restored": paths}, lambda: "\n".join(["Restored:", *paths]))
+    return 0
+
+
+def _known(host_id: str) -> str:
+    try:
+        return host(host_id).id
+    except ToolcribError as error:
+        raise ToolcribError(f"{error.title} ({host_id})", error.hint) from error
+
+
+def _modes(facts: Any) -> list[str]:
+    if not facts.writable:
+        return ["as-is"]
+    return [mode for mode in MODES if mode != "native" or facts.native is not None]
+
+
+def _write(record: ExportRecord) -> dict[str, object]:
+    return {
+        "id": record.id,
+        "at": record.at,
+        "file": record.file,
+        "mode": record.mode,
+        "profile": record.profile,
+        "undone": bool(record.undone_at),
+    }
+
+
+def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> dict[str, Any]:
+    backups = {record.file: record.backup for record in done}
+    return {
+        "host": made.host.id,
+        "mode": made.mode,
+        "profile": made.profile,
+        "written": bool(done),
+        "files": [
+            {
+                "path": str(file.path),
+                "changes": list(file.changes),
+                "backup": backups.get(str(file.path), ""),
+            }
+            for file in made.files
+        ],
+        "warnings": list(made.warnings),
+        "tokens_before": made.tokens_before,
+        "tokens_after": made.tokens_after,
+        "tools_before": made.tools_before,
+        "tools_after": made.tools_after,
+        "secrets_moved": [name for name, _ in made.secrets_to_store],
+        "restart": made.restart_hint,
+    }
+
+
+def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
+    if made.empty:
+        return f"{made.host.name} is in sync: nothing to write."
+    lines = []
+    if not done:
+        for file in made.files:
+            lines += _difference(file)
+    for file in made.files:
+        lines.append(f"{file.path}: {'; '.join(file.changes)}")
+    lines.append(
+        f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
+        f" {made.tools_before} -> {made.tools_after} tools"
+    )
+    if done:
+        lines += [f"The old file is kept as {r.backup}" for r in done if r.backup]
+        lines.append(f"Take it back with: toolcrib restore {made.host.id}")
+        lines += [f"To load it: {made.restart_hint}"] if made.restart_hint else []
+    else:
+        lines.append("Nothing was written (--dry-run).")
+    return "\n".join(lines)
+
+
+def _difference(file: FilePlan) -> list[str]:
+    before, after = masked_texts(file)
+    name = str(file.path)
+    return [
+        line.rstrip("\r\n")
+        for line in difflib.unified_diff(
+            before.splitlines(), after.splitlines(), name, name, lineterm="", n=2
+        )
+    ]
+
+
+def _hosts_text(found: list[dict[str, Any]]) -> str:
+    if not found:
+        return "No host was found here. See every known one with: toolcrib hosts --all"
+    rows = [["host", "servers", "recommended", "why"]]
+    for one in found:
+        count = sum(len(file["servers"]) for file in one["files"])
+        rows.append([one["id"], str(count), one["recommended"], one["reason"]])
+    return table(rows, right=frozenset({1}))

@@ -1,0 +1,279 @@
+"""`toolcrib scan`, `import` and `add`: which servers there are, and reading their tools."""
+
+import argparse
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from app.cli.console import Console, table
+from app.cli.options import Verbs
+from app.context import AppContext
+from app.discovery import importing
+from app.discovery.register import Registered, Target, register, targets
+from app.discovery.scan import ScanOptions, ScanReport, ServerStatus, scan
+from app.errors import ToolcribError
+from app.hosts.launch import LaunchSpec
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from store import servers, tools
+from store.records import NEEDS_SIGN_IN, READ, ServerRecord
+
+NEEDS_CONSENT = 4
+IN_PART = 5
+
+_JSON = (
+    'JSON: {"servers": [{"name", "host", "status", "problem", "tools", "hosts", "command"}], '
+    '"counted", "encoded", "files": [{"host", "file", "problem"}]}.'
+)
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verbs."""
+    reads = verbs.add_parser(
+        "scan",
+        parents=[common],
+        help="find the servers of this machine's hosts and read their tools",
+        description="Reads the hosts' files, shows the exact commands, asks, then starts each "
+        f"server, asks it for its tools and stops it. {_JSON}",
+    )
+    reads.add_argument("servers", nargs="*", help="only these servers (default: all trusted)")
+    reads.add_argument("--project", type=Path, metavar="DIR", help="also this project's files")
+    reads.add_argument("--trust-projects", action="store_true", help="also servers of projects")
+    reads.add_argument("--yes", action="store_true", help="start them without asking")
+    reads.set_defaults(run=run_scan)
+    takes = verbs.add_parser(
+        "import",
+        parents=[common],
+        help="take the servers of a config file",
+        description="Registers the servers of any host's config file; with --profile that "
+        "profile shows only these. Secret values move to the keychain, or to a file that only "
+        f"you can read. {_JSON}",
+    )
+    takes.add_argument("file", type=Path)
+    takes.add_argument("--profile", default="", metavar="P", help="made if it does not exist")
+    takes.add_argument("--dry-run", action="store_true", help="show what the file names")
+    takes.add_argument("--scan", action="store_true", help="read their tools at once")
+    takes.add_argument("--yes", action="store_true", help="start them without asking")
+    takes.set_defaults(run=run_import)
+    typed = verbs.add_parser(
+        "add",
+        parents=[common],
+        help="add a server by hand: toolcrib add NAME [--env K=V] -- COMMAND ARGS",
+        description='JSON: {"added": NAME}.',
+    )
+    typed.add_argument("name")
+    typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE")
+    typed.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
+    typed.add_argument("--cwd", default="")
+    typed.add_argument("command", nargs="+", help="the command, or a URL")
+    typed.set_defaults(run=run_add)
+
+
+def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Find the servers, ask, read them."""
+    readings = read_hosts(Places.here(args.project))
+    files = [
+        {"host": r.host.id, "file": str(r.file), "problem": r.problem}
+        for r in readings
+        if r.entries or r.problem
+    ]
+    db = ctx.open_store()
+    try:
+        registered = register(ctx, db, readings)
+        wanted = _wanted(db, targets(ctx, db, registered), args)
+        return _read(ctx, db, wanted, args=args, console=console, files=files)
+    finally:
+        db.close()
+
+
+def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Register a file's servers, and read them when asked to."""
+    if args.dry_run:
+        named = importing.preview(args.file)
+        rows = [["server", "command"], *([name, command] for name, command in named)]
+        value = {"servers": [{"name": n, "command": c} for n, c in named]}
+        console.result(value, lambda: table(rows))
+        return 0
+    db = ctx.open_store()
+    try:
+        taken = importing.import_file(ctx, db, args.file, profile=args.profile)
+        if taken.secrets_in:
+            console.note(f"Secret values are kept in the {_where(ctx, taken.secrets_in)}.")
+        wanted = _of(db, taken.registered, ctx)
+        if args.scan:
+            return _read(ctx, db, wanted, args=args, console=console, files=[])
+        known = [s for s in servers.all_servers(db) if s.name in taken.names]
+        answer = _answer(db, known, (), files=[])
+        console.result(answer, lambda: f"Taken: {', '.join(taken.names)}")
+        return 0
+    finally:
+        db.close()
+
+
+def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Register one server typed in by hand."""
+    env, headers = _pairs(args.env), _pairs(args.header)
+    first = args.command[0]
+    if first.startswith(("http://", "https://")):
+        launch = LaunchSpec(transport="http", url=first, headers=headers)
+    else:
+        launch = LaunchSpec(
+            transport="stdio", command=first, args=tuple(args.command[1:]), env=env, cwd=args.cwd
+        )
+    db = ctx.open_store()
+    try:
+        taken = importing.add_server(ctx, db, args.name, launch)
+    finally:
+        db.close()
+    console.result(
+        {"added": taken.names[0]},
+        lambda: f"Added {taken.names[0]}. Read its tools: toolcrib scan {taken.names[0]}",
+    )
+    return 0
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in given]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise ToolcribError(f"{name or '='} is not of the form KEY=VALUE.")
+    return {name: value for name, _, value in pairs}
+
+
+def _where(ctx: AppContext, place: str) -> str:
+    return "keychain" if place == "keychain" else f"file {ctx.paths.secrets}, readable by you only"
+
+
+def _of(db: apsw.Connection, registered: Registered, ctx: AppContext) -> list[Target]:
+    ids = set(registered.server_ids)
+    return [t for t in targets(ctx, db, registered) if t.server_id in ids]
+
+
+def _wanted(db: apsw.Connection, found: Sequence[Target], args: argparse.Namespace) -> list[Target]:
+    if args.servers:
+        unknown = set(args.servers) - {t.name for t in found}
+        if unknown:
+            raise ToolcribError(
+                f"There is no server called {', '.join(sorted(unknown))} that can be started.",
+                f"Known are: {', '.join(t.name for t in found) or 'none'}.",
+            )
+        return [t for t in found if t.name in args.servers]
+    trusted = {s.id for s in servers.all_servers(db) if s.trusted or args.trust_projects}
+    return [t for t in found if t.server_id in trusted and not t.disabled]
+
+
+def _read(
+    ctx: AppContext,
+    db: apsw.Connection,
+    wanted: Sequence[Target],
+    *,
+    args: argparse.Namespace,
+    console: Console,
+    files: list[dict[str, str]],
+) -> int:
+    """Ask, read, print; the exit code."""
+    report = None
+    if wanted and (args.yes or _agreed(wanted, console)):
+        report = _scan(ctx, wanted, console)
+    ids = {t.server_id for t in wanted}
+    rows = [s for s in servers.all_servers(db) if args.run is run_scan or s.id in ids]
+    statuses = report.servers if report else ()
+    answer = _answer(db, rows, statuses, files=files)
+    if report:
+        answer |= {"counted": report.counted, "encoded": report.encoded}
+        if report.note:
+            console.note(f"Meaning is not searched yet: {report.note}")
+    console.result(answer, lambda: _text(answer))
+    if report is None:
+        return _not_read(wanted, console)
+    failed = [s for s in statuses if s.status not in (READ, NEEDS_SIGN_IN)]
+    return IN_PART if failed else 0
+
+
+def _not_read(wanted: Sequence[Target], console: Console) -> int:
+    if not wanted:
+        return 0
+    if not console.can_ask:
+        _show_commands(wanted, console)
+    console.note("Nothing was started. To start them without being asked, add --yes.")
+    return NEEDS_CONSENT
+
+
+def _agreed(wanted: Sequence[Target], console: Console) -> bool:
+    if not console.can_ask:
+        return False
+    _show_commands(wanted, console)
+    return console.ask("Start them?")
+
+
+def _show_commands(wanted: Sequence[Target], console: Console) -> None:
+    console.note("These commands would be started, asked for their tools, and stopped:")
+    for target in wanted:
+        console.note(f"  {target.name}: {target.command}")
+
+
+def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> ScanReport:
+    """Read the servers with a line of progress; Ctrl+C stops them all, then counts as such."""
+    done: dict[int, ServerStatus] = {}
+
+    def on_status(status: ServerStatus) -> None:
+        done[status.server_id] = status
+        read = sum(s.status not in ("waiting", "reading") for s in done.values())
+        console.progress(f"{read} of {len(wanted)} servers read · {status.name}: {status.text}")
+
+    options = ScanOptions(
+        on_status=on_status,
+        on_progress=lambda text, share: console.progress(f"{text} ({share:.0%})"),
+        cancel=threading.Event(),
+    )
+    try:
+        return scan(ctx, wanted, options)
+    finally:
+        console.progress_done()
+
+
+def _answer(
+    db: apsw.Connection,
+    rows: Sequence[ServerRecord],
+    statuses: Sequence[ServerStatus],
+    *,
+    files: list[dict[str, str]],
+) -> dict[str, Any]:
+    now = {s.server_id: s for s in statuses}
+    return {
+        "servers": [_server(db, row, now.get(row.id)) for row in rows],
+        "counted": 0,
+        "encoded": 0,
+        "files": files,
+    }
+
+
+def _server(
+    db: apsw.Connection, row: ServerRecord, status: ServerStatus | None
+) -> dict[str, object]:
+    hosts = list(dict.fromkeys(entry.host for entry in row.entries))
+    return {
+        "name": row.name,
+        "host": hosts[0] if hosts else "manual",
+        "status": status.status if status else row.status,
+        "problem": status.problem if status else row.problem,
+        "tools": len(tools.tools(db, row.id)),
+        "hosts": hosts,
+        "trusted": row.trusted,
+        "command": " ".join((row.spec.command, *row.spec.args)).strip() or row.spec.url,
+    }
+
+
+def _text(answer: dict[str, Any]) -> str:
+    if not answer["servers"]:
+        return "No MCP servers found. Take a config file with: toolcrib import FILE"
+    rows = [["server", "found in", "status", "tools", "problem"]]
+    for s in answer["servers"]:
+        state = s["status"] if s["trusted"] else f"{s['status']}, not trusted"
+        rows.append([s["name"], ", ".join(s["hosts"]), state, str(s["tools"]), s["problem"]])
+    lines = [table(rows, right=frozenset({3}))]
+    lines += [f"{f['file']}: {f['problem']}" for f in answer["files"] if f["problem"]]
+    return "\n".join(lines)
