@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from app.paths import Paths
 
 KEYCHAIN = "keychain"
 FILE = "file"
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -186,3 +188,27 @@ def _quietly(action: Any) -> Any:
         return action()
     except (KeyringError, OSError, ValueError, RuntimeError):
         return None
+
+
+def install_key(paths: Paths) -> bytes:
+    """The random key of this installation, made at the first call; it digests secret values."""
+    paths.create()
+    try:
+        descriptor = os.open(paths.install_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _settled_key(paths.install_key)
+    with os.fdopen(descriptor, "wb") as file:
+        key = os.urandom(_KEY_BYTES)
+        file.write(key)
+    return key
+
+
+def _settled_key(file: Path) -> bytes:
+    """The key that another process may be writing at this moment."""
+    for _ in range(100):
+        key = file.read_bytes()
+        if len(key) == _KEY_BYTES:
+            return key
+        time.sleep(0.01)
+    hint = "Delete the file; servers with credentials will then be read anew."
+    raise ToolcribError(f"{file} is damaged.", hint)

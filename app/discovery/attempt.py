@@ -22,6 +22,7 @@ class Attempt:
 
     limits: Limits
     cancel: Event | None = None
+    on_reading: Callable[[Reading], None] = lambda _reading: None
     reading: Reading | None = None
     progress: Callable[[], float] = lambda: 0.0
     waiting_for: Callable[[], str] = lambda: "to be started"

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
 
 from app.discovery.checks import check_tools, list_hash
 from app.discovery.lists import Listed, read_list
@@ -14,10 +15,11 @@ from app.discovery.wire import CAPABILITIES, Wire, server_info
 from store.records import COULD_NOT_START, Json
 
 _LONGEST_INSTRUCTIONS = 100_000  # characters
+_OPTIONAL = "resources/templates/list"  # no capability of its own, many servers lack it
 _EXTRAS = (
     ("prompts", "prompts/list", "prompts"),
     ("resources", "resources/list", "resources"),
-    ("resources", "resources/templates/list", "resourceTemplates"),
+    ("resources", _OPTIONAL, "resourceTemplates"),
 )
 
 
@@ -74,6 +76,8 @@ async def _extra(wire: Wire, method: str, key: str, limits: Limits) -> tuple[tup
         try:
             listed = await read_list(wire.ask, method, key, most=limits.extras)
         except (MCPError, ValueError) as error:
+            if method == _OPTIONAL and getattr(error, "code", 0) == METHOD_NOT_FOUND:
+                return (), ""
             note = f"{method} failed: {error_text(error)}"
     if listed is None:
         return (), note

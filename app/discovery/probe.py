@@ -44,57 +44,53 @@ def probe(
 
 
 async def read_server(
-    launch: LaunchSpec, *, options: ProbeOptions, cancel: Event | None = None, era: str = LEGACY
+    launch: LaunchSpec,
+    *,
+    options: ProbeOptions,
+    cancel: Event | None = None,
+    era: str = LEGACY,
+    on_reading: OnReading | None = None,
 ) -> Reading:
-    """Read one server; never raises for anything the server does."""
+    """Read one server; never raises for anything the server does.
+
+    `on_reading` is told as soon as the tools are known; stopping the server may take a while.
+    """
+    attempts = partial(Attempt, options.limits, cancel, on_reading or (lambda _reading: None))
     if launch.transport == STDIO:
         with _environment(options) as environ:
-            reading = await _read_stdio(launch, options.limits, cancel, environ=environ, era=era)
+            reading = await _read_stdio(launch, attempts, environ, era=era)
     else:
-        reading = await _read_web(launch, options.limits, cancel, era=era)
+        reading = await _read_web(launch, attempts, era=era)
     home = "scratch" if options.scratch_home else "own"
     taken_with = {"home": home, **reading.taken_with} if reading.read else {}
     return scrub(replace(reading, taken_with=taken_with), launch)
 
 
 async def _read_stdio(
-    launch: LaunchSpec,
-    limits: Limits,
-    cancel: Event | None,
-    *,
-    environ: Mapping[str, str],
-    era: str,
+    launch: LaunchSpec, attempts: Callable[[], Attempt], environ: Mapping[str, str], *, era: str
 ) -> Reading:
     """Started once more in the other era when it dies of the greeting without a word."""
-    other = LEGACY if era == MODERN else MODERN
-    first: Reading | None = None
-    for spoken in (era, other):
-        attempt = Attempt(limits, cancel)
-        reading = await guarded(attempt, partial(stdio.attempt, launch, attempt, environ, spoken))
-        if reading.read or not attempt.silent_death:
-            return reading if reading.read or first is None else first
-        first = first or reading
-    assert first is not None
-    return first
+    attempt = attempts()
+    first = await guarded(attempt, partial(stdio.attempt, launch, attempt, environ, era))
+    if not attempt.silent_death:
+        return first
+    attempt, other = attempts(), LEGACY if era == MODERN else MODERN
+    second = await guarded(attempt, partial(stdio.attempt, launch, attempt, environ, other))
+    return second if second.read else first
 
 
-async def _read_web(
-    launch: LaunchSpec, limits: Limits, cancel: Event | None, *, era: str
-) -> Reading:
+async def _read_web(launch: LaunchSpec, attempts: Callable[[], Attempt], *, era: str) -> Reading:
     """A URL without a word on its transport may be either of the two."""
-    transports = (HTTP, SSE) if launch.transport == HTTP else (SSE, HTTP)
-    first: Reading | None = None
-    for transport in transports:
-        attempt = Attempt(limits, cancel)
-        seen = web.Seen(limits)
-        reading = await guarded(
-            attempt, partial(web.attempt, launch, attempt, seen, transport, era)
-        )
-        if reading.read or reading.status == NEEDS_SIGN_IN or not seen.wrong_transport:
-            return reading if reading.read or first is None else first
-        first = first or reading
-    assert first is not None
-    return first
+    attempt = attempts()
+    seen = web.Seen(attempt.limits)
+    work = partial(web.attempt, launch, attempt, seen, launch.transport, era)
+    first = await guarded(attempt, work)
+    if first.read or not seen.wrong_transport:
+        return first
+    attempt, other = attempts(), SSE if launch.transport == HTTP else HTTP
+    work = partial(web.attempt, launch, attempt, web.Seen(attempt.limits), other, era)
+    second = await guarded(attempt, work)
+    return second if second.read or second.status == NEEDS_SIGN_IN else first
 
 
 @contextmanager

@@ -27,6 +27,8 @@ async def attempt(
         async with open_pipe(launch, limits=attempt.limits, environ=environ, tail=tail) as pipe:
             attempt.progress = pipe.progress
             attempt.reading = await _talk(pipe, attempt, era)
+            if attempt.reading.read:  # stopping the server may take seconds
+                attempt.on_reading(attempt.reading)
     except ToolcribError as error:
         return Reading(COULD_NOT_START, error.title)
     finally:

@@ -14,7 +14,7 @@ from keyring.errors import PasswordDeleteError, PasswordSetError
 
 from app.errors import ToolcribError
 from app.paths import Paths
-from app.secrets import Secrets, SecretStore
+from app.secrets import Secrets, SecretStore, install_key
 
 SECRETS = Secrets(env={"API_KEY": "hunter2"}, headers={"Authorization": "Bearer x"}, values=("v",))
 
@@ -132,3 +132,17 @@ def test_a_damaged_file_is_a_sentence(paths: Paths, no_keychain: None) -> None:
 def test_printing_secrets_shows_only_how_many() -> None:
     assert repr(SECRETS) == "Secrets(3 values)"
     assert not Secrets()
+
+
+def test_the_install_key_is_made_once_for_its_owner_only(paths: Paths) -> None:
+    key = install_key(paths)
+    assert len(key) == 32
+    assert install_key(paths) == key
+    assert stat.S_IMODE(paths.install_key.stat().st_mode) == 0o600
+
+
+def test_a_damaged_install_key_is_a_sentence(paths: Paths) -> None:
+    paths.create()
+    paths.install_key.write_bytes(b"short")
+    with pytest.raises(ToolcribError, match="is damaged"):
+        install_key(paths)

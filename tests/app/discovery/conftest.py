@@ -7,14 +7,22 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
+from app.context import AppContext
 from app.discovery.probe import ProbeOptions
 from app.discovery.reading import Limits
+from app.discovery.register import Target
 from app.hosts.launch import STDIO, LaunchSpec
+from app.secrets import install_key
+from store import servers
+from store.connection import transaction
+from store.records import EntryRecord
 
 FAKE = Path(__file__).parents[2] / "fakes" / "fake_server.py"
 MakeFake = Callable[..., LaunchSpec]
+MakeTargets = Callable[..., list[Target]]
 ServeWeb = Callable[..., AbstractContextManager[Any]]
 
 
@@ -48,3 +56,23 @@ def serve() -> ServeWeb:
     spec.loader.exec_module(module)
     found: ServeWeb = module.serve
     return found
+
+
+@pytest.fixture
+def make_targets(ctx: AppContext, db: apsw.Connection) -> MakeTargets:
+    """Targets of launch specs, registered as if by hand: make_targets(one=fake("junk"))."""
+
+    def make(**launches: LaunchSpec) -> list[Target]:
+        key = install_key(ctx.paths)
+        with transaction(db):
+            for name, launch in launches.items():
+                entry = EntryRecord("manual", "manual", "", name)
+                spec, _ = launch.to_spec(key)
+                servers.place(db, entry, spec, name=name, trusted=True)
+        ids = {server.name: server for server in servers.all_servers(db)}
+        return [
+            Target(ids[n].id, n, launch, str(ids[n].taken_with.get("era", "legacy")))
+            for n, launch in launches.items()
+        ]
+
+    return make

@@ -1,0 +1,152 @@
+"""What is made of tools once they are read: counts, summaries, keywords, findings, vectors."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.context import AppContext
+from app.discovery.checks import schema_notes
+from app.encoder.weights import ModelFiles, ensure_model, find_model
+from app.routing.keyword import keyword_row
+from app.routing.summary import make_summary
+from app.safety import patterns, pins
+from app.tokens.counters import ENCODINGS, counter
+from app.tokens.footprint import count_tool
+from store import findings, search, tools, vectors
+from store.connection import transaction
+from store.records import Finding, Summary, TokenCount, ToolRecord, Vector
+
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
+
+VIEW = "summary"
+BATCH = 24  # texts encoded between two looks at what else there is to do
+SCHEMA_RULE = "SC-01"
+
+Progress = Callable[[str, float], None]
+
+
+class Indexer:
+    """Does only what is not done yet and counts what it did; one thread at a time.
+
+    A tool's summary carries the hash of the text it was made from, and is stored in the same
+    transaction as the counts, keywords and findings: where it differs, all of them are stale.
+    """
+
+    def __init__(
+        self, ctx: AppContext, db: apsw.Connection, *, progress: Progress = lambda _t, _d: None
+    ) -> None:
+        self.counted = 0
+        self.encoded = 0
+        self._ctx = ctx
+        self._db = db
+        self._progress = progress
+        self._encoder: Encoder | None = None
+
+    def texts(self, server_id: int | None = None) -> None:
+        """Count, summarise, index and check the tools of one server, or of all, that need it."""
+        rows = tools.tools(self._db, server_id)
+        known = tools.summaries(self._db)
+        counts = [tools.token_counts(self._db, encoding) for encoding in ENCODINGS]
+        stale = [
+            tool
+            for tool in rows
+            if (summary := known.get(tool.id)) is None
+            or summary.hash != tool.hash
+            or any(tool.id not in counted for counted in counts)
+        ]
+        if not stale:
+            return
+        counted = [count_tool(counter(encoding), tool) for tool in stale for encoding in ENCODINGS]
+        found = _findings(stale, tools.tools(self._db))
+        summaries = [_summary(tool, known.get(tool.id)) for tool in stale]
+        self._save(stale, counted, summaries, found=found)
+        self.counted += len(stale)
+
+    def pending(self, model: ModelFiles) -> list[tuple[int, str]]:
+        """Tools and texts whose vectors are missing or of another text, usable tools only."""
+        usable = {tool.id for tool in tools.tools(self._db) if not tool.problem}
+        have = vectors.hashes(self._db, model.key, VIEW)
+        return [
+            (tool_id, summary.text)
+            for tool_id, summary in tools.summaries(self._db).items()
+            if tool_id in usable and have.get(tool_id) != text_hash(summary.text)
+        ]
+
+    def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
+        """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
+
+        `prepare` exports the encoder first where that was not done yet (10 to 20 s once).
+        """
+        paths, name = self._ctx.paths, self._ctx.settings.model
+        model = ensure_model(paths, name, self._progress) if prepare else find_model(paths, name)
+        if model is None:
+            return f"The encoder {name} is not prepared yet; words are searched until then."
+        waiting = self.pending(model)
+        for start in range(0, len(waiting), BATCH):
+            if not keep_going():
+                return "Stopped; words are searched for tools without vectors."
+            self._encode(model, waiting[start : start + BATCH])
+            done = min(start + BATCH, len(waiting))
+            self._progress(f"Encoded {done} of {len(waiting)} tools", done / len(waiting))
+        vectors.ensure_index(self._db, model.key, model.dims, VIEW)
+        return ""
+
+    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, str]]) -> None:
+        if self._encoder is None or self._encoder.key != model.key:
+            from app.encoder.onnx import Encoder
+
+            self._encoder = Encoder.load(model)
+        rows = self._encoder.encode([text for _, text in batch])
+        made = [
+            Vector(tool_id, model.key, VIEW, text_hash(text), row.astype("<f4").tobytes())
+            for (tool_id, text), row in zip(batch, rows, strict=True)
+        ]
+        with transaction(self._db):
+            vectors.save(self._db, made)
+        self.encoded += len(made)
+
+    def _save(
+        self,
+        stale: Sequence[ToolRecord],
+        counted: Sequence[TokenCount],
+        summaries: Sequence[Summary],
+        *,
+        found: Mapping[int, Sequence[Finding]],
+    ) -> None:
+        usable = [tool for tool in stale if not tool.problem]
+        with transaction(self._db):
+            tools.save_token_counts(self._db, counted)
+            tools.save_summaries(self._db, summaries)
+            search.save_keywords(self._db, [keyword_row(tool) for tool in usable])
+            for tool in stale:
+                findings.save(self._db, tool.id, found[tool.id])
+
+
+def text_hash(text: str) -> str:
+    """The hash under which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _summary(tool: ToolRecord, known: Summary | None) -> Summary:
+    """A made summary, or the one that a user or a model wrote, now beside the tool's new text."""
+    if known is not None and known.source != "made":
+        return replace(known, hash=tool.hash)
+    return Summary(tool.id, make_summary(tool), "made", tool.hash)
+
+
+def _findings(
+    changed: Sequence[ToolRecord], among: Sequence[ToolRecord]
+) -> dict[int, tuple[Finding, ...]]:
+    seen = patterns.check_all(changed, among)
+    return {
+        tool.id: (*seen[tool.id], *pins.check(tool), *_schema_findings(tool)) for tool in changed
+    }
+
+
+def _schema_findings(tool: ToolRecord) -> tuple[Finding, ...]:
+    notes = "" if tool.problem else " ".join(schema_notes(tool.raw))
+    return (Finding(0, tool.id, SCHEMA_RULE, "info", notes, tool.hash),) if notes else ()

@@ -1,0 +1,235 @@
+"""Reads servers, two at a time, and stores what is new; indexing goes on beside it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
+
+import anyio
+import apsw
+from anyio import to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from app.changes import Changes
+from app.context import AppContext
+from app.discovery.index import Indexer, Progress
+from app.discovery.probe import ProbeOptions, read_server
+from app.discovery.reading import Limits, Reading
+from app.discovery.register import Target
+from app.errors import ToolcribError
+from app.settings import ProfileSettings
+from store import profiles, servers, tools
+from store.connection import transaction
+from store.errors import StoreError
+from store.records import READING, STOPPED, WAITING, ToolDelta
+
+NEW = "it is new since the server was first read"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """How far the reading of one server is, in the words of store.records."""
+
+    server_id: int
+    name: str
+    status: str
+    problem: str = ""
+    tools: int = 0
+
+    @property
+    def text(self) -> str:
+        """The status as people read it."""
+        return f"read {self.tools} tools" if self.status == "read" else self.status
+
+
+OnStatus = Callable[[ServerStatus], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What a scan came to; `counted` and `encoded` are how many tools had to be done anew."""
+
+    servers: tuple[ServerStatus, ...]
+    counted: int = 0
+    encoded: int = 0
+    delta: ToolDelta = field(default_factory=ToolDelta)
+    note: str = ""  # why meaning is not searched yet, "" when it is
+    changes: Changes = field(default_factory=lambda: Changes(servers=True, tools=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """Who is told what, and how thorough the scan is."""
+
+    on_status: OnStatus = lambda _status: None
+    on_progress: Progress = lambda _text, _done: None
+    cancel: Event = field(default_factory=Event)
+    prepare_encoder: bool = True  # False: use it only where it was prepared before
+    probe: ProbeOptions | None = None  # None: as the settings say
+
+
+def scan(
+    ctx: AppContext, targets: Sequence[Target], options: ScanOptions | None = None
+) -> ScanReport:
+    """Read these servers and index what is new; call it on a thread that may block.
+
+    `on_status` and `on_progress` are called on this thread or one of its helpers, never at once.
+    Raises StoreError when the store cannot be written.
+    """
+    work = _Scan(ctx, targets, options or ScanOptions())
+    return anyio.run(work.run)
+
+
+def index_only(ctx: AppContext, options: ScanOptions | None = None) -> ScanReport:
+    """Index whatever is in the store and not indexed yet; starts no server."""
+    return scan(ctx, (), options)
+
+
+class _Scan:
+    """One scan: readers put server ids into a stream, one worker thread indexes them."""
+
+    def __init__(self, ctx: AppContext, targets: Sequence[Target], options: ScanOptions) -> None:
+        self._ctx = ctx
+        self._targets = targets
+        self._options = options
+        self._probe = options.probe or ProbeOptions(
+            Limits.of(ctx.settings), scratch_home=ctx.settings.scratch_home
+        )
+        self._statuses: dict[int, ServerStatus] = {}
+        self._deltas: list[ToolDelta] = []
+        self._note = ""
+
+    async def run(self) -> ScanReport:
+        """Everything, in order."""
+        db = self._ctx.open_store()
+        indexing = self._ctx.open_store()
+        try:
+            indexer = Indexer(self._ctx, indexing, progress=self._options.on_progress)
+            await self._all(db, indexer)
+        finally:
+            db.close()
+            indexing.close()
+        return ScanReport(
+            tuple(self._statuses.values()),
+            counted=indexer.counted,
+            encoded=indexer.encoded,
+            delta=_sum(self._deltas),
+            note=self._note,
+        )
+
+    async def _all(self, db: apsw.Connection, indexer: Indexer) -> None:
+        slots = anyio.CapacityLimiter(max(1, self._ctx.settings.scan_at_once))
+        for target in self._targets:
+            self._say(target, WAITING)
+        send, receive = anyio.create_memory_object_stream[int](len(self._targets))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._index, receive, indexer)
+            async with send, anyio.create_task_group() as readers:
+                for target in self._targets:
+                    readers.start_soon(partial(self._read, db, target, slots=slots, send=send))
+
+    async def _read(
+        self,
+        db: apsw.Connection,
+        target: Target,
+        *,
+        slots: anyio.CapacityLimiter,
+        send: MemoryObjectSendStream[int],
+    ) -> None:
+        cancel = self._options.cancel
+        async with slots:
+            if cancel.is_set():
+                self._say(target, STOPPED)
+                return
+            self._say(target, READING)
+            reading = await read_server(
+                target.launch,
+                options=self._probe,
+                cancel=cancel,
+                era=target.era,
+                on_reading=lambda reading: self._read_done(target, reading),
+            )
+        with transaction(db):
+            self._deltas.append(save_reading(db, target.server_id, reading, at=self._ctx.clock()))
+        self._read_done(target, reading)
+        if reading.read:
+            await send.send(target.server_id)
+
+    async def _index(self, receive: MemoryObjectReceiveStream[int], indexer: Indexer) -> None:
+        """Index each server as it comes, and encode once nothing else waits."""
+        try:
+            async with receive:
+                async for server_id in receive:
+                    await to_thread.run_sync(indexer.texts, server_id)
+                    if not receive.statistics().current_buffer_used:
+                        await self._encode(receive, indexer, prepare=False)
+            if not self._options.cancel.is_set():
+                await to_thread.run_sync(indexer.texts)
+                await self._encode(None, indexer, prepare=self._options.prepare_encoder)
+        except (ToolcribError, StoreError) as error:
+            self._note = error.title
+
+    async def _encode(
+        self, receive: MemoryObjectReceiveStream[int] | None, indexer: Indexer, *, prepare: bool
+    ) -> None:
+        """Encode until servers wait to be indexed, or the user gives up."""
+
+        def keep_going() -> bool:
+            waits = receive is not None and receive.statistics().current_buffer_used
+            return not waits and not self._options.cancel.is_set()
+
+        work = partial(indexer.vectors, keep_going=keep_going, prepare=prepare)
+        self._note = await to_thread.run_sync(work)
+
+    def _read_done(self, target: Target, reading: Reading) -> None:
+        known = self._statuses[target.server_id]
+        if known.status == READING:  # said before the server was stopped, or now
+            self._say(target, reading.status, reading.problem, tools=len(reading.tools))
+
+    def _say(self, target: Target, status: str, problem: str = "", *, tools: int = 0) -> None:
+        said = ServerStatus(target.server_id, target.name, status, problem, tools)
+        self._statuses[target.server_id] = said
+        self._options.on_status(said)
+
+
+def save_reading(db: apsw.Connection, server_id: int, reading: Reading, *, at: float) -> ToolDelta:
+    """Store what came of reading a server; a failure leaves the tools known before alone."""
+    before = next((s for s in servers.all_servers(db) if s.id == server_id), None)
+    if before is None:  # forgotten while it was read
+        return ToolDelta()
+    servers.set_status(db, server_id, reading.status, reading.problem, reading.stderr)
+    if not reading.read:
+        return ToolDelta()
+    servers.save_reading(
+        db,
+        server_id,
+        server_info=reading.server_info,
+        capabilities=reading.capabilities,
+        instructions=reading.instructions,
+        prompts=reading.prompts,
+        resources=reading.resources,
+        templates=reading.templates,
+        list_hash=reading.list_hash,
+        taken_with=reading.taken_with,
+        at=at,
+    )
+    delta = tools.save_list(db, server_id, reading.tools, at)
+    if before.read_at:
+        _hold_new(db, delta.added)
+    return delta
+
+
+def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
+    """Hold tools that a known server did not have before, in the profiles that want that."""
+    for profile in profiles.all_profiles(db) if tool_ids else ():
+        if ProfileSettings.from_json(profile.settings).new_tools == "held":
+            profiles.set_held(db, profile.id, tool_ids, NEW)
+
+
+def _sum(deltas: Sequence[ToolDelta]) -> ToolDelta:
+    return ToolDelta(
+        added=tuple(i for delta in deltas for i in delta.added),
+        changed=tuple(i for delta in deltas for i in delta.changed),
+        gone=tuple(i for delta in deltas for i in delta.gone),
+        unchanged=sum(delta.unchanged for delta in deltas),
+    )
