@@ -1,24 +1,13 @@
 """The pill that names a state: icon, word and shape, never colour alone."""
 
-from dataclasses import dataclass
-
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from ui.models.roles import BadgeText as BadgeText
 from ui.theme import Theme
 
 HEIGHT, ICON, PAD = 19, 13, 7
-
-
-@dataclass(frozen=True, slots=True)
-class BadgeText:
-    """A badge: its word, its tone (accent, passed, warn, block, neutral), its icon."""
-
-    word: str
-    tone: str = "neutral"
-    icon: str = ""
-    solid: bool = False  # only for BLOCK, Held and Could not start
 
 
 def badge_width(badge: BadgeText, font: QFont) -> int:

@@ -8,13 +8,9 @@ from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from ui.colors import Colors
+from ui.models.roles import BADGE, BAR, FAINT
 from ui.theme import Theme
 from ui.views.badge import BadgeText, paint_badge
-
-SORT = int(Qt.ItemDataRole.UserRole) + 1  # the raw value that a column sorts by
-BAR = int(Qt.ItemDataRole.UserRole) + 2  # Bar of the cell, or None
-BADGE = int(Qt.ItemDataRole.UserRole) + 3  # BadgeText of the cell, or None
-FAINT = int(Qt.ItemDataRole.UserRole) + 4  # True: the row is off, its text is faint
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -53,9 +49,9 @@ class RowDelegate(QStyledItemDelegate):
 
 
 class BarDelegate(RowDelegate):
-    """A bar with the cell's number at its right; the bar of an off row is hatched.
+    """A bar with the cell's number at its right; what is off is hatched.
 
-    BAR is a tuple (share 0..1, hatched).
+    BAR holds two shares of the track, 0 to 1: what is on, what is off.
     """
 
     def __init__(
@@ -71,9 +67,9 @@ class BarDelegate(RowDelegate):
         area = option.rect.adjusted(8, 0, -8, 0)
         bar = index.data(BAR)
         if bar is not None:
-            share, hatched = bar
+            solid, hatched = bar
             track = QRectF(area.left(), area.center().y() - 5, area.width() - self._number, 12)
-            paint_bar(painter, track, share=share, hatched=hatched, colors=self.theme.colors)
+            paint_bar(painter, track, solid=solid, hatched=hatched, colors=self.theme.colors)
         faint = bool(index.data(FAINT))
         painter.save()
         painter.setFont(option.font if faint else self._font)
@@ -97,9 +93,9 @@ class BadgeDelegate(RowDelegate):
 
 
 def paint_bar(
-    painter: QPainter, track: QRectF, *, share: float, hatched: bool, colors: Colors
+    painter: QPainter, track: QRectF, *, solid: float, hatched: float, colors: Colors
 ) -> None:
-    """A track with a bar over its first `share`; hatched means off or unused."""
+    """A track with a solid bar, then a hatched one, as shares of its width."""
     if track.width() < 8:
         return
     painter.save()
@@ -107,13 +103,17 @@ def paint_bar(
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colors.track)
     painter.drawRoundedRect(track, 3, 3)
-    full = QRectF(track)
-    full.setWidth(max(3.0, track.width() * min(1.0, max(0.0, share))) if share > 0 else 0.0)
-    if hatched:
-        hatch(painter, full, colors)
-    elif share > 0:
+    left = track.left()
+    if solid > 0:
+        full = QRectF(track)
+        full.setWidth(max(3.0, track.width() * min(1.0, solid)))
         painter.setBrush(colors.bar)
         painter.drawRoundedRect(full, 3, 3)
+        left = full.right()
+    if hatched > 0:
+        width = max(3.0, track.width() * min(1.0, hatched))
+        rest = QRectF(left, track.top(), min(width, track.right() - left), track.height())
+        hatch(painter, rest, colors)
     painter.restore()
 
 

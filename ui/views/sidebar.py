@@ -7,9 +7,9 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QS
 from PySide6.QtGui import QFont, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from ui.models.roles import BADGE
 from ui.theme import SIDE_ROW, Theme
 from ui.views.badge import BadgeText, badge_font, badge_width, paint_badge
-from ui.views.delegates import BADGE
 
 WIDE, NARROW = 188, 48
 _KEY = int(Qt.ItemDataRole.UserRole) + 10

@@ -2,8 +2,14 @@
 
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent, QUndoStack
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.context import AppContext
 from app.errors import ToolcribError

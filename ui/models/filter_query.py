@@ -1,0 +1,110 @@
+"""The filter line's grammar: words, "phrases", key:value, -term; terms are ANDed, commas are OR."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from app.errors import ToolcribError
+
+KEYS = ("server", "host", "tool", "text", "is", "tokens")
+IS = ("on", "off", "held", "changed", "pinned", "destructive", "readonly", "error")
+
+_TERM = re.compile(r'(-?)(?:([A-Za-z]+):)?(?:"([^"]*)"?|(\S+))')
+_NUMBER = re.compile(r"(>=|<=|>|<)?(\d+(?:\.\d+)?)(k?)(?:\.\.(\d+(?:\.\d+)?)(k?))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a filter looks at in one tool; all texts in lower case."""
+
+    server: str
+    tool: str
+    text: str  # name, server, description and summary
+    hosts: str
+    tokens: int
+    states: frozenset[str] = field(default_factory=frozenset)  # of IS
+
+
+Test = Callable[[Facts], bool]
+
+
+class FilterError(ToolcribError):
+    """The filter line cannot be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A parsed filter line."""
+
+    tests: tuple[Test, ...] = ()
+
+    def accepts(self, facts: Facts) -> bool:
+        """Whether the tool passes every term."""
+        return all(test(facts) for test in self.tests)
+
+
+def parse(text: str) -> Filter:
+    """The filter of that line; raises FilterError with a sentence."""
+    return Filter(tuple(_term(match) for match in _TERM.finditer(text)))
+
+
+def _term(match: re.Match[str]) -> Test:
+    minus, key, phrase, word = match.groups()
+    value = phrase if phrase is not None else word or ""
+    test = _keyed(key.lower(), value) if key else _words(value)
+    return (lambda facts: not test(facts)) if minus else test
+
+
+def _words(value: str) -> Test:
+    wanted = value.lower()
+    return lambda facts: wanted in facts.text
+
+
+def _keyed(key: str, value: str) -> Test:
+    if key == "tokens":
+        return _any([_tokens(part) for part in value.split(",")])
+    if key == "is":
+        return _any([_is(part.lower()) for part in value.split(",")])
+    wanted = [part for part in value.lower().split(",") if part]
+    if key == "server":
+        return lambda facts: any(part in facts.server for part in wanted)
+    if key == "tool":
+        return lambda facts: any(part in facts.tool for part in wanted)
+    if key == "host":
+        return lambda facts: any(part in facts.hosts for part in wanted)
+    if key == "text":
+        return lambda facts: any(part in facts.text for part in wanted)
+    raise FilterError(f"There is no key {key}: known are {', '.join(KEYS)}.")
+
+
+def _any(tests: list[Test]) -> Test:
+    return tests[0] if len(tests) == 1 else lambda facts: any(test(facts) for test in tests)
+
+
+def _is(word: str) -> Test:
+    if word not in IS:
+        raise FilterError(f"is: knows {', '.join(IS)}, not '{word}'.")
+    return lambda facts: word in facts.states
+
+
+def _tokens(text: str) -> Test:
+    match = _NUMBER.match(text)
+    if match is None or (match[1] and match[4]):
+        raise FilterError(f"tokens: needs a number such as 500, >1k or 200..800, got '{text}'.")
+    sign, low = match[1], _number(match[2], match[3])
+    if match[4]:
+        high = _number(match[4], match[5])
+        return lambda facts: low <= facts.tokens <= high
+    if sign == ">":
+        return lambda facts: facts.tokens > low
+    if sign == ">=":
+        return lambda facts: facts.tokens >= low
+    if sign == "<":
+        return lambda facts: facts.tokens < low
+    if sign == "<=":
+        return lambda facts: facts.tokens <= low
+    return lambda facts: facts.tokens == low
+
+
+def _number(digits: str, thousand: str) -> float:
+    return float(digits) * (1000 if thousand else 1)

@@ -1,0 +1,20 @@
+"""What cells tell their delegates beside their text, and badges as values."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+
+SORT = int(Qt.ItemDataRole.UserRole) + 1  # the raw value that a column sorts by
+BAR = int(Qt.ItemDataRole.UserRole) + 2  # (solid share, hatched share) or None
+BADGE = int(Qt.ItemDataRole.UserRole) + 3  # BadgeText of the cell, or None
+FAINT = int(Qt.ItemDataRole.UserRole) + 4  # True: the row is off, its text is faint
+
+
+@dataclass(frozen=True, slots=True)
+class BadgeText:
+    """A badge: its word, its tone (accent, passed, warn, block, neutral), its icon."""
+
+    word: str
+    tone: str = "neutral"
+    icon: str = ""
+    solid: bool = False  # only for BLOCK, Held and Could not start

@@ -1,0 +1,251 @@
+"""The filled Catalog page: filter line, tree, details, treemap, linked with each other."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from app.catalog import CatalogTool, trust_server
+from app.hosts.facts import load_hosts
+from app.tokens.host_text import compact
+from store.records import ServerRecord
+from ui.actions import Pin, Tick
+from ui.models.catalog_tree import CatalogTree
+from ui.models.details import server_details, several_details, tool_details
+from ui.models.filter_query import Filter, parse
+from ui.models.shares import server_shares
+from ui.models.treemap import Group, Item
+from ui.services import Services
+from ui.text import APPROX, plural, short
+from ui.theme import MARGIN
+from ui.views.catalog_tree import CatalogTreeView
+from ui.views.details import DetailsCard
+from ui.views.filter_line import CHIPS, FilterLine
+from ui.views.treemap import Treemap
+
+_NOTHING = "No tool matches. Press Esc to clear the filter."
+
+
+class CatalogContent(QWidget):
+    """Servers and tools.
+
+    Signals: result(text) for the status bar; read_asked(list of server ids); why_asked(tool).
+    """
+
+    result = Signal(str)
+    read_asked = Signal(object)
+    why_asked = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        theme = services.theme
+        self._names = {host.id: host.name for host in load_hosts()}
+        self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
+        self.filter = FilterLine(theme, self)
+        self.tree = CatalogTreeView(theme, self.model)
+        self.details = DetailsCard(theme, self)
+        self.map = Treemap(theme, self)
+        self._lay_out()
+        self._connect()
+
+    def show_catalog(self) -> None:
+        """Show the catalogue as it was just read."""
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        first = not self.model.rowCount()
+        self.model.show(catalog, self._names)
+        self.tree.keep_open()
+        self._show_map()
+        self._show_counts()
+        if first and self.model.rowCount():
+            self.tree.open_server(self.model.server_at(self.model.index(0, 0)).name)  # type: ignore[union-attr]
+        self._show_details()
+
+    def show_toggled(self, ids: frozenset[int]) -> None:
+        """Show ticks and pins that changed."""
+        found = {i: self._services.live.tool(i) for i in ids}
+        self.model.update({i: row for i, row in found.items() if row is not None})
+        self._show_map()
+        self._show_counts()
+        self._show_details()
+
+    def show_server(self, name: str) -> None:
+        """Open a server in the tree."""
+        self.filter.clear()
+        self.tree.open_server(name)
+        self.tree.setFocus()
+
+    def show_tool(self, tool_id: int) -> None:
+        """Select a tool, clearing a filter that hides it."""
+        if not self.model.index_of_tool(tool_id).isValid():
+            self.filter.clear()
+        self.tree.go_to_tool(tool_id)
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """Keep splitters and columns."""
+        settings.setValue(f"{key}/across", self.across.saveState())
+        settings.setValue(f"{key}/down", self.down.saveState())
+        settings.setValue(f"{key}/columns", self.tree.header().saveState())
+
+    def restore(self, settings: QSettings, key: str) -> None:
+        """Take splitters and columns back."""
+        for name, target in (("across", self.across), ("down", self.down)):
+            state = settings.value(f"{key}/{name}")
+            if state is not None:
+                target.restoreState(state)
+        columns = settings.value(f"{key}/columns")
+        if columns is not None:
+            self.tree.header().restoreState(columns)
+
+    def _lay_out(self) -> None:
+        self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.across.setHandleWidth(MARGIN)
+        self.across.addWidget(self.tree)
+        self.across.addWidget(self.details)
+        self.across.setStretchFactor(0, 1)
+        self.across.setSizes([760, 290])
+        self.across.setChildrenCollapsible(False)
+        self.down = QSplitter(Qt.Orientation.Vertical)
+        self.down.setHandleWidth(MARGIN)
+        self.down.addWidget(self.across)
+        self.down.addWidget(self.map)
+        self.down.setStretchFactor(0, 1)
+        self.down.setSizes([420, 170])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(MARGIN)
+        column.addWidget(self.filter)
+        column.addWidget(self.down, 1)
+
+    def _connect(self) -> None:
+        self.filter.filtered.connect(self._set_filter)
+        self.filter.left.connect(self.tree.setFocus)
+        self.model.tick_asked.connect(self._tick)
+        self.tree.toggle_asked.connect(self._tick)
+        self.tree.pin_asked.connect(self._pin)
+        self.tree.why_asked.connect(self.why_asked)
+        self.tree.picked.connect(self._on_picked)
+        self.tree.filter_asked.connect(self.filter.edit.setFocus)
+        self.tree.details_asked.connect(self.details.area.setFocus)
+        self.map.tool_chosen.connect(self.show_tool)
+        self.map.server_chosen.connect(self.show_server)
+        self.details.pressed.connect(self._on_button)
+        self._services.theme.changed.connect(self._recolor)
+
+    def _set_filter(self, wanted: Filter) -> None:
+        self.model.set_filter(wanted)
+        self.tree.keep_open()
+        self._tell_result()
+        if self.model.filtered:
+            text = self._result_text()
+            self._services.say(text if self.model.shown_tools() else _NOTHING)
+
+    def _tick(self, tools: Sequence[CatalogTool], on: bool) -> None:
+        if tools:
+            self._services.undo.push(Tick(self._services.live, tools, on))
+
+    def _pin(self, tools: Sequence[CatalogTool]) -> None:
+        pinned = not all(tool.pinned for tool in tools)
+        self._services.undo.push(Pin(self._services.live, tools, pinned))
+
+    def _on_picked(self) -> None:
+        tools = self.tree.selected_tools()
+        self.map.select(tools[0].tool.id if len(tools) == 1 else 0)
+        self._show_details()
+        self._tell_result()
+
+    def _server_picked(self) -> ServerRecord | None:
+        """The server, when the current row is one or its problem."""
+        index = self.tree.currentIndex()
+        return None if self.model.tool_at(index) else self.model.server_at(index)
+
+    def _show_details(self) -> None:
+        catalog, tools = self._services.live.catalog, self.tree.selected_tools()
+        server = self._server_picked()
+        if catalog is None or (not tools and server is None):
+            self.details.show_details(None, ())
+        elif server is not None:
+            hosts, now = self._hosts(server), self._services.ctx.clock()
+            mine = catalog.of_server(server.id)
+            found = server_details(server, mine, hosts=hosts, now=now)
+            self.details.show_details(found, self._server_buttons(server))
+        elif len(tools) == 1:
+            found = tool_details(tools[0], catalog, hosts=self._hosts(tools[0].server))
+            self.details.show_details(found, _tool_buttons(tools))
+        else:
+            self.details.show_details(several_details(tools), _tool_buttons(tools)[:2])
+
+    def _server_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+        again = ("Try again" if server.problem else "Read again", "refresh")
+        return (again,) if server.trusted else (("Trust server", "check"), again)
+
+    def _on_button(self, number: int) -> None:
+        server, tools = self._server_picked(), self.tree.selected_tools()
+        if server is not None:
+            text = self._server_buttons(server)[number][0]
+            if text == "Trust server":
+                chosen = server.id
+                self._services.tasks.change(lambda db: trust_server(db, chosen))
+            else:
+                self.read_asked.emit([server.id])
+        elif number == 0:
+            self._tick(tools, not all(tool.on for tool in tools))
+        elif number == 1:
+            self._pin(tools)
+        else:
+            QGuiApplication.clipboard().setText(compact(tools[0].tool.raw))
+            self._services.say(f"Copied the JSON of {tools[0].tool.name}")
+
+    def _hosts(self, server: ServerRecord) -> str:
+        ids = dict.fromkeys(entry.host for entry in server.entries)
+        return ", ".join(self._names.get(host, host) for host in ids)
+
+    def _show_map(self) -> None:
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        items: dict[str, list[Item]] = {}
+        for row in catalog.tools:
+            item = Item(row.tool.id, row.tool.name, row.cost, on=row.on, held=bool(row.held))
+            items.setdefault(row.server.name, []).append(item)
+        shares = server_shares(catalog)
+        self.map.show_groups(
+            [Group(s.server, s.place, tuple(items.get(s.server, ()))) for s in shares]
+        )
+
+    def _show_counts(self) -> None:
+        rows = self.model.every_facts()
+        self.filter.show_counts(tuple(sum(map(parse(line).accepts, rows)) for _, line in CHIPS))
+        self._tell_result()
+
+    def _tell_result(self) -> None:
+        selected = self.tree.selectionModel().selectedRows()
+        if len(selected) > 1:
+            tools = self.tree.selected_tools()
+            total = short(sum(tool.cost for tool in tools))
+            self.result.emit(f"{plural(len(tools), 'tool')} selected, {total} {APPROX}")
+        else:
+            self.result.emit(self._result_text() if self.model.filtered else "")
+
+    def _result_text(self) -> str:
+        shown = self.model.shown_tools()
+        every = plural(len(self.model.every_facts()), "tool")
+        total = short(sum(tool.cost for tool in shown))
+        return f"Showing {len(shown)} of {every}, {total} {APPROX}"
+
+    def _recolor(self) -> None:
+        self.model.recolor()
+        self._show_details()
+
+
+def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
+    on = all(tool.on for tool in tools)
+    pinned = all(tool.pinned for tool in tools)
+    return (
+        ("Turn off", "eye-off-outline") if on else ("Turn on", "eye-outline"),
+        ("Unpin", "pin") if pinned else ("Pin", "pin-outline"),
+        ("Copy JSON", "content-copy"),
+    )

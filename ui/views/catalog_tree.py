@@ -1,0 +1,153 @@
+"""The tree of servers and tools."""
+
+from PySide6.QtCore import QItemSelectionModel, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
+
+from app.catalog import CatalogTool
+from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
+from ui.theme import ROW, Theme
+from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
+
+
+class CatalogTreeView(QTreeView):
+    """Check boxes, bars and badges; single letters act here only.
+
+    Signals: toggle_asked(list of CatalogTool, on) for Space; pin_asked(list); why_asked(tool);
+    picked() when the selection changed; filter_asked() for "/"; details_asked() for Enter.
+    """
+
+    toggle_asked = Signal(object, bool)
+    pin_asked = Signal(object)
+    why_asked = Signal(object)
+    picked = Signal()
+    filter_asked = Signal()
+    details_asked = Signal()
+
+    def __init__(self, theme: Theme, model: CatalogTree) -> None:
+        super().__init__()
+        self.setObjectName("catalogTree")
+        self.setAccessibleName("Servers and tools")
+        self._tree = model
+        self._open: set[str] = set()  # servers that the user opened, while no filter is at work
+        self._restoring = False
+        self.setUniformRowHeights(True)
+        self.setAlternatingRowColors(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSortingEnabled(True)
+        self.setModel(model)
+        self.setItemDelegate(RowDelegate(theme, ROW, self))
+        self.setItemDelegateForColumn(TOKENS, BarDelegate(theme, ROW, self))
+        self.setItemDelegateForColumn(FLAGS, BadgeDelegate(theme, ROW, self))
+        self._set_columns()
+        self.selectionModel().selectionChanged.connect(lambda: self.picked.emit())
+        self.selectionModel().currentChanged.connect(lambda: self.picked.emit())
+        self.expanded.connect(lambda index: self._remember(index.row(), True))
+        self.collapsed.connect(lambda index: self._remember(index.row(), False))
+
+    def selected_tools(self) -> list[CatalogTool]:
+        """The tools of the selected rows, servers standing for theirs."""
+        rows = self.selectionModel().selectedRows(NAME)
+        return self._tree.tools_under(rows or [self.currentIndex()]) if self._any() else []
+
+    def keep_open(self) -> None:
+        """After rows changed: servers with matches are open, else those the user opened."""
+        self._restoring = True
+        for row in range(self._tree.rowCount()):
+            index = self._tree.index(row, 0)
+            server = self._tree.server_at(index)
+            wanted = self._tree.filtered or (server is not None and server.name in self._open)
+            if self.isExpanded(index) != wanted:
+                self.setExpanded(index, wanted)
+            if wanted:
+                self._span_problem(row)
+        self._restoring = False
+
+    def open_server(self, name: str) -> None:
+        """Open a server and go to it."""
+        index = self._tree.index_of_server(name)
+        if index.isValid():
+            self.expand(index)
+            self._go(index)
+
+    def go_to_tool(self, tool_id: int) -> None:
+        """Select a tool and bring it into view."""
+        index = self._tree.index_of_tool(tool_id)
+        if index.isValid() and index != self.currentIndex():
+            self.expand(index.parent())
+            self._go(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space, P, W, /, Enter and copy; the rest is Qt's."""
+        tools = self.selected_tools()
+        if event.matches(QKeySequence.StandardKey.Copy):
+            QGuiApplication.clipboard().setText(self.selected_text())
+        elif event.key() == Qt.Key.Key_Space:
+            self._toggle(tools)
+        elif event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
+        elif event.key() == Qt.Key.Key_P and tools:
+            self.pin_asked.emit(tools)
+        elif event.key() == Qt.Key.Key_W and self._tree.tool_at(self.currentIndex()):
+            self.why_asked.emit(self._tree.tool_at(self.currentIndex()))
+        elif event.key() == Qt.Key.Key_Slash:
+            self.filter_asked.emit()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.details_asked.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def selected_text(self) -> str:
+        """The selected rows, cells divided by tabs."""
+        rows = sorted(
+            self.selectionModel().selectedRows(NAME), key=lambda i: self.visualRect(i).y()
+        )
+        cells = (
+            [str(index.siblingAtColumn(c).data() or "") for c in (NAME, TOKENS, FLAGS, HOSTS)]
+            for index in rows
+        )
+        return "\n".join("\t".join(row) for row in cells)
+
+    def _toggle(self, tools: list[CatalogTool]) -> None:
+        """All take the state of the current one, turned round."""
+        current = self._tree.tools_under([self.currentIndex()]) if self._any() else []
+        if tools and current:
+            on = not all(tool.on for tool in current)
+            self.toggle_asked.emit([t for t in tools if t.on != on], on)
+
+    def _any(self) -> bool:
+        return self.currentIndex().isValid()
+
+    def _go(self, index: object) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        how = flags.ClearAndSelect | flags.Rows
+        self.selectionModel().setCurrentIndex(index, how)  # type: ignore[arg-type]
+        self.scrollTo(self.currentIndex())
+
+    def _remember(self, row: int, opened: bool) -> None:
+        if opened:
+            self._span_problem(row)
+        server = self._tree.server_at(self._tree.index(row, 0))
+        if self._restoring or self._tree.filtered or server is None:
+            return
+        if opened:
+            self._open.add(server.name)
+        else:
+            self._open.discard(server.name)
+
+    def _span_problem(self, row: int) -> None:
+        parent = self._tree.index(row, 0)
+        if self._tree.is_problem(self._tree.index(0, 0, parent)):
+            self.setFirstColumnSpanned(0, parent, True)
+
+    def _set_columns(self) -> None:
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(60)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((TOKENS, 190), (FLAGS, 132), (HOSTS, 150)):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
+            self.setColumnWidth(column, width)
+        self.sortByColumn(TOKENS, Qt.SortOrder.DescendingOrder)

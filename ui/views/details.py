@@ -1,0 +1,170 @@
+"""The card beside the tree: what the selection is, what it costs, what it takes."""
+
+from html import escape
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.models.details import Details, Parameter
+from ui.theme import CARD, GAP, Theme
+from ui.views.badge import Badge
+from ui.views.split_bars import SplitBars
+
+WIDTH = 290  # pixels
+
+
+class DetailsCard(QFrame):
+    """Shows Details; its buttons are given by the page.
+
+    Signals: pressed(number) of the button.
+    """
+
+    pressed = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("details")
+        self.setProperty("card", True)
+        self.setMinimumWidth(220)
+        self._theme = theme
+        self.title = _label(self, wrap=True)
+        self.title.setObjectName("detailsTitle")
+        self._subtitle = _label(self, faint=True, wrap=True)
+        self._badges: list[Badge] = []
+        self._badge_row = QHBoxLayout()
+        self._badge_row.setSpacing(4)
+        self._headline = _label(self, wrap=True)
+        self._parts = SplitBars(theme, self)
+        self._advice = _label(self, faint=True, wrap=True)
+        self._text = _label(self, wrap=True)
+        self._parameters = _label(self, wrap=True)
+        self._parameters.setTextFormat(Qt.TextFormat.RichText)
+        self._code_title = _label(self)
+        self._code = QPlainTextEdit(self)
+        self._code.setReadOnly(True)
+        self._code.setAccessibleName("Schema or log")
+        self._code.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._code.setMinimumHeight(160)
+        self._code.setTabChangesFocus(True)
+        self._buttons = [QPushButton(self) for _ in range(3)]
+        for number, button in enumerate(self._buttons):
+            button.clicked.connect(lambda _=False, n=number: self.pressed.emit(n))
+        self._lay_out()
+        theme.changed.connect(self._fonts)
+        self._fonts()
+        self.show_details(None, ())
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """The buttons, for tests and keys."""
+        return tuple(self._buttons)
+
+    def show_details(self, details: Details | None, buttons: tuple[tuple[str, str], ...]) -> None:
+        """Show these, with buttons (text, icon); None when nothing is selected."""
+        found = details or Details("Nothing selected", text="Pick a server or a tool in the list.")
+        for label, text in (
+            (self.title, found.title),
+            (self._subtitle, found.subtitle),
+            (self._headline, found.headline),
+            (self._advice, found.advice),
+            (self._text, found.text),
+            (self._parameters, parameter_table(found.parameters)),
+            (self._code_title, found.code_title),
+        ):
+            label.setText(text)
+            label.setVisible(bool(text))
+        self._parts.show_parts(found.parts)
+        self._code.setVisible(bool(found.code_title))
+        self._code.setPlainText(found.code)
+        self._show_badges(found)
+        for button, given in zip(self._buttons, [*buttons, None, None, None], strict=False):
+            button.setVisible(given is not None)
+            if given is not None:
+                button.setText(given[0])
+                button.setIcon(self._theme.icons.icon(given[1]))
+
+    def _show_badges(self, details: Details) -> None:
+        while self._badges:
+            self._badges.pop().deleteLater()
+        for place, badge in enumerate(details.badges):
+            self._badges.append(Badge(self._theme, badge, self))
+            self._badge_row.insertWidget(place, self._badges[-1])
+
+    def _fonts(self) -> None:
+        self.title.setFont(self._theme.font(3, QFont.Weight.DemiBold))
+        self._headline.setFont(self._theme.font(0, QFont.Weight.DemiBold))
+        self._code_title.setFont(self._theme.font(0, QFont.Weight.DemiBold))
+
+    def _lay_out(self) -> None:
+        inner = QWidget()
+        inner.setObjectName("detailsInner")
+        inner.setStyleSheet("#detailsInner { background: transparent; }")
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(CARD, CARD, CARD, GAP)
+        column.setSpacing(GAP)
+        self._badge_row.addStretch(1)
+        column.addWidget(self.title)
+        column.addWidget(self._subtitle)
+        column.addLayout(self._badge_row)
+        for widget in (
+            self._headline,
+            self._parts,
+            self._advice,
+            self._text,
+            self._parameters,
+            self._code_title,
+        ):
+            column.addWidget(widget)
+        column.addWidget(self._code, 1)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setAccessibleName("Details")
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.viewport().setAutoFillBackground(False)
+        area.setWidget(inner)
+        row = QHBoxLayout()
+        row.setContentsMargins(CARD, 0, CARD, 12)
+        row.setSpacing(GAP)
+        for button in self._buttons:
+            row.addWidget(button)
+        row.addStretch(1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area, 1)
+        outer.addLayout(row)
+        self.area = area
+
+
+def parameter_table(parameters: tuple[Parameter, ...]) -> str:
+    """Parameters as rich text, every word of the server escaped."""
+    if not parameters:
+        return ""
+    rows = []
+    for found in parameters:
+        kind = f" <i>{escape(found.type)}</i>" if found.type else ""
+        must = " · required" if found.required else ""
+        said = f"<br>{escape(found.description)}" if found.description else ""
+        rows.append(f"<p style='margin:4px 0'><b>{escape(found.name)}</b>{kind}{must}{said}</p>")
+    return "<p style='margin:8px 0 2px 0'><b>Parameters</b></p>" + "".join(rows)
+
+
+def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> QLabel:
+    label = QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setWordWrap(wrap)
+    label.setProperty("faint", faint)
+    return label
