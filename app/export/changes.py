@@ -14,11 +14,15 @@ from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle
-from app.hosts.interpolation import references
+from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
 from app.secrets import Secrets
 from store.records import READ, ServerRecord
+
+
+# With one of these a remote entry gets its credentials from the host at run time.
+_SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -159,12 +163,19 @@ def _prune(work: _Work, matches: Sequence[_Match], style: EntryStyle, call: Gate
         if entry.launch is None:
             _again(work, match, style, call)
             continue
-        if entry.launch.transport != STDIO and not _movable(work, entry.name, entry.launch):
+        if entry.launch.transport != STDIO and not _movable(work, match, entry.launch):
             continue
-        raw = _original(match.raw, style, entry)
-        work.edits += pruned_edits(entry.at, raw, style, call, match.server.name)
+        remote = entry.launch.transport != STDIO
+        work.edits += pruned_edits(
+            entry.at,
+            _original(match.raw, style, entry),
+            style=style,
+            call=call,
+            server=match.server.name,
+            passed=variables(entry.launch) if remote else {},
+        )
         work.changes.append(f"{entry.name}: runs through toolcrib-gateway")
-        if entry.launch.transport != STDIO:
+        if remote:
             _keep_secrets(work, match, entry.launch)
 
 
@@ -182,7 +193,9 @@ def _again(work: _Work, match: _Match, style: EntryStyle, call: GatewayCall) -> 
     """A URL server that is wrapped already: the profile or the gateway's path may be new."""
     if match.entry.pruned:
         remote = {key: value for key, value in match.raw.items() if key != style.command}
-        work.edits += pruned_edits(match.entry.at, remote, style, call, match.server.name)
+        work.edits += pruned_edits(
+            match.entry.at, remote, style=style, call=call, server=match.server.name, passed={}
+        )
         work.changes.append(f"{match.entry.name}: runs through toolcrib-gateway")
     elif match.entry.problem:
         work.warnings.append(f"{match.entry.name}: {match.entry.problem} It stays as it is.")
@@ -205,7 +218,14 @@ def _through(
                 f"{target.path} has a server called toolcrib that Toolcrib did not write.",
                 "Rename it in the file and try again.",
             )
-        work.edits.append(Set(at, through_entry(style_of(reading), call, THROUGH_NAME)))
+        passed = {
+            name: spelled
+            for match in gone
+            if match.entry.launch
+            for name, spelled in variables(match.entry.launch).items()
+        }
+        entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
+        work.edits.append(Set(at, entry))
         work.changes.append("toolcrib: one entry for all servers")
     for match in gone:
         work.edits.append(Delete(match.entry.at))
@@ -219,22 +239,20 @@ def _goes_through(work: _Work, match: _Match) -> bool:
     if entry.launch is None and not entry.pruned:
         work.warnings.append(f"{entry.name}: {entry.problem} It stays as it is.")
         return False
-    return entry.launch is None or _movable(work, entry.name, entry.launch)
+    return entry.launch is None or _movable(work, match, entry.launch)
 
 
-def _movable(work: _Work, name: str, launch: LaunchSpec) -> bool:
-    """Whether the gateway can fill in the entry's variables itself."""
-    found = references(launch)
-    asked = [reference for reference in found if reference.startswith("${input:")]
-    if asked:
-        work.warnings.append(
-            f"{name} asks for {asked[0]}; only the host can, so it stays as it is."
-        )
-        return False
-    if found:
-        listed = ", ".join(found)
-        work.warnings.append(f"{name} uses {listed}; the gateway takes it from its environment.")
-    return True
+def _movable(work: _Work, match: _Match, launch: LaunchSpec) -> bool:
+    """Whether the gateway can do what the host does for this entry: variables, signing in."""
+    name = match.entry.name
+    if asked := only_host_fills(launch):
+        reason = f"uses {asked[0]}, which only the host fills in"
+    elif any(match.raw.get(key) for key in _SIGN_IN_KEYS):
+        reason = "signs in through the host"
+    else:
+        return True
+    work.warnings.append(f"{name} {reason}; it stays as it is.")
+    return False
 
 
 def _keep_secrets(work: _Work, match: _Match, launch: LaunchSpec) -> None:

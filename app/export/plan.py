@@ -22,8 +22,8 @@ from store.records import ExportRecord
 
 AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
-# Tokens (o200k_base) of search_tools and call_tool with their schemas, without server names.
-MENU_TOKENS = 190
+# Tokens (o200k_base) of search_tools and call_tool with three servers named; measured 156.
+MENU_TOKENS = 160
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -187,6 +187,7 @@ def _described(
     ]
     running = any(file.kind_closed for file in changes) and is_running(result.host)
     secrets = {name: secret for change in changes for name, secret in change.secrets}
+    result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(
         result,
         warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, kept, running))),
@@ -194,7 +195,6 @@ def _described(
         tokens_after=sum(row.cost for row in kept) + menu,
         tools_before=len(rows),
         tools_after=len(kept) + (2 if menu else 0),
-        secrets_to_store=tuple(secrets.items()),
         also_read_by=tuple(dict.fromkeys(readers)),
         running=running,
     )
@@ -217,6 +217,9 @@ def _general_warnings(result: Plan, kept: list[CatalogTool], running: bool) -> l
         found.append(f"{host_name} is running and may undo the change; quit it first.")
     if result.host.asks_trust and result.files:
         found.append(f"{host_name} will ask again whether you trust the servers that change.")
+    if result.secrets_to_store:
+        names = ", ".join(name for name, _ in result.secrets_to_store)
+        found.append(f"The credentials of {names} are copied to Toolcrib's secret store.")
     if result.mode != THROUGH:
         found += limit_warnings(result.host, kept)
     return found

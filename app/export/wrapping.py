@@ -50,9 +50,18 @@ class GatewayCall:
 
 
 def pruned_edits(
-    at: Path, raw: Mapping[str, Any], style: EntryStyle, call: GatewayCall, server: str
+    at: Path,
+    raw: Mapping[str, Any],
+    *,
+    style: EntryStyle,
+    call: GatewayCall,
+    server: str,
+    passed: Mapping[str, str],
 ) -> list[Edit]:
-    """Edits that make one entry start the gateway for its own server."""
+    """Edits that make one entry start the gateway for its own server.
+
+    `passed` are variables the gateway needs from the host, as the host spells them.
+    """
     nested = raw.get("transport")
     inside = isinstance(nested, Mapping)
     here: Mapping[str, Any] = nested if isinstance(nested, Mapping) else raw
@@ -64,11 +73,14 @@ def pruned_edits(
     kind = style.type or ("stdio" if "type" in here and remote else "")
     if kind and here.get("type") != kind:
         edits.append(Set((*where, "type"), kind))
-    return edits + _home_edits(at, style, call)
+    return edits + _passed_on(at, raw, style, passed) + _home_edits(at, style, call)
 
 
-def through_entry(style: EntryStyle, call: GatewayCall, name: str) -> dict[str, Any]:
+def through_entry(
+    style: EntryStyle, call: GatewayCall, name: str, passed: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The one entry for all servers, spelled as the host wants it."""
+    variables = dict(passed or {})
     entry: dict[str, Any] = {"type": style.type} if style.type else {}
     if style.command == "cmd":  # Goose names its extensions inside as well
         entry |= {"name": name, "description": "Toolcrib"}
@@ -76,11 +88,23 @@ def through_entry(style: EntryStyle, call: GatewayCall, name: str) -> dict[str, 
         entry[style.command] = [call.path, *call.args()]
     else:
         entry |= {style.command: call.path, style.args: call.args()}
-    if call.home:
-        entry[style.env] = {HOME_VARIABLE: call.home}
-    elif style.command == "cmd":
-        entry[style.env] = {}
+    if style.passes:
+        entry |= {style.passes: list(variables)} if variables else {}
+        variables = {}
+    env = variables | ({HOME_VARIABLE: call.home} if call.home else {})
+    if env or style.command == "cmd":
+        entry[style.env] = env
     return entry | dict(style.new)
+
+
+def _passed_on(
+    at: Path, raw: Mapping[str, Any], style: EntryStyle, passed: Mapping[str, str]
+) -> list[Edit]:
+    if not style.passes:
+        return [Set((*at, style.env, name), spelled) for name, spelled in passed.items()]
+    have = raw.get(style.passes)
+    names = [*(have if isinstance(have, list) else []), *passed]
+    return [Set((*at, style.passes), list(dict.fromkeys(names)))] if passed else []
 
 
 def _words(keys: Mapping[str, Any], style: EntryStyle) -> list[str]:

@@ -25,6 +25,7 @@ class EntryStyle:
     urls: tuple[tuple[str, str], ...] = (("url", "http"),)  # key, transport when nothing says
     off: tuple[str, bool] | None = None  # key and value that switch the server off
     type: str = ""  # the type a stdio entry must have
+    passes: str = ""  # key with names of variables that the host passes on
     array: bool = False  # program and arguments in one list
     new: Mapping[str, Any] = field(default_factory=dict)  # what a new entry needs besides
 

@@ -3,6 +3,7 @@
 Nothing that is stored or written is ever expanded. `$(...)` is never run.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,17 +13,47 @@ from app.hosts.launch import LaunchSpec
 
 # ${VAR} ${VAR:-default} ${env:VAR} {env:VAR} ${input:id} ${file:path} {file:path}
 _REFERENCE = re.compile(
-    r"\$\{\{[^}]*\}\}|\$\{(?P<kind>env|input|file)?:?(?P<name>[A-Za-z_][\w.-]*)"
-    r"(?::-(?P<default>[^}]*))?\}|\{(?P<short>env|file):(?P<what>[^}]+)\}"
+    r"\$\{\{[^}]*\}\}|\{\{[^}]*\}\}|\$\([^)]*\)"
+    r"|\$\{(?P<kind>env:|input:|file:)?(?P<name>[A-Za-z_/~.][^}:]*)(?::-(?P<default>[^}]*))?\}"
+    r"|\{(?P<short>env|file):(?P<what>[^}]+)\}"
 )
 # A bare $VAR counts only as a whole value or after one word (`Bearer $TOKEN`).
 _BARE = re.compile(r"^(?P<lead>(?:[A-Za-z]+ )?)\$(?P<name>[A-Za-z_]\w*)$")
+# Names that hosts fill in from what they know themselves.
+_HOSTS_OWN = ("workspaceFolder", "workspaceFolderBasename", "CLAUDE_PROJECT_DIR", "config")
 
 
-def references(launch: LaunchSpec) -> tuple[str, ...]:
-    """The variables, inputs and files that a launch refers to, as they are spelled."""
-    found = [spelled for text in _texts(launch) for spelled in _spelled(text)]
+def variables(launch: LaunchSpec) -> dict[str, str]:
+    """Environment variables that a launch refers to, each as it is spelled there."""
+    found: dict[str, str] = {}
+    for text in _texts(launch):
+        if bare := _BARE.match(text):
+            found.setdefault(bare["name"], f"${bare['name']}")
+        for match in _REFERENCE.finditer(text):
+            if name := _variable(match):
+                found.setdefault(name, match[0])
+    return found
+
+
+def only_host_fills(launch: LaunchSpec) -> tuple[str, ...]:
+    """References that only the host can fill in: inputs, files, commands, its own folders."""
+    found = [
+        match[0]
+        for text in _texts(launch)
+        for match in _REFERENCE.finditer(text)
+        if not _variable(match) and match["name"] not in ("userHome", "/", "pathSeparator")
+    ]
     return tuple(dict.fromkeys(found))
+
+
+def _variable(match: re.Match[str]) -> str:
+    """The name of the environment variable that is meant, "" for anything else."""
+    if match["short"] == "env":
+        return match["what"]
+    name = match["name"]
+    if name is None or match["kind"] not in (None, "env:") or name in _HOSTS_OWN:
+        return ""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) and name != "userHome" else ""
 
 
 def expand(launch: LaunchSpec, environ: Mapping[str, str], home: Path) -> LaunchSpec:
@@ -46,27 +77,22 @@ def expand_text(text: str, environ: Mapping[str, str], home: Path) -> str:
     """The text with its variables filled in."""
 
     def value(match: re.Match[str]) -> str:
-        if match["short"] == "env":
-            return environ.get(match["what"], "")
-        if match["name"] is None or match["kind"] in ("input", "file"):
-            return match[0]
         if match["name"] == "userHome":
             return str(home)
-        known = environ.get(match["name"])
-        if known is not None:
-            return known
-        return match["default"] if match["default"] is not None else match[0]
+        if match["name"] in ("/", "pathSeparator"):
+            return os.sep
+        name = _variable(match)
+        if not name:
+            return match[0]
+        known = environ.get(name)
+        if known is None:
+            known = match["default"] if match["short"] is None else ""
+        return match[0] if known is None else known
 
     bare = _BARE.match(text)
     if bare and bare["name"] in environ:
         return bare["lead"] + environ[bare["name"]]
     return _REFERENCE.sub(value, text)
-
-
-def _spelled(text: str) -> Iterator[str]:
-    yield from (match[0] for match in _REFERENCE.finditer(text))
-    if bare := _BARE.match(text):
-        yield f"${bare['name']}"
 
 
 def _texts(launch: LaunchSpec) -> Iterator[str]:
