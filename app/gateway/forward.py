@@ -1,15 +1,45 @@
 """The message router: requests, answers and notifications between one host and its servers."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from app.gateway import wire
 from app.gateway.host import Host
+from app.gateway.inputs import Inputs, Parked
 from app.gateway.protocol import CONNECTION_CLOSED, Json, text_result
 from app.gateway.upstream import Exchange, Upstream
 
 # turns a server's answer into another; None leaves it as it came
 Finish = Callable[[bytes, Json], Json | None]
+Key = tuple[type, Any]
+
+
+class Route:
+    """One request of the host under way to a server."""
+
+    __slots__ = ("exchange", "failed", "finish", "host_id", "message", "rounds", "upstream")
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        message: Json,
+        *,
+        finish: Finish | None,
+        failed: Callable[[str], None] | None,
+    ) -> None:
+        self.upstream = upstream
+        self.message = message
+        self.host_id = message["id"]
+        self.finish = finish
+        self.failed = failed
+        self.rounds = 0
+        self.exchange: Exchange | None = None
+
+    @property
+    def key(self) -> Key:
+        """The host's id; 1 and "1" are two."""
+        return type(self.host_id), self.host_id
 
 
 class Forwarder:
@@ -17,10 +47,11 @@ class Forwarder:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._under_way: dict[tuple[type, Any], tuple[Upstream, Exchange]] = {}
-        self._tokens: dict[tuple[type, Any], Upstream] = {}  # the host's progress tokens
+        self._routes: dict[Key, Route] = {}
+        self._tokens: dict[Key, Upstream] = {}  # the host's progress tokens
         self._server_tokens: dict[str, tuple[Upstream, Any]] = {}  # ours -> a server's own
         self._asked: dict[tuple[str, type, Any], str] = {}  # a server's request -> id at the host
+        self._inputs = Inputs(host)
         self._count = 0
 
     # ---- host to server
@@ -32,46 +63,62 @@ class Forwarder:
         message: Json,
         *,
         finish: Finish | None = None,
-        failed: Callable[[str], Json | None] | None = None,
+        failed: Callable[[str], None] | None = None,
     ) -> None:
         """Send a host's request on; `line` is b"" when the message was rewritten.
 
-        `failed` makes the answer for a server that cannot be reached.
+        `failed` hears why a server could not be reached.
         """
-        host_id = message["id"]
-        key = (type(host_id), host_id)
+        route = Route(upstream, message, finish=finish, failed=failed)
+        self._routes[route.key] = route
+        self._send(route, line, message)
 
-        def answered(answer_line: bytes, answer: Json) -> None:
-            self._close(key, exchange)
-            changed = finish(answer_line, answer) if finish is not None else None
-            if changed is None:
-                self._host.respond(host_id, answer, answer_line)
-            else:
-                self._host.respond(host_id, changed)
-
-        def gave_up(reason: str) -> None:
-            self._close(key, exchange)
-            own = failed(reason) if failed is not None else None
-            self._host.respond(host_id, own or _unreachable(message, reason))
-
-        exchange = Exchange(line, message, answered=answered, failed=gave_up)
-        self._under_way[key] = (upstream, exchange)
+    def _send(self, route: Route, line: bytes, message: Json) -> None:
+        exchange = Exchange(
+            line,
+            message,
+            answered=lambda answer_line, answer: self._answered(route, answer_line, answer),
+            failed=lambda reason: self._failed(route, reason),
+        )
+        route.exchange = exchange
         if exchange.progress is not None:
-            self._tokens[(type(exchange.progress), exchange.progress)] = upstream
-        upstream.request(exchange)
+            self._tokens[type(exchange.progress), exchange.progress] = route.upstream
+        route.upstream.request(exchange)
 
-    def _close(self, key: tuple[type, Any], exchange: Exchange) -> None:
-        self._under_way.pop(key, None)
-        if exchange.progress is not None:
-            self._tokens.pop((type(exchange.progress), exchange.progress), None)
+    def _answered(self, route: Route, line: bytes, answer: Json) -> None:
+        self._close(route)
+        if route.upstream.modern and not self._host.is_modern(route.host_id):
+            result = answer.get("result")
+            if isinstance(result, dict) and result.get("resultType") == "input_required":
+                self._gather(route, result)
+                return
+        changed = route.finish(line, answer) if route.finish is not None else None
+        line, answer = (line, answer) if changed is None else (b"", changed)
+        if not self._inputs.hold(route, answer):
+            self._host.respond(route.host_id, answer, line)
+
+    def _failed(self, route: Route, reason: str) -> None:
+        self._close(route)
+        if route.failed is not None:
+            route.failed(reason)
+        answer = _unreachable(route.message, reason)
+        if not self._inputs.hold(route, answer):
+            self._host.respond(route.host_id, answer)
+
+    def _close(self, route: Route) -> None:
+        self._routes.pop(route.key, None)
+        token = route.exchange.progress if route.exchange is not None else None
+        if token is not None:
+            self._tokens.pop((type(token), token), None)
 
     def cancel(self, params: Json) -> None:
         """The host no longer wants an answer."""
         host_id = params.get("requestId")
-        found = self._under_way.get((type(host_id), host_id))
-        if found is not None:
-            self._close((type(host_id), host_id), found[1])
-            found[0].cancel(found[1], params)
+        route = self._routes.get((type(host_id), host_id))
+        if route is not None and route.exchange is not None:
+            self._close(route)
+            self._host.forget(host_id)
+            route.upstream.cancel(route.exchange, params)
 
     def progress_of_host(self, message: Json) -> None:
         """The host reports progress on something that a server asked of it."""
@@ -82,15 +129,13 @@ class Forwarder:
             told = {**message, "params": {**params, "progressToken": token}}
             upstream.notify(told)
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is under way."""
-        return not self._under_way
-
     # ---- server to host
 
     def ask_host(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Send a server's request to the host, and the host's answer back."""
+        waiting = [r for r in self._routes.values() if r.upstream is upstream]
+        if self._inputs.ask(upstream, message, waiting):
+            return
         server_id = message["id"]
         key = (upstream.name, type(server_id), server_id)
         own_token, line, asked = self._with_own_token(upstream, line, message)
@@ -126,12 +171,8 @@ class Forwarder:
     def progress_of_server(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Pass progress on, if it belongs to a request that this server is working on."""
         token = (message.get("params") or {}).get("progressToken")
-        try:
-            owner = self._tokens.get((type(token), token))
-        except TypeError:  # not a text or a number
-            return
-        if owner is upstream:
-            self._host.send_line(line.strip() or wire.dump(message))
+        if isinstance(token, str | int) and self._tokens.get((type(token), token)) is upstream:
+            self.notify_host(line, message)
 
     def notify_host(self, line: bytes, message: Json) -> None:
         """Pass a notification on as it is."""
@@ -143,6 +184,58 @@ class Forwarder:
             own_id = self._asked.pop(key, None)
             if own_id is not None:
                 self._host.withdraw(own_id, "The server that asked has stopped.")
+
+    # ---- input that a stateless server or host exchanges in results
+
+    def resume(self, message: Json) -> bool:
+        """Take up a request that a stateless host sends again with the input asked for."""
+        parked = self._inputs.take(message)
+        if parked is None:
+            return False
+        route: Route = parked.route
+        route.host_id = message["id"]
+        if parked.answer is not None:
+            self._host.respond(route.host_id, parked.answer)
+        else:
+            self._routes[route.key] = route
+            _deliver(parked, message)
+        return True
+
+    def _gather(self, route: Route, result: Json) -> None:
+        """Ask a host of an earlier revision what a stateless server wants, then send again."""
+        route.rounds += 1
+        more: Json = {k: result[k] for k in ("requestState",) if k in result}
+
+        def again(responses: Json | None, problem: Json | None) -> None:
+            if problem is not None:
+                self._host.respond(route.host_id, problem)
+                return
+            params = {**(route.message.get("params") or {}), **more}
+            if responses:
+                params["inputResponses"] = responses
+            self._routes[route.key] = route
+            self._send(route, b"", {**route.message, "params": params})
+
+        if route.rounds > 10:
+            text = f"{route.upstream.name} asked for input more than ten times."
+            self._host.respond(route.host_id, _unreachable(route.message, text))
+        elif result.get("inputRequests"):
+            self._inputs.gather(result["inputRequests"], again)
+        else:
+            timer = threading.Timer(0.05 * route.rounds, again, (None, None))
+            timer.daemon = True
+            timer.start()
+
+
+def _deliver(parked: Parked, message: Json) -> None:
+    """Give a server of an earlier revision the answers to what it asked."""
+    responses = (message.get("params") or {}).get("inputResponses") or {}
+    for key, server_id in parked.asked.items():
+        found = responses.get(key)
+        if isinstance(found, dict):
+            parked.upstream.notify(wire.result(server_id, found))
+        else:
+            parked.upstream.notify(wire.error(server_id, -1, "The host gave no answer."))
 
 
 def _unreachable(message: Json, reason: str) -> Json:

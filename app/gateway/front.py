@@ -3,13 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from app.gateway import wire
+from app.gateway import eras, wire
 from app.gateway.catalog import Shelf
 from app.gateway.forward import Forwarder
 from app.gateway.host import Host
 from app.gateway.journal import Journal
 from app.gateway.listeners import Listeners
-from app.gateway.protocol import METHOD_NOT_FOUND, Json
+from app.gateway.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    LISTEN,
+    LOG_LEVEL_KEY,
+    METHOD_NOT_FOUND,
+    MODERN,
+    VERSION_KEY,
+    Json,
+)
 from app.gateway.upstream import Exchange, Upstream
 
 VERSION = "0.1.0"
@@ -51,6 +60,7 @@ class Front:
     def __init__(self, links: Links) -> None:
         self.links = links
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
+        self._streams: dict[str, Exchange] = {}  # a stateless server's subscriptions/listen
 
     # ---- what a way of serving answers
 
@@ -84,13 +94,68 @@ class Front:
         """The params of initialize for a server: the host's own."""
         return self.links.hello
 
+    def envelope(self) -> Json:
+        """The host's own words in every request to a stateless server."""
+        hello = self.links.hello
+        envelope: Json = {
+            VERSION_KEY: MODERN,
+            CLIENT_INFO_KEY: hello.get("clientInfo", {}),
+            CAPABILITIES_KEY: hello.get("capabilities", {}),
+        }
+        return envelope | ({LOG_LEVEL_KEY: self.links.level} if self.links.level else {})
+
     def ready(self, upstream: Upstream) -> None:
         """Tell a server that was just started what the host had said before."""
+        if upstream.modern:
+            self._listen(upstream)
+            return
         capabilities = upstream.hello_result.get("capabilities") or {}
         if self.links.level and "logging" in capabilities:
             self.tell(upstream, "logging/setLevel", {"level": self.links.level})
         for uri in self.subscribed.get(upstream.name, ()):
             self.tell(upstream, "resources/subscribe", {"uri": uri})
+
+    def _listen(self, upstream: Upstream) -> None:
+        """Open the stream on which a stateless server says what changed; replaces an older one."""
+        old = self._streams.pop(upstream.name, None)
+        wanted: Json = {
+            "toolsListChanged": True,
+            "promptsListChanged": True,
+            "resourcesListChanged": True,
+        }
+        uris = self.subscribed.get(upstream.name)
+        if uris:
+            wanted["resourceSubscriptions"] = uris
+        params = {"notifications": wanted}
+        message: Json = {"jsonrpc": "2.0", "id": 0, "method": LISTEN, "params": params}
+        stream = Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
+        self._streams[upstream.name] = stream
+        upstream.request(stream)
+        if old is not None:
+            upstream.cancel(old, {})
+
+    def subscribe(self, upstream: Upstream, method: str, uri: object) -> None:
+        """Remember which resources the host watches, also for after a restart."""
+        uris = self.subscribed.setdefault(upstream.name, [])
+        if not isinstance(uri, str) or (uri in uris) == (method == "resources/subscribe"):
+            return
+        if method == "resources/subscribe":
+            uris.append(uri)
+        else:
+            uris.remove(uri)
+        if upstream.started and upstream.modern:
+            self._listen(upstream)
+
+    def set_level(self, level: str) -> None:
+        """The host wants other log messages."""
+        self.links.level = level
+        for upstream in self.upstreams():
+            capabilities = upstream.hello_result.get("capabilities") or {}
+            if upstream.started and not upstream.modern and "logging" in capabilities:
+                self.tell(upstream, "logging/setLevel", {"level": level})
+
+    def watch(self, uri: str) -> None:
+        """A stateless host wants to hear of changes of a resource."""
 
     def tell(self, upstream: Upstream, method: str, params: Json) -> None:
         """A request of our own whose answer does not matter."""
@@ -117,8 +182,12 @@ class Front:
         else:
             self.told(upstream, line, message)
 
-    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:  # noqa: ARG002
+    def told(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Any other notification of a server."""
+        if message.get("method") == "notifications/subscriptions/acknowledged":
+            return
+        if upstream.modern:
+            line, message = b"", eras.without_envelope(message)
         if self.links.modern and self.links.listeners.handles(message.get("method")):
             self.links.listeners.send(message)
         else:

@@ -45,6 +45,10 @@ class Host:
         """The answer to this request takes the form of the stateless revision."""
         self._modern[type(host_id), host_id] = method
 
+    def forget(self, host_id: object) -> None:
+        """No answer will be sent to this request."""
+        self._modern.pop((type(host_id), host_id), None)
+
     def is_modern(self, host_id: object) -> bool:
         """Whether the request under this id is of the stateless revision."""
         return (type(host_id), host_id) in self._modern

@@ -12,15 +12,18 @@ from app.gateway.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    LISTEN,
+    LOG_LEVEL_KEY,
     MODERN,
     PARSE_ERROR,
+    SERVER_INFO_KEY,
     UNSUPPORTED_VERSION,
     VERSION_KEY,
     Json,
     is_modern,
 )
 
-_LISTEN = "subscriptions/listen"
+_NOT_DISCOVERED = ("protocolVersion", "serverInfo")
 
 
 class Loop:
@@ -85,9 +88,11 @@ class Loop:
             self._discover(message)
         elif method == "ping":
             self._host.respond(message["id"], wire.result(message["id"], {}))
-        elif method == _LISTEN:
+        elif method == LISTEN:
             self._links.listeners.open(message["id"], params.get("notifications"))
-        else:
+            for uri in self._links.listeners.uris():
+                self._front().watch(uri)
+        elif not self._links.modern or not self._links.forwarder.resume(message):
             self._front().request(line, message)
             if method == "tools/list" and not self._listed.is_set():
                 self._listed.set()
@@ -112,6 +117,9 @@ class Loop:
             "clientInfo": meta.get(CLIENT_INFO_KEY) or self._links.hello["clientInfo"],
         }
         self._note_host()
+        level = meta.get(LOG_LEVEL_KEY)
+        if isinstance(level, str) and level != self._links.level:
+            self._front().set_level(level)
         self._host.expect_modern(message["id"], method)
         return None
 
@@ -130,7 +138,8 @@ class Loop:
         def answer(described: Json) -> None:
             found = {
                 "supportedVersions": [MODERN],
-                **{k: v for k, v in described.items() if k != "protocolVersion"},
+                **{k: v for k, v in described.items() if k not in _NOT_DISCOVERED},
+                "_meta": {SERVER_INFO_KEY: described.get("serverInfo", {})},
             }
             self._host.respond(message["id"], wire.result(message["id"], found))
 

@@ -76,10 +76,7 @@ class Merged:
         elif method == "completion/complete":
             self._complete(message)
         elif method == "logging/setLevel":
-            self._links.level = str(params_of(message).get("level", ""))
-            for upstream in self._front.upstreams():
-                if upstream.started:
-                    self._front.ready(upstream)
+            self._front.set_level(str(params_of(message).get("level", "")))
             self._front.reply(message, {})
         else:
             self._front.refuse_method(message)
@@ -170,18 +167,25 @@ class Merged:
             self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
             return
         server, own_uri = found
-        self._remember(message["method"], server, own_uri)
+        method, upstream = message["method"], self._front.upstream(server)
+        if method != "resources/read":
+            self._front.subscribe(upstream, method, own_uri)
+            if upstream.modern:
+                self._front.reply(message, {})
+                return
         if own_uri == uri:
-            self._links.forwarder.forward(self._front.upstream(server), line, message)
+            self._links.forwarder.forward(upstream, line, message)
         else:
             self._forward(server, {**message, "params": {**params, "uri": own_uri}})
 
-    def _remember(self, method: str, server: str, uri: str) -> None:
-        uris = self._front.subscribed.setdefault(server, [])
-        if method == "resources/subscribe" and uri not in uris:
-            uris.append(uri)
-        elif method == "resources/unsubscribe" and uri in uris:
-            uris.remove(uri)
+    def watch(self, uri: str) -> None:
+        """Subscribe at the server that a resource belongs to, for a stateless host."""
+        found = self._owner(uri)
+        if found is not None:
+            upstream = self._front.upstream(found[0])
+            self._front.subscribe(upstream, "resources/subscribe", found[1])
+            if not upstream.modern:
+                self._front.tell(upstream, "resources/subscribe", {"uri": found[1]})
 
     def _kept(self, message: Json, uri: str) -> None:
         found = self._front.caller.results.read(uri.removeprefix(results.SCHEME))

@@ -24,6 +24,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+LISTEN = "subscriptions/listen"
 RESERVED_META = "io.modelcontextprotocol/"
 
 # methods whose answer is a list in pages: method -> the list's key

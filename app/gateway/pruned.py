@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from app.gateway import slim, wire
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
-from app.gateway.protocol import HANDSHAKE, Json, negotiated, text_result
+from app.gateway.protocol import HANDSHAKE, LISTS, Json, negotiated, text_result
 from app.gateway.upstream import Channel, Exchange, Upstream
 from store.serving import ServerRow, ToolRow
 
@@ -66,31 +66,39 @@ class Pruned(Front):
             self._list(message)
         elif method == "tools/call":
             self._call(line, message)
-        elif method == "logging/setLevel" and not self._upstream.started and self._read:
-            self.links.level = str(params_of(message).get("level", ""))
-            self.reply(message, {})
         elif method in _STORED and not self._upstream.started and self._read:
             found = self.links.shelf.lists(self._row)[method] if self._row else []
-            self.reply(message, {_KEYS[method]: found})
-        else:
-            self._note(method, params_of(message))
+            self.reply(message, {LISTS[method]: found})
+        elif not self._answered_here(method, params_of(message), message):
             self.links.forwarder.forward(self._upstream, line, message)
+
+    def _answered_here(self, method: str, params: Json, message: Json) -> bool:
+        """Notes what must be said again after a restart; True when the server need not hear it."""
+        if method == "logging/setLevel":
+            level = str(params.get("level", ""))
+            if (self._upstream.started and not self._upstream.modern) or not self._read:
+                self.links.level = level
+                return False
+            self.set_level(level)
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            self.subscribe(self._upstream, method, params.get("uri"))
+            if not self._upstream.modern:
+                return False
+        else:
+            return False
+        self.reply(message, {})
+        return True
+
+    def watch(self, uri: str) -> None:
+        """Subscribe at the server for a stateless host."""
+        self.subscribe(self._upstream, "resources/subscribe", uri)
+        if not self._upstream.modern:
+            self.tell(self._upstream, "resources/subscribe", {"uri": uri})
 
     @property
     def _read(self) -> bool:
         row = self._row
         return row is not None and row.read_at > 0
-
-    def _note(self, method: str, params: Json) -> None:
-        """Remember what must be said again after a restart."""
-        uris = self.subscribed.setdefault(self._name, [])
-        uri = params.get("uri")
-        if method == "logging/setLevel":
-            self.links.level = str(params.get("level", ""))
-        elif method == "resources/subscribe" and isinstance(uri, str) and uri not in uris:
-            uris.append(uri)
-        elif method == "resources/unsubscribe" and uri in uris:
-            uris.remove(uri)
 
     # ---- tools/list
 
@@ -198,13 +206,6 @@ class Pruned(Front):
         if message.get("method") == "notifications/tools/list_changed":
             self._live = None
         super().told(upstream, line, message)
-
-
-_KEYS = {
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
 
 
 def refusal(tool: ToolRow) -> str:

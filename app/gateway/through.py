@@ -193,6 +193,10 @@ class Through(Front):
         else:
             super().notification(message)
 
+    def watch(self, uri: str) -> None:
+        """Subscribe for a stateless host."""
+        self._merged.watch(uri)
+
     def tick(self) -> None:
         """Take in changed ticks; forget idle sessions."""
         self.shelf.refresh()

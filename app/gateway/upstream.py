@@ -8,11 +8,8 @@ from typing import Any, Protocol
 from app.errors import ToolcribError
 from app.gateway import wire
 from app.gateway.protocol import (
-    CAPABILITIES_KEY,
-    CLIENT_INFO_KEY,
     MODERN,
     UNSUPPORTED_VERSION,
-    VERSION_KEY,
     Json,
 )
 
@@ -83,6 +80,9 @@ class Listener(Protocol):
 
     def hello(self) -> Json:
         """The params of initialize, as the host sent them."""
+
+    def envelope(self) -> Json:
+        """The reserved keys of _meta for a stateless server."""
 
     def ready(self, upstream: "Upstream") -> None:
         """The server has just been started."""
@@ -375,14 +375,8 @@ class Upstream:
 
     def _enveloped(self, message: Json, number: int) -> Json:
         """The request in the form of the stateless revision."""
-        hello = self._listener.hello()
         params = dict(message.get("params") or {})
-        params["_meta"] = {
-            **(params.get("_meta") or {}),
-            VERSION_KEY: MODERN,
-            CLIENT_INFO_KEY: hello.get("clientInfo", {}),
-            CAPABILITIES_KEY: hello.get("capabilities", {}),
-        }
+        params["_meta"] = {**(params.get("_meta") or {}), **self._listener.envelope()}
         return {**message, "id": number, "params": params}
 
 

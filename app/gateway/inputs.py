@@ -1,0 +1,114 @@
+"""Input that servers want during a call: requests before 2026-07-28, results from then on."""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from app.gateway import wire
+from app.gateway.host import Host
+from app.gateway.protocol import INPUT_METHODS, Json
+from app.gateway.upstream import Upstream
+
+if TYPE_CHECKING:
+    from app.gateway.forward import Route
+
+_MOST_PARKED = 64  # calls whose host never came back with an answer; the oldest is given up
+
+
+class Parked:
+    """A call that waits for a stateless host to come back with input."""
+
+    __slots__ = ("answer", "asked", "route", "upstream")
+
+    def __init__(self, route: Any, upstream: Upstream) -> None:
+        self.route = route
+        self.upstream = upstream
+        self.asked: dict[str, Any] = {}  # key of an input request -> the server's own id
+        self.answer: Json | None = None  # the server answered while nobody listened
+
+
+class Inputs:
+    """Both directions of the difference between the eras."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._parked: OrderedDict[str, Parked] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # ---- a stateless host, a server that asks by requests
+
+    def ask(self, upstream: Upstream, message: Json, routes: "Sequence[Route]") -> bool:
+        """Answer the host's call with what the server wants; whether that was the way.
+
+        A server does not say for which call it asks, so the latest one is taken.
+        """
+        if message.get("method") not in INPUT_METHODS:
+            return False
+        waiting = [route for route in routes if self._host.is_modern(route.host_id)]
+        if not waiting:
+            return False
+        route = waiting[-1]
+        state = os.urandom(12).hex()
+        parked = Parked(route, upstream)
+        key = f"{message['method']}-1"
+        parked.asked[key] = message["id"]
+        with self._lock:
+            self._parked[state] = parked
+            if len(self._parked) > _MOST_PARKED:
+                self._parked.popitem(last=False)
+        asked = {"method": message["method"], "params": message.get("params") or {}}
+        result = {
+            "resultType": "input_required",
+            "inputRequests": {key: asked},
+            "requestState": state,
+        }
+        host_id, route.host_id = route.host_id, None
+        self._host.respond(host_id, wire.result(host_id, result))
+        return True
+
+    def hold(self, route: "Route", answer: Json) -> bool:
+        """Keep an answer for a call that is parked; whether it is."""
+        with self._lock:
+            for parked in self._parked.values():
+                if parked.route is route:
+                    parked.answer = answer
+                    return True
+        return False
+
+    def take(self, message: Json) -> Parked | None:
+        """The parked call that a request continues, or None."""
+        state = (message.get("params") or {}).get("requestState")
+        with self._lock:
+            return self._parked.pop(state, None) if isinstance(state, str) else None
+
+    # ---- a stateless server, a host that is asked by requests
+
+    def gather(self, requests: Any, done: Callable[[Json | None, Json | None], None]) -> None:
+        """Ask the host everything at once; `done` gets the answers, or the first refusal."""
+        wanted = requests if isinstance(requests, dict) else {}
+        found: Json = {}
+        refused: list[Json] = []
+        lock = threading.Lock()
+
+        def one(key: str, _line: bytes, answer: Json) -> None:
+            with lock:
+                if "result" in answer:
+                    found[key] = answer["result"]
+                else:
+                    found[key] = None
+                    refused.append(answer)
+                complete = len(found) == len(wanted)
+            if complete:
+                done(found, refused[0] if refused else None)
+
+        for key, asked in wanted.items():
+            request: Json = {
+                "jsonrpc": "2.0",
+                "id": key,
+                "method": asked.get("method"),
+                "params": asked.get("params") or {},
+            }
+            self._host.ask(b"", request, partial(one, key))
