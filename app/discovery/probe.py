@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import anyio
@@ -15,6 +16,7 @@ from app.discovery.attempt import Attempt, guarded
 from app.discovery.reading import Limits, Reading
 from app.discovery.scrub import scrub
 from app.discovery.wire import LEGACY, MODERN
+from app.hosts.interpolation import expand
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.records import NEEDS_SIGN_IN
 
@@ -55,6 +57,8 @@ async def read_server(
 
     `on_reading` is told as soon as the tools are known; stopping the server may take a while.
     """
+    variables = os.environ if options.environ is None else options.environ
+    launch = expand(launch, variables, Path.home())
     attempts = partial(Attempt, options.limits, cancel, on_reading or (lambda _reading: None))
     if launch.transport == STDIO:
         with _environment(options) as environ:

@@ -1,6 +1,7 @@
 """From a server's row (or the command after --) to a channel; what that needs loads late."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,10 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
+    from pathlib import Path
+
     from app.gateway.channel import StdioChannel
+    from app.hosts.interpolation import expand
     from app.hosts.launch import LaunchSpec
     from app.processes import prepare
     from app.secrets import SecretStore
@@ -34,7 +38,7 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     spec = ServerSpec(**plain)
     secrets = SecretStore.open(paths).get(row.name)
-    launch = LaunchSpec.from_spec(spec, secrets)
+    launch = expand(LaunchSpec.from_spec(spec, secrets), os.environ, Path.home())
     values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
     if launch.transport != "stdio":
         from app.gateway.remote import RemoteChannel
