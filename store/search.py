@@ -66,7 +66,7 @@ def keyword(
     if not words or limit <= 0:
         return []
     match = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
-    within = f" AND +rowid IN ({(scope or Scope()).condition()})"
+    within = f" AND +rowid IN ({scope.condition()})" if scope else ""
     shares = ", ".join(str(float(w)) for w in weights)
     sql = (
         f"SELECT rowid, -bm25(keywords, {shares}) AS score FROM keywords"

@@ -99,6 +99,7 @@ def fuse(
     past = _change(meaning, extras.learned)
     after = scaled_cosines(extras.learned) or meaning
     asked = _change(after, extras.server)
+    others = [(name, change) for name, change in ((PAST_USE, past), (SERVER, asked)) if change]
     fused = {}
     for tool in tools:
         told = weights.words * words.get(tool, 0.0)
@@ -106,11 +107,12 @@ def fuse(
         if clauses:
             step_told, step_meant = _best_step(tool, clauses, weights)
             told, meant = told + step_told, meant + step_meant
-        parts = [(WORDS, told), (MEANING, meant)]
-        for name, change in ((PAST_USE, past), (SERVER, asked)):
-            if change:
-                parts.append((name, weights.meaning * change.get(tool, 0.0)))
-        fused[tool] = Fused(sum(part for _name, part in parts), tuple(parts))
+        parts: tuple[tuple[str, float], ...] = ((WORDS, told), (MEANING, meant))
+        score = told + meant
+        for name, change in others:
+            moved = weights.meaning * change.get(tool, 0.0)
+            score, parts = score + moved, (*parts, (name, moved))
+        fused[tool] = Fused(score, parts)
     return fused
 
 

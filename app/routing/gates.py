@@ -12,6 +12,7 @@ from app.settings import RoutingSettings
 THETA = "theta"
 PINNED_IN = "Pinned: always in"
 IN = "Above threshold"
+PIN = Remedy("pinned", True, "It would be in if you pinned it")
 _EARLY = (ON, TRUSTED, PRECONDITION)
 
 
@@ -54,10 +55,10 @@ class Cut:
     def why(self, candidate: Candidate) -> str:
         """The sentence for a tool that does not pass."""
         value = self.value(candidate)
-        for digits in (2, 3, 4):
-            if f"{value:.{digits}f}" != f"{self.needed:.{digits}f}":
-                break
-        return f"Score {value:.{digits}f} is under {self.needed:.{digits}f}"
+        said, needed = f"{value:.2f}", f"{self.needed:.2f}"
+        if said == needed:
+            said, needed = f"{value:.4f}", f"{self.needed:.4f}"
+        return f"Score {said} is under {needed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +143,19 @@ def find_cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
 def _missing(
     row: CatalogTool, preconditions: Sequence[Precondition], state: State, order: Sequence[str]
 ) -> tuple[Missing, ...]:
+    if row.shown and not preconditions:
+        return ()
     found: dict[str, Missing] = {}
     if not row.on:
         found[ON] = Missing(ON, "You turned it off", "you turned it on")
     if row.held or row.tool.problem:
         reason = row.held or row.tool.problem
         found[TRUSTED] = Missing(TRUSTED, f"Held back: {reason}", "you trusted it")
-    condition = unmet(row.tool.tool_id, preconditions, state) if preconditions else None
+    condition = unmet(row.tool.tool_id, preconditions, state)
     if condition:
         why = f"Precondition: {condition.problem}"
         found[PRECONDITION] = Missing(PRECONDITION, why, condition.cure, condition.text)
-    return tuple(found[gate] for gate in order if gate in found) if found else ()
+    return tuple(found[gate] for gate in order if gate in found)
 
 
 def _kept_out(
@@ -174,20 +177,16 @@ def _kept_out(
     return Verdict(first.gate, first.why, Remedy(",".join(names), first.value, sentence))
 
 
-def _pin() -> Remedy:
-    return Remedy("pinned", True, "It would be in if you pinned it")
-
-
 def _under(candidate: Candidate, cut: Cut, queue: Queue, settings: RoutingSettings) -> Verdict:
     why = cut.why(candidate)
     if not queue.has_room(settings, candidate.row.cost) or cut.value(candidate) <= 0:
-        return Verdict(SCORE, why, _pin())
+        return Verdict(SCORE, why, PIN)
     if cut.setting == "delta":
         wider = math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100
         sentence = f"It would be in if the cut were {wider:.2f} below the best"
         return Verdict(SCORE, why, Remedy("delta", wider, sentence))
     if cut.setting == "floor" and not _passes_without_floor(candidate, cut, settings):
-        return Verdict(SCORE, why, _pin())
+        return Verdict(SCORE, why, PIN)
     reached = cut.top if cut.setting == "floor" else cut.value(candidate)
     lower = math.floor(reached * 100) / 100
     noun = "floor" if cut.setting == "floor" else "threshold"
@@ -205,7 +204,7 @@ def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSetti
 def _too_late(place: int, queue: Queue, settings: RoutingSettings, cost: int) -> Verdict:
     why = f"Rank {place}, top-k is {settings.k}"
     if not _fits(settings, queue.tokens, cost):
-        return Verdict(TOP_K, why, _pin())
+        return Verdict(TOP_K, why, PIN)
     return Verdict(TOP_K, why, Remedy("k", place, f"It would be in if top-k were {place}"))
 
 

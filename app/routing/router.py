@@ -120,16 +120,16 @@ class Router:
         nearest = tools[0] if tools else None
         return Ranked(scored.request.query, tools, tokens, note, scored.words_only, nearest)
 
-    def _scope(self, state: State, *, only_shown: bool) -> Scope:
-        """The filters that go inside the SQL: allowlists, and ticks when only they are wanted."""
-        allowed = None
-        if self._rules:
-            allowed = frozenset(
-                id_
-                for id_, row in self._rows.items()
-                if may_see(row.tool.tool_id, self._rules, state.principals)
-            )
+    def _scope(self, state: State, *, only_shown: bool) -> Scope | None:
+        """The filters that go inside the SQL; None when they would exclude nothing.
+
+        Each costs a subquery (2 ms at 3,000 tools). Tools that are gone are left out afterwards.
+        """
+        allowed = self._allowed(state)
         wanted = self._catalog.settings.servers
+        hides = only_shown and not all(row.shown for row in self._rows.values())
+        if allowed is None and wanted is None and not hides:
+            return None
         servers = None if wanted is None else frozenset(s.id for s in self._catalog.servers)
         return Scope(
             profile_id=self._catalog.profile.id,
@@ -138,12 +138,22 @@ class Router:
             tool_ids=allowed,
         )
 
-    def _words(self, text: str, scope: Scope, limit: int | None) -> dict[int, float]:
+    def _allowed(self, state: State) -> frozenset[int] | None:
+        """The tools that the allowlists let somebody find, None without allowlists."""
+        if not self._rules:
+            return None
+        return frozenset(
+            id_
+            for id_, row in self._rows.items()
+            if may_see(row.tool.tool_id, self._rules, state.principals)
+        )
+
+    def _words(self, text: str, scope: Scope | None, limit: int | None) -> dict[int, float]:
         most = len(self._rows) if limit is None else POOL
         return word_scores(self._db, text, limit=most, scope=scope)
 
     def _meaning(
-        self, texts: Sequence[str], scope: Scope, limit: int | None
+        self, texts: Sequence[str], scope: Scope | None, limit: int | None
     ) -> tuple[list[dict[int, float]], str]:
         if not texts[0].strip():
             return [], ""
@@ -165,9 +175,11 @@ class Router:
             self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
         return self._matrix.all(queries)
 
-    def _found(self, signals: Sequence[Signals], scope: Scope, limit: int | None) -> list[int]:
+    def _found(
+        self, signals: Sequence[Signals], scope: Scope | None, limit: int | None
+    ) -> list[int]:
         if limit is None:
-            allowed = scope.tool_ids
+            allowed = scope.tool_ids if scope else None
             return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
         found = set().union(*(s.meaning.keys() | s.words.keys() for s in signals))
         return [id_ for id_ in found if id_ in self._rows]
