@@ -158,7 +158,7 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         hint = "Check that the file exists and that you may read it."
-        raise ToolcribError(f"The file cannot be read: {error.strerror}.", hint) from error
+        raise ToolcribError(f"The file {path} cannot be read: {error.strerror}.", hint) from error
 
 
 def hash_bytes(data: bytes) -> str:
