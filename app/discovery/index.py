@@ -11,7 +11,7 @@ from app.context import AppContext
 from app.discovery.checks import schema_notes
 from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.routing.keyword import keyword_row
-from app.routing.summary import make_summary
+from app.routing.summary import embedded_text, make_summary
 from app.safety import patterns, pins
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
@@ -68,13 +68,14 @@ class Indexer:
 
     def pending(self, model: ModelFiles) -> list[tuple[int, str]]:
         """Tools and texts whose vectors are missing or of another text, usable tools only."""
-        usable = {tool.id for tool in tools.tools(self._db) if not tool.problem}
+        usable = {tool.id: tool for tool in tools.tools(self._db) if not tool.problem}
         have = vectors.hashes(self._db, model.key, VIEW)
-        return [
-            (tool_id, summary.text)
+        texts = {
+            tool_id: embedded_text(usable[tool_id], summary.text)
             for tool_id, summary in tools.summaries(self._db).items()
-            if tool_id in usable and have.get(tool_id) != text_hash(summary.text)
-        ]
+            if tool_id in usable
+        }
+        return [(id_, text) for id_, text in texts.items() if have.get(id_) != text_hash(text)]
 
     def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
