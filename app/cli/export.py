@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,11 @@ from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.errors import ToolcribError
 from app.export import apply as writes
-from app.export.diff import masked_texts
-from app.export.plan import MODES, FilePlan, Plan, plan
-from app.export.recommend import recommend
-from app.hosts.facts import host, load_hosts
+from app.export.masking import DiffFile, masked_diff
+from app.export.plan import MODES, Plan, plan
+from app.export.status import NOT_FOUND, HostStatus, host_status
+from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
-from app.hosts.reading import read_host
 from app.paths import gateway_program
 from store import exports
 from store.records import ExportRecord
@@ -29,8 +29,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
-        '"problem"}], "modes", "recommended", "reason", "exports"}]}; with --all also hosts that '
-        "are not here.",
+        '"problem"}], "state", "mode", "changes", "modes", "recommended", "reason", "saving", '
+        '"exports"}]}; with --all also hosts that are not here.',
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
     hosts.add_argument("--project", type=Path, metavar="DIR")
@@ -72,29 +72,16 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         found = []
         for facts in load_hosts():
-            readings = read_host(places, facts)
-            if not readings and not args.all:
-                continue
-            advice = recommend(facts, catalog)
-            found.append(
-                {
-                    "id": facts.id,
-                    "name": facts.name,
-                    "files": [
-                        {
-                            "path": str(r.file),
-                            "scope": r.scope,
-                            "servers": [entry.name for entry in r.entries],
-                            "problem": r.problem,
-                        }
-                        for r in readings
-                    ],
-                    "modes": _modes(facts),
-                    "recommended": advice.mode,
-                    "reason": advice.reason,
-                    "exports": [_write(r) for r in exports.for_host(db, facts.id)],
-                }
+            history = exports.for_host(db, facts.id)
+            status = host_status(
+                places,
+                facts,
+                catalog=catalog,
+                gateway_path=gateway_program(),
+                history=history,
             )
+            if status.state != NOT_FOUND or args.all:
+                found.append(_host_json(status, history))
     finally:
         db.close()
     console.result({"hosts": found}, lambda: _hosts_text(found))
@@ -151,6 +138,31 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     return 0
 
 
+def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> dict[str, Any]:
+    return {
+        "id": status.host.id,
+        "name": status.host.name,
+        "state": status.state,
+        "mode": status.mode,
+        "changes": status.changes,
+        "problem": status.problem,
+        "files": [
+            {
+                "path": str(r.file),
+                "scope": r.scope,
+                "servers": [entry.name for entry in r.entries],
+                "problem": r.problem,
+            }
+            for r in status.readings
+        ],
+        "modes": _modes(status.host),
+        "recommended": status.recommendation.mode,
+        "reason": status.recommendation.reason,
+        "saving": status.recommendation.saving,
+        "exports": [_write(r) for r in history],
+    }
+
+
 def _known(host_id: str) -> str:
     try:
         return host(host_id).id
@@ -158,7 +170,7 @@ def _known(host_id: str) -> str:
         raise ToolcribError(f"{error.title} ({host_id})", error.hint) from error
 
 
-def _modes(facts: Any) -> list[str]:
+def _modes(facts: HostFacts) -> list[str]:
     if not facts.writable:
         return ["as-is"]
     return [mode for mode in MODES if mode != "native" or facts.native is not None]
@@ -205,8 +217,8 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
         return f"{made.host.name} is in sync: nothing to write."
     lines = []
     if not done:
-        for file in made.files:
-            lines += _difference(file)
+        for diff in masked_diff(made):
+            lines += _difference(diff)
     for file in made.files:
         lines.append(f"{file.path}: {'; '.join(file.changes)}")
     lines.append(
@@ -222,22 +234,18 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     return "\n".join(lines)
 
 
-def _difference(file: FilePlan) -> list[str]:
-    before, after = masked_texts(file)
-    name = str(file.path)
-    return [
-        line.rstrip("\r\n")
-        for line in difflib.unified_diff(
-            before.splitlines(), after.splitlines(), name, name, lineterm="", n=2
-        )
-    ]
+def _difference(diff: DiffFile) -> list[str]:
+    name = str(diff.path)
+    before, after = diff.before.splitlines(), diff.after.splitlines()
+    return list(difflib.unified_diff(before, after, name, name, lineterm="", n=2))
 
 
 def _hosts_text(found: list[dict[str, Any]]) -> str:
     if not found:
         return "No host was found here. See every known one with: toolcrib hosts --all"
-    rows = [["host", "servers", "recommended", "why"]]
+    rows = [["host", "servers", "state", "recommended", "why"]]
     for one in found:
         count = sum(len(file["servers"]) for file in one["files"])
-        rows.append([one["id"], str(count), one["recommended"], one["reason"]])
+        state = one["problem"] or one["state"]
+        rows.append([one["id"], str(count), state, one["recommended"], one["reason"]])
     return table(rows, right=frozenset({1}))
