@@ -1,0 +1,1 @@
+"""The sample servers; each module makes one kit of tools."""
