@@ -9,10 +9,12 @@ import apsw
 from app.changes import Changes
 from app.errors import ToolcribError
 from app.settings import ProfileSettings
-from store import profiles, servers, tools
+from store import findings, profiles, servers, tools
 from store.connection import transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
+from store.serving import SUSPECT
 
+APPROVED = "approved"  # what is decided about findings of a trusted text
 UNTRUSTED = "its server is not trusted yet"
 CHANGED = "its text changed after you trusted it"
 
@@ -80,6 +82,7 @@ def load_catalog(
     states = profiles.states(db, record.id)
     counts = tools.token_counts(db, encoding)
     summaries = tools.summaries(db)
+    suspect = findings.blocked(db)
     found = tuple(
         _row(
             tool,
@@ -87,6 +90,7 @@ def load_catalog(
             states.get(tool.id, ToolState(tool.id)),
             counts.get(tool.id),
             summaries[tool.id].text if tool.id in summaries else "",
+            suspect=tool.id in suspect,
         )
         for tool in tools.tools(db)
         if tool.server_id in by_id
@@ -100,10 +104,14 @@ def _row(
     state: ToolState,
     tokens: TokenCount | None,
     summary: str,
+    *,
+    suspect: bool,
 ) -> CatalogTool:
     held = state.held
     if not server.trusted:
         held = UNTRUSTED
+    elif suspect:
+        held = SUSPECT
     elif not held and tool.hash != tool.trusted_hash:
         held = CHANGED
     return CatalogTool(tool, server, state.on, state.pinned, held, tokens, summary)
@@ -156,8 +164,20 @@ def trust_server(db: apsw.Connection, server_id: int) -> Changes:
     """Let a server's tools reach hosts, with their present texts."""
     with transaction(db):
         servers.set_trusted(db, server_id, True)
-        tools.trust(db, [t.id for t in tools.tools(db, server_id)])
+        trust_tools(db, [t.id for t in tools.tools(db, server_id)])
     return Changes(servers=True, tools=True)
+
+
+def trust_tools(db: apsw.Connection, tool_ids: Iterable[int]) -> None:
+    """Take these tools' present texts as trusted, findings and all; the caller's transaction."""
+    wanted = set(tool_ids)
+    tools.trust(db, wanted)
+    for finding in findings.open_findings(db):
+        if finding.tool_id in wanted:
+            findings.decide(db, finding.id, APPROVED)
+    for profile in profiles.all_profiles(db):
+        held = [i for i, s in profiles.states(db, profile.id).items() if s.held and i in wanted]
+        profiles.set_held(db, profile.id, held, "")
 
 
 def save_settings(db: apsw.Connection, profile: str, settings: ProfileSettings) -> Changes:

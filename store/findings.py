@@ -35,6 +35,11 @@ def all_findings(db: apsw.Connection) -> list[Finding]:
     return [Finding(*row) for row in db.execute(f"SELECT {_COLUMNS} FROM findings ORDER BY id")]
 
 
+def blocked(db: apsw.Connection) -> frozenset[int]:
+    """Tools whose present text has an undecided finding of severity block."""
+    return frozenset(row[0] for row in db.execute("SELECT tool_id FROM blocked"))
+
+
 def decide(db: apsw.Connection, finding_id: int, decision: str) -> None:
     """Record a decision, or reopen the finding with ""."""
     db.execute("UPDATE findings SET decided = ? WHERE id = ?", (decision, finding_id))

@@ -34,6 +34,7 @@ class Scope:
 
 _SHOWN = (
     "t.hash = t.trusted_hash AND t.server_id IN (SELECT id FROM servers WHERE trusted = 1)"
+    " AND t.id NOT IN (SELECT tool_id FROM blocked)"
     " AND t.id NOT IN (SELECT tool_id FROM profile_tools WHERE profile_id = {profile}"
     " AND (is_on = 0 OR held != ''))"
 )

@@ -7,6 +7,9 @@ import apsw
 
 Json = dict[str, Any]
 
+# why a tool with an open finding of severity block is held back
+SUSPECT = "its text looks like an instruction to the model"
+
 
 class ServerRow(NamedTuple):
     """A server as the gateway needs it before anything is started."""
@@ -87,11 +90,18 @@ def tool_rows(
         where.append("p.pinned = 1")
     sql = (
         "SELECT t.id, t.server_id, t.name, t.raw, t.problem, t.hash != t.trusted_hash,"
-        " coalesce(p.is_on, 1), coalesce(p.pinned, 0), coalesce(p.held, '') FROM tools t"
+        " coalesce(p.is_on, 1), coalesce(p.pinned, 0),"
+        " CASE WHEN t.id IN (SELECT tool_id FROM blocked) THEN :suspect"
+        " ELSE coalesce(p.held, '') END FROM tools t"
         " LEFT JOIN profile_tools p ON p.tool_id = t.id AND p.profile_id = :profile"
         f" WHERE {' AND '.join(where)} ORDER BY t.server_id, t.position, t.id"
     )
-    values = {"server": server_id, "name": name, "profile": profile_id}
+    values = {
+        "server": server_id,
+        "name": name,
+        "profile": profile_id,
+        "suspect": SUSPECT,
+    }
     return [
         ToolRow._make((*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8]))
         for row in db.execute(sql, values)
@@ -119,6 +129,6 @@ def state(db: apsw.Connection, profile_id: int) -> tuple[object, ...]:
         " (SELECT group_concat(id || ':' || trusted || spec_key || list_hash || read_at)"
         "  FROM servers),"
         " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
-        "  || total(hash != trusted_hash) FROM tools)"
+        "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked)"
     )
     return tuple(db.execute(sql, {"p": profile_id}).fetchone() or ())

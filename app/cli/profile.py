@@ -31,9 +31,110 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         ("off", "turn tools off"),
         ("pin", "always show these tools"),
         ("unpin", "no longer always show them"),
-        ("trust", "let a server's tools reach hosts, with their present texts"),
     ):
         change = _action(actions, common, name, _CHANGES[name], help_)
+        change.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
+        add_profile(change)
+    create = _action(actions, common, "create", _create, "a new profile")
+    create.add_argument("name")
+    create.add_argument("--copy", metavar="P", help="start from this profile")
+    delete = _action(actions, common, "delete", _delete, "forget a profile")
+    delete.add_argument("name")
+    setting = _action(actions, common, "set", _set, "change a setting, as in routing.k=8")
+    setting.add_argument("assignment", metavar="NAME=VALUE")
+    add_profile(setting)
+
+
+Run = Callable[[argparse.Namespace, AppContext, Console], int]
+Change = Callable[[apsw.Connection, str, Iterable[int], bool], Changes]
+
+
+def _action(
+    actions: Verbs, common: argparse.ArgumentParser, name: str, run: Run, help_: str
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(name, parents=[common], help=help_)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        found = []
+        for record in profiles.all_profiles(db):
+            seen = load_catalog(db, record.name, ctx.settings.encoding)
+            found.append(_summary(seen))
+    finally:
+        db.close()
+    rows = [["profile", "tools on", "tokens ≈"]]
+    rows += [[str(p["name"]), f"{p['on']} of {p['tools']}", f"{p['tokens']:,}"] for p in found]
+    console.result({"profiles": found}, lambda: table(rows, right=frozenset({1, 2})))
+    return 0
+
+
+def _summary(catalog: Catalog) -> dict[str, object]:
+    return {
+        "name": catalog.profile.name,
+        "tools": len(catalog.tools),
+        "on": len(catalog.shown),
+        "tokens": sum(t.cost for t in catalog.shown),
+    }
+
+
+def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        seen = load_catalog(db, args.profile, ctx.settings.encoding)
+    finally:
+        db.close()
+    tools = [
+        {
+            "tool": t.tool.tool_id,
+            "on": t.on,
+            "pinned": t.pinned,
+            "held": t.held,
+            "tokens": t.cost,
+        }
+        for t in seen.tools
+    ]
+    value = {**_summary(seen), "settings": seen.profile.settings, "list": tools}
+    rows = [["tool", "state", "tokens ≈"]]
+    rows += [[str(t["tool"]), _state(t), number(int(str(t["tokens"])))] for t in tools]
+    console.result(value, lambda: table(rows, right=frozenset({2})))
+    return 0
+
+
+def _state(tool: dict[str, object]) -> str:
+    if tool["held"]:
+        return f"held: {tool['held']}"
+    return ("pinned" if tool["pinned"] else "on") if tool["on"] else "off"
+
+
+def _change(
+    change: Change,
+    to: bool,
+    word: str,
+    args: argparse.Namespace,
+    ctx: AppContext,
+    console: Console,
+) -> int:
+    db = ctx.open_store()
+    try:
+        seen = load_catalog(db, args.profile, ctx.settings.encoding)
+        picked = match_tools(seen, args.tools)
+        change(db, args.profile, [t.tool.id for t in picked], to)
+        after = load_catalog(db, args.profile, ctx.settings.encoding)
+    finally:
+        db.close()
+    names = [t.tool.tool_id for t in picked]
+    value = {"changed": names, "state": word, **_summary(after)}
+    console.result(
+        value, lambda: f"{len(names)} tools {word}: {number(int(str(value['tokens'])))} tokens ≈"
+    )
+    return 0
+
+
+_CHANGES[name], help_)
         change.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(change)
     create = _action(actions, common, "create", _create, "a new profile")
@@ -158,7 +259,6 @@ _CHANGES: dict[str, Run] = {
     "off": partial(_change, catalogs.set_on, False, "off"),
     "pin": partial(_change, catalogs.set_pinned, True, "pinned"),
     "unpin": partial(_change, catalogs.set_pinned, False, "not pinned"),
-    "trust": _trust,
 }
 
 

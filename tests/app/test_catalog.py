@@ -6,8 +6,11 @@ import pytest
 from app import catalog
 from app.errors import ToolcribError
 from app.settings import ProfileSettings
-from store import profiles, tools
+from store import findings, profiles, tools
 from store.connection import transaction
+from store.records import Finding
+from store.search import Scope
+from store.serving import SUSPECT, tool_rows
 
 Add = Callable[..., int]
 
@@ -72,3 +75,30 @@ def test_the_cost_is_of_the_encoding_asked_for(db: apsw.Connection, add_server: 
     assert catalog.load_catalog(db).tools[0].cost == 100
     assert catalog.load_catalog(db, encoding="cl100k_base").tools[0].tokens is None
     assert [t.name for t in tools.tools(db)] == ["a"]
+
+
+def test_a_suspect_tool_is_held_everywhere_until_somebody_decides(
+    db: apsw.Connection, add_server: Add
+) -> None:
+    server_id = add_server("s", "a", "b")
+    first = tools.tools(db)[0]
+    found = Finding(0, first.id, "poison", "block", "do not tell the user", first.hash)
+    with transaction(db):
+        findings.save(db, first.id, [found])
+    seen = catalog.load_catalog(db)
+    assert [t.tool.name for t in seen.shown] == ["b"]
+    assert seen.tools[0].held == SUSPECT
+    in_scope = db.execute(Scope(profile_id=1, only_on=True).condition()).fetchall()
+    assert in_scope == [(seen.tools[1].tool.id,)]
+    assert [row.held for row in tool_rows(db, 1)] == [SUSPECT, ""]
+    catalog.trust_server(db, server_id)
+    assert len(catalog.load_catalog(db).shown) == 2
+
+
+def test_trusting_lets_new_tools_go(db: apsw.Connection, add_server: Add) -> None:
+    server_id = add_server("s", "a")
+    with transaction(db):
+        profiles.set_held(db, 1, [tools.tools(db)[0].id], "it is new")
+    assert catalog.load_catalog(db).shown == ()
+    catalog.trust_server(db, server_id)
+    assert len(catalog.load_catalog(db).shown) == 1
