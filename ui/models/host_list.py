@@ -1,52 +1,48 @@
 """The list of hosts: each with its state in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-IN_SYNC, CHANGES, OUTSIDE, UNREADABLE, NOT_FOUND = (
-    "in sync",
-    "changes",
-    "changed outside",
-    "not readable",
-    "not found",
-)
+from app.export.drift import OUTSIDE
+from app.export.plan import AS_IS, MODES, NATIVE, PRUNED, THROUGH
+from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from app.hosts.facts import HostFacts
+from ui.text import plural, short
+
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
+MODE_NAMES = {AS_IS: "As is", NATIVE: "Native", PRUNED: "Pruned", THROUGH: "Through Toolcrib"}
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-MODE_NAMES = {
-    "as-is": "As is",
-    "native": "Native",
-    "pruned": "Pruned",
-    "through": "Through Toolcrib",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class HostRow:
-    """One host as the list shows it."""
+def state_text(status: HostStatus) -> str:
+    """How a host gets its tools, and whether its file is up to date."""
+    if status.state == NOT_FOUND:
+        return "Not found"
+    if status.state == UNREADABLE:
+        return "File not readable"
+    if status.state == OUTSIDE:
+        return "Changed outside Toolcrib"
+    if status.state == CHANGES:
+        return f"{plural(status.changes, 'change')} to export"
+    saving = status.recommendation.saving
+    if status.mode == AS_IS and status.recommendation.mode != AS_IS and saving > 0:
+        return f"As is · could save {short(saving)} ≈"
+    return f"{MODE_NAMES[status.mode]} · in sync"
 
-    host: str  # id
-    name: str
-    state: str
-    mode: str = ""  # as it was last written, "" when never
-    changes: int = 0
-    problem: str = ""
 
-    @property
-    def state_text(self) -> str:
-        """The second line: how it gets its tools, and whether its file is up to date."""
-        if self.state == NOT_FOUND:
-            return "Not found"
-        if self.state == UNREADABLE:
-            return "File not readable"
-        if self.state == OUTSIDE:
-            return "Changed outside Toolcrib"
-        if self.state == CHANGES:
-            return f"{self.changes} {'change' if self.changes == 1 else 'changes'} to export"
-        return f"{MODE_NAMES[self.mode or 'as-is']} · in sync"
+def short_name(facts: HostFacts) -> str:
+    """A host's name without what hosts.toml adds in brackets."""
+    return facts.name.partition(" (")[0]
+
+
+def modes_of(facts: HostFacts) -> tuple[str, ...]:
+    """The modes that a host allows."""
+    if not facts.writable:
+        return (AS_IS,)
+    return tuple(mode for mode in MODES if mode != NATIVE or facts.native is not None)
 
 
 class HostListModel(QAbstractListModel):
@@ -54,12 +50,12 @@ class HostListModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[HostRow] = []
+        self._rows: list[HostStatus] = []
 
-    def show(self, rows: Sequence[HostRow]) -> None:
+    def show(self, rows: Sequence[HostStatus]) -> None:
         """Replace the rows; the same hosts keep their places and the selection."""
         ordered = sorted(rows, key=lambda row: row.state == NOT_FOUND)
-        same = [row.host for row in ordered] == [row.host for row in self._rows]
+        same = [row.host.id for row in ordered] == [row.host.id for row in self._rows]
         if not same:
             self.beginResetModel()
         self._rows = ordered
@@ -69,13 +65,18 @@ class HostListModel(QAbstractListModel):
             self.dataChanged.emit(self.index(0), self.index(len(ordered) - 1))
 
     @property
-    def rows(self) -> Sequence[HostRow]:
+    def rows(self) -> Sequence[HostStatus]:
         """What is shown."""
         return tuple(self._rows)
 
-    def row_of(self, host: str) -> int:
+    def row_of(self, host_id: str) -> int:
         """The row of a host, -1 when it is not there."""
-        return next((n for n, row in enumerate(self._rows) if row.host == host), -1)
+        return next((n for n, row in enumerate(self._rows) if row.host.id == host_id), -1)
+
+    def find(self, host_id: str) -> HostStatus | None:
+        """The status of a host, None when it is not there."""
+        row = self.row_of(host_id)
+        return self._rows[row] if row >= 0 else None
 
     def rowCount(self, parent: Index = _ROOT) -> int:
         """One row a host."""
@@ -87,9 +88,9 @@ class HostListModel(QAbstractListModel):
             return None
         row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return f"{row.name}\n{row.state_text}"
+            return f"{short_name(row.host)}\n{state_text(row)}"
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{row.name}: {row.state_text}"
+            return f"{short_name(row.host)}: {state_text(row)}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.problem or row.state_text
+            return f"{row.host.name}\n{row.problem or state_text(row)}"
         return row if role == HOST_ROLE else None

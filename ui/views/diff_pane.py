@@ -52,6 +52,7 @@ class DiffPane(QPlainTextEdit):
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(0)  # else a line's tint stops short of the gutter
         self.sign = sign
         self._colors = colors
         self._rows: list[tuple[int, DiffRow]] = []  # as shown: number among all rows, row
@@ -83,14 +84,16 @@ class DiffPane(QPlainTextEdit):
 
     def gutter_width(self) -> int:
         """Room for the sign, in pixels."""
-        return self.fontMetrics().horizontalAdvance("+") + 14
+        return self.fontMetrics().horizontalAdvance("+") + 18
 
     def paint_gutter(self, painter: QPainter) -> None:
         """Draw the signs of the visible lines."""
         painter.setFont(self.font())
         block, height = self.firstVisibleBlock(), self.fontMetrics().height()
-        while block.isValid() and (top := self._top(block)) <= self.viewport().height():
-            _, row = self._rows[block.blockNumber()]
+        for _, row in self._rows[block.blockNumber() :]:
+            top = self._top(block)
+            if top > self.viewport().height():
+                break
             changed = row.kind not in (SAME, FOLD) and self.line(row) is not None
             if changed:
                 painter.fillRect(QRect(0, top, self.gutter_width(), height), self._colors.line)

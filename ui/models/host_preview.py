@@ -1,0 +1,99 @@
+"""What writing a host's config would do: the diff, the tokens, and what to know before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.catalog import Catalog
+from app.context import AppContext, Db
+from app.export.apply import list_backups
+from app.export.backups import Backup, read
+from app.export.masking import DiffFile, masked_diff, masked_text
+from app.export.overview import prepare
+from app.export.plan import Plan
+from app.export.snippet import snippet
+from app.export.wrapping import GatewayCall
+from app.hosts.documents.values import format_of
+from app.hosts.entries import HOME_VARIABLE
+from app.hosts.places import Places
+from app.paths import gateway_program
+from app.policy.budget import Budget, Verdict, verdict
+from app.secrets import SecretStore
+from ui.models.diff_rows import DiffRow, diff_rows, pair_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One host's plan with all that is shown beside it; secrets are masked in `files`."""
+
+    plan: Plan
+    files: tuple[DiffFile, ...]
+    backups: tuple[Backup, ...]
+    secrets_in: str  # keychain | file, "" when no secret moves
+    verdict: Verdict
+    snippet: str  # for hosts whose files Toolcrib does not write
+
+    @property
+    def can_write(self) -> bool:
+        """Whether there is something to write, and nothing forbids it."""
+        return bool(self.plan.files) and not self.blocked
+
+    @property
+    def blocked(self) -> str:
+        """Why it must not be written, "" when it may be."""
+        if self.plan.refusal:
+            return f"Not written: {self.plan.refusal}"
+        if self.plan.files and self.verdict.refuses:
+            over = self.verdict.to_free
+            return f"Not written: over budget by {over:,} tokens ≈ (policy Block)."
+        return ""
+
+    @property
+    def headline(self) -> str:
+        """Tokens before and after."""
+        before, after = self.plan.tokens_before, self.plan.tokens_after
+        if not before:
+            return ""
+        share = round(100 * (after - before) / before)
+        sign = "+" if share > 0 else "−" if share < 0 else "±"
+        return f"{before:,} → {after:,} tokens ≈ ({sign}{abs(share)} %)"
+
+
+def load_preview(
+    db: Db, ctx: AppContext, places: Places, *, catalog: Catalog, host_id: str, mode: str
+) -> Preview:
+    """The preview of exporting the catalogue's profile to a host in a mode."""
+    plan = prepare(db, places, catalog, host_id=host_id, mode=mode)
+    budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
+    call = GatewayCall(
+        str(gateway_program()), catalog.profile.name, places.environ.get(HOME_VARIABLE, "")
+    )
+    return Preview(
+        plan=plan,
+        files=masked_diff(plan),
+        backups=list_backups(db, host_id),
+        secrets_in=SecretStore.open(ctx.paths).where if plan.secrets_to_store else "",
+        verdict=verdict(plan.tokens_after, plan.tools_after, budget),
+        snippet="" if plan.host.writable else snippet(plan.host, call),
+    )
+
+
+def backup_diff(backup: Backup) -> tuple[DiffRow, ...]:
+    """The file as it is now against the copy, both masked."""
+    kind = format_of(backup.file)
+    now = backup.file.read_bytes() if backup.file.is_file() else None
+    before = masked_text(now, kind)
+    return diff_rows(pair_lines(before, masked_text(read(str(backup.path)), kind)))
+
+
+def notes(preview: Preview) -> Iterator[str]:
+    """Sentences to read before writing."""
+    plan = preview.plan
+    yield from plan.warnings
+    if plan.secrets_to_store:
+        where = "the system's keychain" if preview.secrets_in == "keychain" else _FILE
+        yield f"Toolcrib's secret store is {where}."
+    if plan.also_read_by:
+        yield f"Also read by {', '.join(plan.also_read_by)}."
+
+
+_FILE = "a file that only you can read: this system has no keychain"

@@ -1,0 +1,286 @@
+"""The Hosts page: how each host gets its tools, and what writing its config would change."""
+
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QListView, QMessageBox, QSplitter, QStackedWidget, QWidget
+
+from app.changes import Changes
+from app.errors import ToolcribError
+from app.export.backups import Backup
+from app.export.drift import OUTSIDE, Drift
+from app.export.plan import AS_IS
+from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from ui.models.diff_rows import diff_rows, pair_lines
+from ui.models.host_list import HostListModel, modes_of, short_name
+from ui.models.host_preview import Preview
+from ui.services import Services
+from ui.text import plural
+from ui.theme import MARGIN
+from ui.views.hosts_backups import BackupsSheet
+from ui.views.hosts_cells import HostDelegate
+from ui.views.hosts_commands import WriteCommand
+from ui.views.hosts_desk import HostsDesk, Written
+from ui.views.hosts_detail import HostDetail
+from ui.views.hosts_watch import HostsWatch
+from ui.views.message_bar import DONE, WARN
+from ui.views.page import Page
+
+LIST_WIDTH = 220
+
+
+class HostsPage(Page):
+    """Host list left, the chosen host right."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        theme = services.theme
+        self.desk = HostsDesk(services, self)
+        self.watch = HostsWatch(services.places, self)
+        self.model = HostListModel(self)
+        self.list = QListView()
+        self.list.setObjectName("hostList")
+        self.list.setAccessibleName("Hosts")
+        self.list.setModel(self.model)
+        self.list.setItemDelegate(HostDelegate(theme, self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.setMinimumWidth(160)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.detail = HostDetail(theme, services.places.home)
+        self.sheet = BackupsSheet(theme, self.desk)
+        self.preview: Preview | None = None
+        self._host = ""  # id of the host shown
+        self._stale = True  # something changed while the page was out of view
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.detail)
+        self._stack.addWidget(self.sheet)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self.list)
+        split.addWidget(self._stack)
+        split.setStretchFactor(1, 1)
+        split.setSizes([LIST_WIDTH, 800])
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(MARGIN)
+        self.body.addWidget(split, 1)
+        self._connect()
+
+    def main_view(self) -> QWidget:
+        """The host list."""
+        return self.list
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """List, modes, both sides of the diff, the button."""
+        detail = self.detail
+        return (self.list, detail.modes, detail.diff.before, detail.diff.after, detail.write)
+
+    def primary(self) -> None:
+        """Write config, if it may be."""
+        if self._stack.currentWidget() is self.detail:
+            self.detail.write.click()
+
+    def escape(self) -> bool:
+        """Close the backups."""
+        if self._stack.currentWidget() is self.sheet:
+            self._stack.setCurrentWidget(self.detail)
+            return True
+        return False
+
+    def choose(self, host_id: str) -> None:
+        """Show a host."""
+        row = self.model.row_of(host_id)
+        if row >= 0:
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.list.selectionModel().setCurrentIndex(self.model.index(row), flags)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the files again when the page comes into view."""
+        super().showEvent(event)
+        self.desk.survey()
+        if self._stale:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Plan the shown host anew."""
+        self._stale = False
+        self.messages.clear()
+        if self._host:
+            self.desk.preview(self._host, self.detail.mode)
+
+    def _connect(self) -> None:
+        live, desk, detail = self.services.live, self.desk, self.detail
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
+        live.configured.connect(self._on_changed)
+        self.services.tasks.changed.connect(self._on_task)
+        desk.surveyed.connect(self._on_surveyed)
+        desk.previewed.connect(self._on_previewed)
+        desk.wrote.connect(self._on_wrote)
+        desk.refused.connect(self._on_refused)
+        desk.kept.connect(self._on_kept)
+        desk.failed.connect(self.messages.error)
+        self.watch.stirred.connect(desk.survey)
+        self.list.selectionModel().currentChanged.connect(lambda now, _old: self._open(now.row()))
+        detail.mode_chosen.connect(lambda _mode: self.refresh())
+        detail.write_wanted.connect(self._write)
+        detail.backups_wanted.connect(self._open_backups)
+        detail.copy_wanted.connect(self._copy)
+        self.sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
+        self.sheet.restored.connect(self._on_restored)
+
+    def _on_changed(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self.desk.survey()
+            self.refresh()
+
+    def _on_task(self, changes: Changes) -> None:
+        if changes.hosts or changes.exports:
+            self.preview = None  # of files that are not what they were
+            self.desk.survey()
+            if self._host:
+                self.desk.preview(self._host, self.detail.mode)
+
+    def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
+        self.model.show(rows)
+        self.watch.follow(rows)
+        waiting = sum(row.changes for row in rows)
+        self.badge.emit(str(waiting) if waiting else "", "accent")
+        here = sum(row.state != NOT_FOUND for row in rows)
+        self.result.emit(f"{plural(here, 'host')} on this computer, {len(rows) - here} not found")
+        status = self.model.find(self._host)
+        if status is None:
+            self._open_first()
+        else:
+            self.detail.show_state(status)
+            self._tell(status)
+
+    def _open_first(self) -> None:
+        rows = self.model.rows
+        first = next((row for row in rows if row.state == CHANGES), rows[0] if rows else None)
+        if first is not None:
+            self.choose(first.host.id)
+
+    def _open(self, row: int) -> None:
+        status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
+        if status is None or status.host.id == self._host:
+            return
+        self._host, self.preview = status.host.id, None
+        self._stack.setCurrentWidget(self.detail)
+        self.messages.clear()
+        self.detail.show_status(status, _first_mode(status))
+        self.desk.preview(self._host, self.detail.mode)
+        self._tell(status)
+
+    def _tell(self, status: HostStatus) -> None:
+        """What the files say that the user has to know."""
+        if status.state == UNREADABLE:
+            again = ("Refresh", self._look_again)
+            self.messages.error(ToolcribError(f"{status.problem}", "Nothing is written."), again)
+        elif status.state == OUTSIDE and status.drift:
+            self._tell_drift(status, status.drift[0])
+        elif self._moved_on(status):
+            text = "The file changed since this preview; it is not written as it stands."
+            self.messages.say(WARN, text, ("Refresh preview", self._look_again))
+
+    def _tell_drift(self, status: HostStatus, drift: Drift) -> None:
+        rows = diff_rows(pair_lines(drift.written, drift.now))
+        self.messages.say(
+            WARN,
+            " ".join(drift.sentences),
+            ("Show difference", lambda: self.detail.show_rows(rows)),
+            ("Write again…", lambda: self._offer(status.mode)),
+        )
+
+    def _offer(self, mode: str) -> None:
+        self.detail.radios[mode].setChecked(True)
+        self.refresh()
+        self.detail.write.setFocus()
+
+    def _moved_on(self, status: HostStatus) -> bool:
+        if self.preview is None:
+            return False
+        now = {reading.file: reading.bytes_hash for reading in status.readings}
+        files = self.preview.plan.files
+        return any(now.get(f.path, f.before_hash) != f.before_hash for f in files)
+
+    def _look_again(self) -> None:
+        self.refresh()
+        self.desk.survey()
+
+    def _on_previewed(self, preview: Preview) -> None:
+        status = self.model.find(preview.plan.host.id)
+        if status is None or preview.plan.host.id != self._host:
+            return
+        self.preview = preview
+        self.detail.show_preview(preview, status)
+
+    def _write(self) -> None:
+        preview = self.preview
+        if preview is None or not preview.can_write:
+            return
+        if preview.verdict.asks and not self._agreed(preview):
+            return
+        if preview.plan.running:
+            name = short_name(preview.plan.host)
+            self.messages.say(
+                WARN,
+                f"{name} is running and would undo the change. Quit it first.",
+                ("Write anyway", lambda: self.desk.write(preview, insist=True)),
+            )
+            return
+        self.desk.write(preview)
+
+    def _agreed(self, preview: Preview) -> bool:
+        """Dialog 2 of the three that exist: the profile's policy says ask."""
+        box = QMessageBox(self)
+        box.setText(f"Over budget by {preview.verdict.to_free:,} tokens ≈.")
+        box.setInformativeText("The profile asks before such a config is written.")
+        write = box.addButton("Write anyway", QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        box.exec()
+        return box.clickedButton() is write
+
+    def _on_wrote(self, written: Written) -> None:
+        self.services.undo.push(WriteCommand(written, self.desk))
+        following = next(
+            (row for row in self.model.rows if row.state == CHANGES and row.host.id != self._host),
+            None,
+        )
+        buttons = [("Undo", self.services.undo.undo)]
+        if following is not None:
+            target = following.host.id
+            buttons.append((f"Next: {short_name(following.host)}", lambda: self.choose(target)))
+        self.messages.say(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
+
+    def _on_refused(self, error: ToolcribError) -> None:
+        self.messages.error(
+            ToolcribError(f"Not written: {error.title}", error.hint),
+            ("Refresh preview", self._look_again),
+        )
+
+    def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:
+        copies = self.preview.backups if self.preview else ()
+        backup = next((copy for copy in copies if copy.export_id in ids), None)
+        buttons = [("Show backups", self._open_backups)] if backup else []
+        self.messages.error(error, *buttons)
+
+    def _open_backups(self) -> None:
+        if self.preview is not None:
+            self.sheet.show_backups(short_name(self.preview.plan.host), self.preview.backups)
+            self._stack.setCurrentWidget(self.sheet)
+
+    def _on_restored(self, backup: Backup) -> None:
+        self._stack.setCurrentWidget(self.detail)
+        self.messages.say(DONE, f"Restored {backup.file}.")
+
+    def _copy(self) -> None:
+        text = self.detail.diff.after.toPlainText()
+        QGuiApplication.clipboard().setText(text)
+        self.services.say("Copied; secrets are left out")
+
+
+def _first_mode(status: HostStatus) -> str:
+    """The mode it was written in, else the recommended one."""
+    if status.mode != AS_IS:
+        return status.mode
+    best = status.recommendation.mode
+    return best if best in modes_of(status.host) else AS_IS

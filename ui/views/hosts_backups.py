@@ -1,0 +1,123 @@
+"""The backups of a host: each with what restoring it would change."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.export.backups import Backup
+from ui.models.diff_rows import DiffRow, change_count
+from ui.text import plural
+from ui.theme import GAP, ROW, Theme
+from ui.views.delegates import RowDelegate
+from ui.views.diff_view import DiffView
+from ui.views.hosts_colors import diff_colors
+from ui.views.hosts_desk import HostsDesk, when
+
+_COLUMNS = ("Copied before the write of", "File", "Size")
+
+
+class BackupsSheet(QWidget):
+    """Copies of a host's files, newest first; a difference is shown before any restore.
+
+    Signals: closed; restored(Backup) once a copy is back in place.
+    """
+
+    closed = Signal()
+    restored = Signal(object)
+
+    def __init__(self, theme: Theme, desk: HostsDesk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        self._backups: Sequence[Backup] = ()
+        self._title = QLabel()
+        self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        self.list = QTreeWidget()
+        self.list.setObjectName("backupList")
+        self.list.setAccessibleName("Backups")
+        self.list.setHeaderLabels(_COLUMNS)
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setItemDelegate(RowDelegate(theme, ROW, self.list))
+        self.list.setMaximumHeight(8 * ROW)
+        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff.before.setObjectName("backupBefore")
+        self.diff.after.setObjectName("backupAfter")
+        self.said = QLabel()
+        self.said.setProperty("faint", True)
+        self.restore = QPushButton("Restore")
+        self.restore.setProperty("primary", True)
+        close = QPushButton("Close")
+        self._lay_out(close)
+        close.clicked.connect(self.closed)
+        self.restore.clicked.connect(self._restore)
+        self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
+        theme.changed.connect(lambda: self.diff.set_colors(diff_colors(theme.colors)))
+
+    def show_backups(self, host: str, backups: Sequence[Backup]) -> None:
+        """Show a host's copies."""
+        self._backups = backups
+        self._title.setText(f"Backups of {host}")
+        self.list.clear()
+        for backup in backups:
+            item = QTreeWidgetItem([when(backup.at), str(backup.file), f"{backup.size:,} bytes"])
+            item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self.list.addTopLevelItem(item)
+        self.list.setColumnWidth(0, 220)
+        self.list.setColumnWidth(1, 420)
+        first = self.list.topLevelItem(0)
+        if first is not None:
+            self.list.setCurrentItem(first)
+
+    @property
+    def current(self) -> Backup | None:
+        """The copy chosen."""
+        item = self.list.currentItem()
+        row = self.list.indexOfTopLevelItem(item) if item is not None else -1
+        return self._backups[row] if 0 <= row < len(self._backups) else None
+
+    def _compare(self) -> None:
+        self.restore.setEnabled(False)  # until the difference is in view
+        chosen = self.current
+        if chosen is not None:
+            self._desk.compare(chosen, lambda rows: self._show(chosen, rows))
+
+    def _show(self, backup: Backup, rows: Sequence[DiffRow]) -> None:
+        if backup is not self.current:
+            return
+        self.diff.show_rows(rows)
+        changes = change_count(rows)
+        self.restore.setEnabled(changes > 0)
+        self.said.setText(
+            f"Restoring changes {plural(changes, 'place')}; the present file is kept as a copy."
+            if changes
+            else "The file is the same as this copy."
+        )
+
+    def _restore(self) -> None:
+        backup = self.current
+        if backup is not None:
+            self._desk.restore(backup, lambda: self.restored.emit(backup))
+
+    def _lay_out(self, close: QPushButton) -> None:
+        foot = QHBoxLayout()
+        foot.setSpacing(GAP)
+        foot.addWidget(self.said, 1)
+        foot.addWidget(close)
+        foot.addWidget(self.restore)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self._title)
+        column.addWidget(self.list)
+        column.addWidget(self.diff, 1)
+        column.addLayout(foot)
