@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import ToolcribError
+from app.gateway.own import has_credentials
 from app.gateway.upstream import Channel
 from store.serving import ServerRow
 
@@ -31,13 +32,14 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     from app.hosts.interpolation import expand
     from app.hosts.launch import LaunchSpec
     from app.processes import prepare
-    from app.secrets import SecretStore
+    from app.secrets import Secrets, SecretStore
     from store.records import ServerSpec
 
     fields: dict[str, Any] = json.loads(row.spec)
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     spec = ServerSpec(**plain)
-    secrets = SecretStore.open(paths).get(row.name)
+    # a keychain is slow to load, and most servers have nothing in it
+    secrets = SecretStore.open(paths).get(row.name) if has_credentials(row.spec) else Secrets()
     launch = expand(LaunchSpec.from_spec(spec, secrets), os.environ, Path.home())
     values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
     if launch.transport != "stdio":

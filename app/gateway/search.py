@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ _DESCRIPTION = 700  # characters of the best tool's description
 _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
+_POOL = 40  # tools asked of the router, so that one server's can be picked from them
 _MOST = 50
 LOADING = "(Words only: the encoder is still loading.)"
 
@@ -131,8 +133,9 @@ class Finder:
         """The answer to one search."""
         began = time.perf_counter()
         limit = _limit(asked.get("limit"))
-        ranked = self.rank(asked, state, generation, max(limit, 20))
-        answer = _Answer(self, ranked, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
+        ranked = self.rank(asked, state, generation, max(limit, _POOL))
+        tools = _of_server(ranked.tools, str(asked.get("server") or ""))
+        answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
         if self._loading:
             note = f"{LOADING} {note}".strip()
         text = answer.text(note)
@@ -156,10 +159,15 @@ class _Answer:
     """The text of one answer, built line by line inside a budget of characters."""
 
     def __init__(
-        self, finder: Finder, ranked: "Ranked", limit: int, budget: int, level: str
+        self,
+        finder: Finder,
+        tools: "Sequence[RankedTool]",
+        limit: int,
+        budget: int,
+        level: str,
     ) -> None:
         self._finder = finder
-        self._ranked = ranked
+        self._tools = tools
         self._limit = limit
         self._left = budget
         self._level = level
@@ -167,13 +175,13 @@ class _Answer:
         self.listed: list[str] = []
 
     def text(self, note: str) -> str:
-        shown = [tool for tool in self._ranked.tools if tool.shown]
+        shown = [tool for tool in self._tools if tool.shown]
         if not shown:
             return "\n".join(filter(None, [self._nothing(), note]))
         self.best = self._finder.tool(shown[0].tool_id)
         lines = [self._first(shown[0])]
         self._left -= len(lines[0]) + len(note)
-        rest = shown[1:] + [t for t in self._ranked.tools if t.gate in ("top-k", "score")]
+        rest = shown[1:] + [t for t in self._tools if t.gate in ("top-k", "score")]
         roster = self._roster(rest[: self._limit - 1])
         if roster:
             lines += ["Also:", *roster]
@@ -202,13 +210,13 @@ class _Answer:
 
     def _kept_out(self) -> str:
         """The best of the tools that a precondition keeps out."""
-        for tool in self._ranked.tools[:3]:
+        for tool in self._tools[:3]:
             if tool.gate == "precondition":
                 return f"Not yet: {tool.tool_id} ({tool.why})"
         return ""
 
     def _nothing(self) -> str:
-        nearest = [tool.tool_id for tool in self._ranked.tools[:3]]
+        nearest = [tool.tool_id for tool in self._tools[:3]]
         self.listed += nearest
         if not nearest:
             return "No tool fits."
@@ -233,6 +241,12 @@ def describe(tool_id: str, raw: Json, level: str) -> str:
 def query_hash(query: str) -> str:
     """What stands for a query in an event."""
     return hashlib.sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTool]":
+    """The tools of the server that a request names exactly; all when it names none."""
+    wanted = server.strip().lower()
+    return [tool for tool in tools if tool.server.lower() == wanted] or tools
 
 
 def _short(summary: str, name: str) -> str:

@@ -86,7 +86,12 @@ def _talk(process: subprocess.Popen) -> dict:
 
 
 def stock(
-    home: Path, config: dict, profile: str = "default", settings: dict | None = None
+    home: Path,
+    config: dict,
+    profile: str = "default",
+    settings: dict | None = None,
+    *,
+    encode: bool = False,
 ) -> Path:
     """Make Toolcrib's folder `home` know the config's servers; the database."""
     paths = Paths(home, home / "models")
@@ -109,6 +114,8 @@ def stock(
             secrets.put(name, hidden)
             _save(db, server_id, readings[name])
     db.close()
+    if encode:
+        _encode(paths)
     return paths.database
 
 
@@ -140,7 +147,30 @@ def _save(db, server_id: int, reading: dict | None) -> None:
     tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in rows])
 
 
+def _encode(paths: Path) -> None:
+    """Embed every summary, as the scan does."""
+    import os
+
+    from app.encoder.onnx import Encoder
+    from app.encoder.weights import find_model
+    from store import vectors
+    from store.records import Vector
+
+    files = find_model(Paths.default(os.environ), "all-MiniLM-L6-v2")
+    encoder = Encoder.load(files)
+    db = open_store(paths.database)
+    made = tools.summaries(db)
+    rows = [encoder.encode([one.text])[0].astype("<f4").tobytes() for one in made.values()]
+    with transaction(db):
+        found = zip(made.values(), rows, strict=True)
+        vectors.save(
+            db, [Vector(s.tool_id, encoder.key, "summary", s.hash, data) for s, data in found]
+        )
+    vectors.ensure_index(db, encoder.key, encoder.dims)
+    db.close()
+
+
 if __name__ == "__main__":  # a stand-in for `toolcrib import --scan` under the judge
     given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["mcpServers"]
     changed = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
-    stock(Path(sys.argv[2]), given, sys.argv[3], changed)
+    stock(Path(sys.argv[2]), given, sys.argv[3], changed, encode=len(given) > 9)

@@ -1,0 +1,133 @@
+"""One server behind the gateway cannot be told from the server itself."""
+
+import json
+
+import pytest
+from raw_host import RpcError, text
+
+from store import profiles, tools
+from store.connection import open_store, transaction
+
+pytestmark = pytest.mark.usefixtures("encoderless")
+SAMPLE = {"role": "assistant", "content": {"type": "text", "text": "MODEL"}, "model": "m"}
+
+
+@pytest.fixture
+def host(stocked, gateway):
+    stocked({"probe": "ok"}, {"new_tools": "on"})
+    started = gateway("--server", "probe", answers={"sampling/createMessage": SAMPLE})
+    started.initialize()
+    return started
+
+
+def test_initialize_and_lists_come_from_the_store_without_a_start(host, log):
+    starts = len([e for e in log("probe") if e["ev"] == "start"])
+    again = host.request("ping")
+    assert again == {}
+    assert {t["name"] for t in host.tools()} >= {"echo", "pid"}
+    assert host.request("prompts/list")["prompts"][0]["name"] == "greet"
+    assert host.request("resources/list")["resources"][0]["uri"] == "probe://doc/1"
+    assert len([e for e in log("probe") if e["ev"] == "start"]) == starts
+
+
+def test_initialize_says_what_the_server_says(stocked, gateway):
+    stocked({"probe": "ok"})
+    found = gateway("--server", "probe").initialize(version="2025-03-26")
+    assert found["serverInfo"] == {"name": "probe", "version": "1"}
+    assert found["instructions"] == "probe says: echo first."
+    assert found["capabilities"]["resources"] == {"subscribe": True}
+    assert found["protocolVersion"] == "2025-03-26"
+
+
+def test_unknown_fields_meta_and_arguments_survive(host):
+    echo = next(t for t in host.tools() if t["name"] == "echo")
+    assert echo["_meta"] == {"x/y": 1} and echo["title"] == "Echo"
+    assert host.call("echo", {"text": "hi"})["_meta"] == {"r": 1}
+    deep = {"x": {"a": [1, 2.5, None, True, "ü\u2028\U0001f600"], "empty": {}}}
+    assert json.loads(text(host.call("args", deep))) == deep
+    assert json.loads(text(host.call("meta", {}, _meta={"trace": "abc"}))) == {"trace": "abc"}
+
+
+def test_errors_keep_their_kind_code_and_data(host):
+    with pytest.raises(RpcError) as caught:
+        host.call("rpc_error")
+    assert (caught.value.code, caught.value.data) == (-32042, {"k": 1})
+    assert host.call("is_error")["isError"] is True
+    with pytest.raises(RpcError, match="Unknown tool"):
+        host.call("no_such_tool")
+    with pytest.raises(RpcError) as caught:
+        host.request("foo/bar")
+    assert caught.value.code == -32601
+
+
+def test_progress_logs_and_requests_of_the_server_reach_the_host(host):
+    host.call("progress", {}, _meta={"progressToken": "t1"})
+    assert [n["params"]["progress"] for n in host.noted("notifications/progress")] == [1, 2, 3]
+    host.call("log")
+    host.until(lambda: host.noted("notifications/message"))
+    assert host.noted("notifications/message")[0]["params"]["logger"] == "inner"
+    assert "MODEL" in text(host.call("sample"))
+    assert host.asked[0]["method"] == "sampling/createMessage"
+    assert "unsupported" in text(host.call("elicit"))
+
+
+def test_a_cancelled_call_is_cancelled_there_and_never_answered(host, log):
+    host.call("echo", {"text": "warm"})
+    number = host.ask("tools/call", {"name": "sleep", "arguments": {"ms": 20000}})
+    host.until(lambda: any(e.get("method") == "tools/call" and "ms" in str(e) for e in log("probe")))
+    host.notify("notifications/cancelled", {"requestId": number})
+    host.until(lambda: any(e.get("method") == "notifications/cancelled" for e in log("probe")))
+    host.call("echo", {"text": "after"})
+    assert not host.answered(number)
+
+
+def test_subscriptions_and_log_level_are_said_again_after_a_crash(host, log):
+    host.request("logging/setLevel", {"level": "debug"})
+    host.request("resources/subscribe", {"uri": "probe://doc/1"})
+    first = text(host.call("pid"))
+    broken = host.call("crash")
+    assert broken["isError"] and "probe stopped" in text(broken) and "code 7" in text(broken)
+    assert "sk-0123456789abcdef" not in text(broken)
+    assert text(host.call("pid")) != first
+    said = [e["method"] for e in log("probe") if e["ev"] == "recv"]
+    assert said.count("logging/setLevel") == 2 and said.count("resources/subscribe") == 2
+
+
+def test_a_tool_that_is_off_is_neither_listed_nor_called(stocked, gateway):
+    database = stocked({"probe": "ok"})
+    db = open_store(database)
+    off = [t.id for t in tools.tools(db) if t.name == "delete_note"]
+    with transaction(db):
+        profiles.set_on(db, profiles.by_name(db, "default").id, off, False)
+    host = gateway("--server", "probe")
+    host.initialize()
+    assert "delete_note" not in {t["name"] for t in host.tools()}
+    refused = host.call("delete_note", {"number": 1})
+    assert refused["isError"] and "switched off" in text(refused)
+    assert text(host.call("read_note", {"number": 1})) == "read_note 1 done"
+    assert "delete_note" not in {t["name"] for t in host.tools()}  # now live
+    with transaction(db):
+        profiles.set_on(db, profiles.by_name(db, "default").id, off, True)
+    db.close()
+    host.until(lambda: host.noted("notifications/tools/list_changed"))
+    assert "delete_note" in {t["name"] for t in host.tools()}
+
+
+@pytest.mark.parametrize("policy", ["held", "on"])
+def test_a_tool_that_appears_later_follows_the_profile(stocked, gateway, policy):
+    stocked({"probe": "ok"}, {"new_tools": policy})
+    host = gateway("--server", "probe")
+    host.initialize()
+    host.call("add_tool")
+    host.until(lambda: host.noted("notifications/tools/list_changed"))
+    shown = "zebra_0" in {t["name"] for t in host.tools()}
+    answer = host.call("zebra_0", {"text": "x"})
+    assert shown == (policy == "on")
+    assert ("three zebras" in text(answer)) == shown
+
+
+def test_the_command_after_two_dashes_is_the_one_that_runs(stocked, gateway, probe_command):
+    stocked({"probe": "exit"})
+    host = gateway("--server", "probe", "--", *probe_command)
+    host.initialize()
+    assert text(host.call("echo", {"text": "direct"})) == "direct"

@@ -1,0 +1,280 @@
+"""Conversations: all servers behind search_tools and call_tool, driven as an agent does."""
+
+import json
+
+import pytest
+from raw_host import RpcError, text
+
+from store import events, profiles, tools
+from store.connection import open_store, transaction
+
+pytestmark = pytest.mark.usefixtures("encoderless")
+TWO = {"alpha": "ok", "beta": "ok"}
+
+
+def recorded(database, kind):
+    db = open_store(database)
+    try:
+        return [e for e in events.recent(db, 200) if e.kind == kind]
+    finally:
+        db.close()
+
+
+def start(gateway, **answers):
+    host = gateway(answers=answers)
+    host.initialize()
+    return host
+
+
+def test_the_menu_is_small_and_names_the_servers(stocked, gateway, log):
+    stocked(TWO)
+    host = gateway()
+    found = host.initialize()
+    names = [t["name"] for t in host.tools()]
+    assert names == ["search_tools", "call_tool"]
+    assert "alpha, beta" in host.tools()[0]["description"]
+    assert found["capabilities"]["completions"] == {} and found["capabilities"]["tools"] == {}
+    assert "alpha: alpha says: echo first." in found["instructions"]
+    assert len(json.dumps(host.tools())) < 1600
+
+
+def test_an_agent_searches_then_calls(stocked, gateway, log):
+    stocked(TWO)
+    host = start(gateway)
+    starts = len(log("alpha"))
+    found = host.search("read a note")
+    assert found.startswith(("alpha/read_note", "beta/read_note"))
+    assert '"number":{"type":"integer"}' in found
+    assert len(log("alpha")) == starts  # a search starts nothing
+    assert text(host.run("alpha/read_note", {"number": 4})) == "read_note 4 done"
+
+
+def test_several_structured_requests_in_one_task(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    first = host.search("sign in to the notes service", server="alpha")
+    assert "alpha/login" in first.splitlines()[0]
+    host.run("alpha/login")
+    second = host.search("delete a note for good", server="beta", limit=2)
+    assert "beta/delete_note" in second.splitlines()[0]
+    assert text(host.run("beta/delete_note", {"number": 2})) == "delete_note 2 done"
+
+
+def test_a_name_as_the_query_gives_that_tools_arguments(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    assert host.search("beta/echo").startswith("beta/echo: Return the given text\narguments: {")
+
+
+def test_a_valid_call_without_a_search_runs_and_is_noted(stocked, gateway):
+    database = stocked(TWO)
+    host = start(gateway)
+    assert text(host.run("alpha/echo", {"text": "hi"})) == "hi"
+    host.close()
+    assert [e.tool for e in recorded(database, "miss")] == ["alpha/echo"]
+    assert [e.tool for e in recorded(database, "call")] == ["alpha/echo"]
+
+
+def test_wrong_arguments_are_explained_and_the_retry_succeeds(stocked, gateway, log):
+    stocked(TWO)
+    host = start(gateway)
+    starts = len(log("alpha"))
+    refused = host.run("alpha/read_note", {"number": "four"})
+    said = json.loads(text(refused))
+    assert refused["isError"] and said["error"] == "tool_not_available"
+    assert said["inputSchema"]["required"] == ["number"] and "number" in said["reason"]
+    assert len(log("alpha")) == starts  # the server was not bothered
+    assert text(host.run("alpha/read_note", {"number": 4})) == "read_note 4 done"
+    again = json.loads(text(host.run("alpha/read_note", {})))
+    assert again["error"] == "invalid_arguments"
+
+
+def test_an_unknown_tool_gets_near_names(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    said = json.loads(text(host.run("alpha/read_notes", {})))
+    assert said["error"] == "tool_not_available" and "alpha/read_note" in said["available"]
+
+
+def test_off_and_held_tools_are_not_found_and_not_called(stocked, gateway):
+    database = stocked(TWO)
+    db = open_store(database)
+    profile = profiles.by_name(db, "default").id
+    by_id = {t.tool_id: t.id for t in tools.tools(db)}
+    with transaction(db):
+        profiles.set_on(db, profile, [by_id["alpha/read_note"]], False)
+        profiles.set_held(db, profile, [by_id["beta/read_note"]], "new")
+    db.close()
+    host = start(gateway)
+    assert "read_note" not in host.search("read a note by its number").replace("arguments", "")
+    for name, reason in (("alpha", "switched off"), ("beta", "held back (new)")):
+        said = json.loads(text(host.run(f"{name}/read_note", {"number": 1})))
+        assert said["error"] == "tool_not_available" and reason in said["reason"]
+
+
+def test_preconditions_follow_what_really_happened(stocked, gateway):
+    rules = {
+        "alpha/delete_note": ["after(alpha/login)"],
+        "beta/delete_note": ["milestone(approved)"],
+        "beta/unauthorized": ["authenticated(beta)"],
+    }
+    stocked(TWO, {"preconditions": rules})
+    host = start(gateway)
+    said = json.loads(text(host.run("alpha/delete_note", {"number": 1})))
+    assert "alpha/login was not called yet" in said["reason"]
+    assert "alpha/delete_note" not in host.search("delete a note for good").splitlines()[0]
+    host.run("alpha/login")
+    assert text(host.run("alpha/delete_note", {"number": 1})) == "delete_note 1 done"
+    assert "approved" in text(host.run("beta/delete_note", {"number": 1}))
+    host.run("toolcrib/milestone", {"name": "approved"})
+    assert text(host.run("beta/delete_note", {"number": 1})) == "delete_note 1 done"
+    assert text(host.run("beta/unauthorized")) == "401 Unauthorized"  # credentials were there
+    assert "not signed in for beta" in text(host.run("beta/unauthorized"))  # they are refused
+
+
+def test_the_loop_guard_lets_the_call_run_then_evicts_and_a_search_clears_it(stocked, gateway):
+    database = stocked(TWO, {"gateway": {"loop_calls": 3}})
+    host = start(gateway)
+    host.search("read a note")
+    answers = [text(host.run("alpha/read_note", {"number": 1})) for _ in range(3)]
+    assert answers[:2] == ["read_note 1 done"] * 2
+    assert answers[2].startswith("read_note 1 done\nYou have called alpha/read_note 3 times")
+    assert text(host.run("alpha/read_note", {"number": 2})) == "read_note 2 done"
+    host.search("read a note")
+    assert text(host.run("alpha/read_note", {"number": 1})) == "read_note 1 done"
+    host.close()
+    assert recorded(database, "evicted")[0].problem == "repeated calls"
+
+
+def test_exempt_tools_may_repeat(stocked, gateway):
+    stocked(TWO, {"gateway": {"loop_calls": 2, "loop_exempt": ["alpha/*"]}})
+    host = start(gateway)
+    assert {text(host.run("alpha/echo", {"text": "a"})) for _ in range(5)} == {"a"}
+
+
+def test_the_loaded_set_keeps_to_its_capacity(stocked, gateway):
+    database = stocked(TWO, {"gateway": {"loaded_tools": 2}})
+    host = start(gateway)
+    for name in ("echo", "login", "pid"):
+        assert host.search(f"alpha/{name}").startswith(f"alpha/{name}")
+    host.close()
+    assert [e.tool for e in recorded(database, "evicted")] == ["alpha/echo"]
+
+
+def test_a_search_that_says_the_same_again_says_so(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    host.search("read a note by number")
+    assert "Much the same as for “read a note by number”" in host.search("read note by its number")
+    assert "searched for this already" in host.search("read note by its number")
+
+
+def test_nothing_fits_names_the_nearest(stocked, gateway):
+    stocked(TWO)
+    assert "No tool fits." in start(gateway).search("qwertzuiop")
+
+
+def test_a_long_result_is_cut_and_kept_as_a_resource(stocked, gateway):
+    stocked(TWO, {"gateway": {"result_tokens": 1000}})
+    host = start(gateway)
+    result = host.run("alpha/big", {"kb": 64})
+    assert len(text(result)) < 4400 and "toolcrib://result/1" in text(result)
+    whole = host.request("resources/read", {"uri": "toolcrib://result/1"})["contents"][0]["text"]
+    assert whole == "x" * 65536
+    part = text(host.run("toolcrib/read_result", {"result": "1", "offset": 65000}))
+    assert part == "x" * 536
+    assert len(text(host.run("alpha/big", {"kb": 64}, detail="full"))) == 65536
+    assert len(text(host.run("alpha/big", {"kb": 64}, detail="short"))) < 2500
+    structured = host.run("alpha/big_structured", {"items": 500})
+    assert "structuredContent" not in structured and "toolcrib://result/" in text(structured)
+
+
+def test_pinned_tools_stand_in_the_menu_and_are_checked_too(stocked, gateway):
+    database = stocked(TWO)
+    db = open_store(database)
+    with transaction(db):
+        profile = profiles.by_name(db, "default").id
+        pinned = [t.id for t in tools.tools(db) if t.tool_id == "alpha/echo"]
+        profiles.set_pinned(db, profile, pinned, True)
+    db.close()
+    host = start(gateway)
+    assert [t["name"] for t in host.tools()] == ["search_tools", "call_tool", "alpha__echo"]
+    assert text(host.call("alpha__echo", {"text": "pinned"})) == "pinned"
+    assert host.call("alpha__echo", {"text": 3})["isError"]
+
+
+def test_prompts_resources_and_completion_belong_to_their_servers(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    names = [p["name"] for p in host.request("prompts/list")["prompts"]]
+    assert names == ["alpha__greet", "beta__greet"]
+    got = host.request("prompts/get", {"name": "beta__greet", "arguments": {"who": "Bo"}})
+    assert got["messages"][0]["content"]["text"] == "beta greets Bo"
+    uris = [r["uri"] for r in host.request("resources/list")["resources"]]
+    assert uris == ["alpha://doc/1", "shared://x", "beta://doc/1", "toolcrib+beta:shared://x"]
+    for uri, owner in ((uris[3], "beta has shared://x"), ("beta://item/9", "beta has beta://item/9")):
+        assert host.request("resources/read", {"uri": uri})["contents"][0]["text"] == owner
+    reference = {"type": "ref/prompt", "name": "beta__greet"}
+    done = host.request(
+        "completion/complete", {"ref": reference, "argument": {"name": "who", "value": "a"}}
+    )
+    assert done["completion"]["values"] == ["beta-alice"]
+    with pytest.raises(RpcError) as caught:
+        host.request("resources/read", {"uri": "nowhere://x"})
+    assert caught.value.code == -32002
+
+
+def test_logs_and_updates_say_which_server_speaks(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    host.run("beta/log")
+    host.until(lambda: host.noted("notifications/message"))
+    assert host.noted("notifications/message")[0]["params"]["logger"] == "beta/inner"
+    host.request("resources/subscribe", {"uri": "beta://doc/1"})
+    host.run("beta/update")
+    host.until(lambda: host.noted("notifications/resources/updated"))
+
+
+@pytest.mark.parametrize("policy", ["held", "on"])
+def test_a_tool_added_mid_session_follows_the_profile(stocked, gateway, policy):
+    database = stocked(TWO, {"new_tools": policy})
+    host = start(gateway)
+    host.run("alpha/add_tool")
+    kind = "held" if policy == "held" else "load"
+    host.until(lambda: [e for e in recorded(database, kind) if e.tool == "alpha/zebra_0"])
+    host.until(lambda: ("zebra_0" in host.search("count the zebras")) == (policy == "on"))
+    answer = text(host.run("alpha/zebra_0", {"text": "x"}))
+    assert ("three zebras" in answer) == (policy == "on")
+    assert not host.noted("notifications/tools/list_changed")  # the menu stays as it is
+
+
+def test_promotion_puts_loaded_tools_into_the_menu_of_hosts_that_honour_it(stocked, gateway):
+    stocked(TWO, {"gateway": {"promote": True}})
+    host = gateway()
+    assert host.initialize()["capabilities"]["tools"] == {"listChanged": True}
+    host.search("alpha/echo")
+    host.until(lambda: host.noted("notifications/tools/list_changed"))
+    assert "alpha__echo" in [t["name"] for t in host.tools()]
+    assert text(host.call("alpha__echo", {"text": "up"})) == "up"
+
+
+def test_a_search_event_says_what_was_decided(stocked, gateway):
+    database = stocked(TWO)
+    host = start(gateway)
+    host.search("read a note")
+    host.close()
+    event = recorded(database, "search")[0]
+    assert event.host == "raw-host" and event.profile == "default" and event.session
+    assert {"turn", "query_hash", "candidates", "scores", "gated_out_by_state", "active",
+            "phase1", "phase2", "words_only"} <= event.detail.keys()
+
+
+def test_the_pools_list_names_or_summaries_in_the_instructions(stocked, gateway):
+    stocked(TWO, {"gateway": {"pool": "names"}})
+    assert "alpha/echo, alpha/read_note" in gateway().initialize()["instructions"]
+    stocked(TWO, {"gateway": {"pool": "all"}})
+    assert "beta/echo: Return the given text" in gateway().initialize()["instructions"]
+    stocked(TWO, {"gateway": {"pool": "none"}})
+    host = gateway()
+    host.initialize()
+    assert "Servers" not in host.tools()[0]["description"]
