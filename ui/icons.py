@@ -28,6 +28,8 @@ class Icons:
             icon = QIcon()
             for size in _SIZES:
                 icon.addPixmap(self.pixmap(name, self._ink(role), size))
+                # without it Qt fades the icon of a selected row
+                icon.addPixmap(self.pixmap(name, self._ink(role), size), QIcon.Mode.Selected)
                 faint = self.pixmap(name, self._colors.hairline, size)
                 icon.addPixmap(faint, QIcon.Mode.Disabled)
             self._icons[key] = icon

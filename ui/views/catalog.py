@@ -1,12 +1,20 @@
-"""The Catalog page: first run while nothing is known, then servers and tools."""
+"""The Catalog page: finding and reading servers first, then servers and tools."""
+
+from pathlib import Path
 
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.catalog import CatalogTool
+from app.errors import ToolcribError
+from resources.sample.config import write_sample_config
 from ui.services import Services
 from ui.views.catalog_content import CatalogContent
+from ui.views.empty_state import EmptyState
 from ui.views.page import Page
+from ui.views.reading import ReadingView
+
+_FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
 
 
 class CatalogPage(Page):
@@ -16,30 +24,55 @@ class CatalogPage(Page):
         super().__init__(services, parent)
         self.setObjectName("catalogPage")
         self.content = CatalogContent(services)
+        self.reading = ReadingView(services)
+        self.empty = EmptyState(
+            services.theme,
+            icon="server-off",
+            text="No MCP servers found",
+            hint="None of the known hosts on this machine names one.",
+            buttons=("Open a config file…", "Try with sample data"),
+        )
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.content)
+        for widget in (self.content, self.reading, self.empty):
+            self._stack.addWidget(widget)
         self.body.addWidget(self._stack, 1)
-        self.content.result.connect(self.result)
-        self.content.why_asked.connect(self._why)
-        services.live.loaded.connect(self._on_loaded)
-        services.live.toggled.connect(self.content.show_toggled)
+        self._started = False  # whether the first load decided what to show
+        self._connect()
+
+    @property
+    def state(self) -> str:
+        """What is in view: content, reading or empty."""
+        names = {self.content: "content", self.reading: "reading", self.empty: "empty"}
+        return names[self._stack.currentWidget()]  # type: ignore[index]
 
     def main_view(self) -> QWidget:
-        """The tree."""
-        return self.content.tree
+        """The tree, or what stands in its place."""
+        if self.state == "reading":
+            return self.reading.go if self.reading.go.isEnabled() else self.reading.table
+        return self.content.tree if self.state == "content" else self.empty.buttons[0]
 
     def panes(self) -> tuple[QWidget, ...]:
         """Filter, tree, details, treemap."""
+        if self.state != "content":
+            return (self.main_view(),)
         inner = self.content
         return (inner.filter.edit, inner.tree, inner.details.area, inner.map)
 
     def focus_filter(self) -> None:
         """Give the focus to the filter line."""
-        self.content.filter.edit.setFocus()
-        self.content.filter.edit.selectAll()
+        if self.state == "content":
+            self.content.filter.edit.setFocus()
+            self.content.filter.edit.selectAll()
+
+    def primary(self) -> None:
+        """Read tools, or continue."""
+        if self.state == "reading":
+            self.reading.primary()
 
     def escape(self) -> bool:
         """Leave the treemap's zoom, then clear the filter."""
+        if self.state != "content":
+            return False
         if self.content.map.zoomed:
             self.content.map.zoom("")
             return True
@@ -47,13 +80,33 @@ class CatalogPage(Page):
 
     def show_server(self, name: str) -> None:
         """Open a server in the tree."""
+        self._show(self.content)
         self.content.show_server(name)
 
     def open_config(self) -> None:
-        """Choose a config file and import it."""
+        """Choose a config file and show its servers."""
+        home = str(self.services.places.home)
+        name, _ = QFileDialog.getOpenFileName(self, "Open a config file", home, _FILES)
+        if name:
+            self.take_file(Path(name))
 
-    def read_tools(self) -> None:
-        """Show what would be started."""
+    def take_file(self, path: Path) -> None:
+        """Show the servers that a config file names."""
+        self.messages.clear()
+        self._show(self.reading)
+        self.reading.take_file(path)
+
+    def take_sample(self) -> None:
+        """Show the sample servers; their data stays in Toolcrib's own folder."""
+        folder = self.services.ctx.paths.home / "sample"
+        self.take_file(write_sample_config(folder / "mcp.json", folder / "state"))
+
+    def read_tools(self, only: frozenset[int] = frozenset()) -> None:
+        """Show what would be started; `only` are ticked, when given."""
+        self._show(self.reading)
+        if not self.reading.busy:
+            self.messages.clear()
+            self.reading.look(only)
 
     def save(self, settings: QSettings, key: str) -> None:
         """Keep splitters and columns."""
@@ -63,8 +116,39 @@ class CatalogPage(Page):
         """Take splitters and columns back."""
         self.content.restore(settings, key)
 
+    def _connect(self) -> None:
+        services, content = self.services, self.content
+        content.result.connect(self.result)
+        content.why_asked.connect(self._why)
+        content.read_asked.connect(lambda ids: self.read_tools(frozenset(ids)))
+        services.live.loaded.connect(self._on_loaded)
+        services.live.toggled.connect(content.show_toggled)
+        self.reading.more.clicked.connect(self.open_config)
+        self.reading.ended.connect(lambda: self._show(content))
+        self.reading.nothing_found.connect(lambda: self._show(self.empty))
+        self.reading.failed.connect(self._on_failed)
+        self.empty.buttons[0].clicked.connect(self.open_config)
+        self.empty.buttons[1].clicked.connect(self.take_sample)
+
     def _on_loaded(self) -> None:
         self.content.show_catalog()
+        catalog = self.services.live.catalog
+        if self._started or catalog is None:
+            return
+        self._started = True
+        if not any(server.read_at for server in catalog.servers):
+            self.read_tools()
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self.messages.error(error, ("Try again", self.read_tools))
+        if not self.services.live.empty:
+            self._show(self.content)
+
+    def _show(self, widget: QWidget) -> None:
+        if self._stack.currentWidget() is not widget:
+            self._stack.setCurrentWidget(widget)
+            if self.isVisible():
+                self.main_view().setFocus()
 
     def _why(self, _tool: CatalogTool) -> None:
         self.services.go("playground")

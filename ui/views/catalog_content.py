@@ -41,7 +41,8 @@ class CatalogContent(QWidget):
         super().__init__(parent)
         self._services = services
         theme = services.theme
-        self._names = {host.id: host.name for host in load_hosts()}
+        # "Cursor (IDE + cursor-agent CLI)" is too long for a column
+        self._names = {host.id: host.name.partition(" (")[0] for host in load_hosts()}
         self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
         self.filter = FilterLine(theme, self)
         self.tree = CatalogTreeView(theme, self.model)
@@ -247,5 +248,5 @@ def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
     return (
         ("Turn off", "eye-off-outline") if on else ("Turn on", "eye-outline"),
         ("Unpin", "pin") if pinned else ("Pin", "pin-outline"),
-        ("Copy JSON", "content-copy"),
+        ("Copy", "content-copy"),
     )

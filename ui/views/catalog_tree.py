@@ -1,13 +1,15 @@
 """The tree of servers and tools."""
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from app.catalog import CatalogTool
 from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
 from ui.theme import ROW, Theme
 from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
+
+NARROW_BELOW = 680  # pixels
 
 
 class CatalogTreeView(QTreeView):
@@ -99,6 +101,11 @@ class CatalogTreeView(QTreeView):
         else:
             super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Names keep their room: a narrow tree has no column of hosts."""
+        super().resizeEvent(event)
+        self.setColumnHidden(HOSTS, event.size().width() < NARROW_BELOW)
+
     def selected_text(self) -> str:
         """The selected rows, cells divided by tabs."""
         rows = sorted(
@@ -147,7 +154,7 @@ class CatalogTreeView(QTreeView):
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(60)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((TOKENS, 190), (FLAGS, 132), (HOSTS, 150)):
+        for column, width in ((TOKENS, 180), (FLAGS, 128), (HOSTS, 130)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
             self.setColumnWidth(column, width)
         self.sortByColumn(TOKENS, Qt.SortOrder.DescendingOrder)

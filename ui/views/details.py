@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -74,7 +75,7 @@ class DetailsCard(QFrame):
         """Show these, with buttons (text, icon); None when nothing is selected."""
         found = details or Details("Nothing selected", text="Pick a server or a tool in the list.")
         for label, text in (
-            (self.title, found.title),
+            (self.title, _breakable(found.title)),
             (self._subtitle, found.subtitle),
             (self._headline, found.headline),
             (self._advice, found.advice),
@@ -161,10 +162,17 @@ def parameter_table(parameters: tuple[Parameter, ...]) -> str:
     return "<p style='margin:8px 0 2px 0'><b>Parameters</b></p>" + "".join(rows)
 
 
+def _breakable(name: str) -> str:
+    """A name that may be wrapped after an underscore or a dash."""
+    return name.replace("_", "_\u200b").replace("-", "-\u200b")
+
+
 def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> QLabel:
     label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     label.setWordWrap(wrap)
+    # long words must not make the card wider
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     label.setProperty("faint", faint)
     return label

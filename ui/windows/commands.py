@@ -1,6 +1,7 @@
 """Everything the window can do as actions: menus, toolbar, keys."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt
@@ -52,7 +53,7 @@ class Commands(QObject):
             self._add(
                 view,
                 f"&{section.title}",
-                lambda key=section.key: window.go(key),
+                partial(window.go, section.key),
                 f"Ctrl+{number}",
                 section.icon,
             )

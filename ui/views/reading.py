@@ -1,0 +1,301 @@
+"""Finding servers and reading their tools: consent, progress, cancel, continue."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.errors import ToolcribError
+from app.hosts.facts import load_hosts
+from ui.finding import Found, look, read, take_file
+from ui.models.reading_table import FOUND_IN, SERVER, STARTS, STATUS, TOKENS, TOOLS, ReadingTable
+from ui.services import Services
+from ui.tasks import Job
+from ui.text import APPROX, count, plural
+from ui.theme import GAP, MARGIN, ROW
+from ui.views.delegates import BadgeDelegate, RowDelegate
+
+if TYPE_CHECKING:
+    from app.discovery.scan import ScanReport, ServerStatus
+
+_PROMISE = (
+    "Toolcrib starts each ticked server once, asks it for its list of tools, and stops it."
+    " It never calls a tool and changes no host's file."
+)
+_RELOAD_MS = 300  # several servers that end together are shown together
+
+
+class ReadingView(QWidget):
+    """Which servers there are, with the exact command of each, and how reading them goes.
+
+    Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error).
+    """
+
+    ended = Signal()
+    nothing_found = Signal()
+    failed = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._found = Found()
+        self._job: Job | None = None
+        self._after_read = False
+        names = {host.id: host.name.partition(" (")[0] for host in load_hosts()}
+        self.model = ReadingTable(names, self)
+        self._build()
+        self._lay_out()
+        self._clock = QTimer(self, interval=1000)
+        self._clock.timeout.connect(lambda: self.model.tell_time(time.monotonic()))
+        self._reload = QTimer(self, interval=_RELOAD_MS, singleShot=True)
+        self._reload.timeout.connect(services.live.load)
+        services.live.loaded.connect(self._show_tokens)
+        services.theme.changed.connect(self._recolor)
+        self._recolor()
+
+    @property
+    def busy(self) -> bool:
+        """Whether servers are being read."""
+        return self._job is not None
+
+    def look(self, only: frozenset[int] = frozenset()) -> None:
+        """Look for servers in the hosts' files; `only` are ticked, when given."""
+        ctx, places = self._services.ctx, self._services.places
+        self._begin_looking()
+        self._services.tasks.work(
+            lambda _job: look(ctx, places), lambda found: self._show(found, only), failed=self._fail
+        )
+
+    def take_file(self, path: Path) -> None:
+        """Take the servers of a config file."""
+        ctx = self._services.ctx
+        self._begin_looking()
+        self._services.tasks.work(
+            lambda _job: take_file(ctx, path),
+            lambda found: self._show(found, frozenset()),
+            failed=self._fail,
+        )
+
+    def primary(self) -> None:
+        """Read the ticked servers, or go on."""
+        if self.go.isEnabled() and self.go.isVisible():
+            self.go.click()
+
+    def cancel(self) -> None:
+        """Stop reading; what was read stays."""
+        if self._job is not None:
+            self._job.cancel()
+            self.stop.setEnabled(False)
+            self.stop.setText("Stopping…")
+
+    def _begin_looking(self) -> None:
+        self._after_read = False
+        self.title.setText("Looking for hosts…")
+        self.promise.setText("Only config files are read. Nothing is started, nothing is written.")
+        self.model.show(())
+        self.go.setEnabled(False)
+        self._show_progress(False)
+
+    def _show(self, found: Found, only: frozenset[int]) -> None:
+        self._found = found
+        if not found.candidates:
+            self.nothing_found.emit()
+            return
+        servers, hosts = plural(len(found.candidates), "server"), plural(found.hosts, "host")
+        self.title.setText(f"Found {servers} in {hosts}")
+        self.promise.setText(_PROMISE)
+        self.problems.setText("\n".join(f"Not read: {text}" for text in found.problems))
+        self.problems.setVisible(bool(found.problems))
+        self.model.show(found.candidates, only)
+        self.table.setCurrentIndex(self.model.index(0, 0))
+        self._show_ticked()
+        self._services.say(self.title.text())
+        if self.isVisible():
+            self.go.setFocus()
+
+    def _show_ticked(self) -> None:
+        number = len(self.model.chosen)
+        self.go.setText("Read tools" if not number else f"Read tools of {plural(number, 'server')}")
+        self.go.setEnabled(number > 0)
+        self.sum.setText("" if number else "Tick at least one server.")
+        self.skip.setVisible(not self._services.live.empty)
+
+    def _press(self) -> None:
+        if self._after_read or self.busy:
+            self.ended.emit()
+        else:
+            self._read()
+
+    def _read(self) -> None:
+        ctx = self._services.ctx
+        chosen = [self._found.targets[i] for i in self.model.chosen]
+        self.model.lock(True)
+        self._show_progress(True)
+        self.bar.setRange(0, len(chosen))
+        self._count()
+        self.go.setText("Continue with what is read")
+        self.go.setEnabled(False)
+        self.skip.hide()
+        self.more.setEnabled(False)
+        self._clock.start()
+        self._job = self._services.tasks.work(
+            lambda job: read(ctx, job, chosen),
+            self._on_read,
+            failed=self._fail,
+            progress=self._on_progress,
+        )
+        self.stop.setFocus()
+
+    def _on_progress(self, said: "ServerStatus | tuple[str, float]") -> None:
+        if isinstance(said, tuple):
+            text, _share = said
+            self._services.say(text)
+            return
+        now = time.monotonic()
+        self.model.set_status(
+            said.server_id, said.status, problem=said.problem, tools=said.tools, now=now
+        )
+        self._count()
+        if said.status == "read":
+            self._reload.start()
+            if not self.go.isEnabled():
+                self.go.setEnabled(True)
+
+    def _on_read(self, report: "ScanReport") -> None:
+        self._finish()
+        read_ = [s for s in report.servers if s.status == "read"]
+        stopped = any(s.status == "stopped" for s in report.servers)
+        verb = "Stopped. " if stopped else ""
+        self.title.setText(f"{verb}{len(read_)} of {plural(len(report.servers), 'server')} read")
+        self.go.setText("Continue" if read_ else "Try again")
+        self._after_read = bool(read_)
+        self.go.setEnabled(True)
+        self.go.setFocus()
+        self._services.say(self.title.text())
+        self._services.live.load()
+
+    def _fail(self, error: ToolcribError) -> None:
+        self._finish()
+        self.title.setText("Something is in the way")
+        self.failed.emit(error)
+
+    def _finish(self) -> None:
+        self._job = None
+        self._clock.stop()
+        self.model.lock(False)
+        self._show_progress(False)
+        self.more.setEnabled(True)
+
+    def _count(self) -> None:
+        rows = [row for row in self.model.rows if row.ticked]
+        done = sum(row.ended for row in rows)
+        self.bar.setValue(done)
+        self.bar.setFormat(f"{done} of {plural(len(rows), 'server')} read")
+
+    def _show_tokens(self) -> None:
+        catalog = self._services.live.catalog
+        if catalog is None or not (self.busy or self._after_read):
+            return
+        tokens: dict[int, int] = {}
+        for row in catalog.tools:
+            tokens[row.server.id] = tokens.get(row.server.id, 0) + row.cost
+        self.model.set_tokens(tokens)
+        window = catalog.settings.budget.window
+        total = self._services.live.total
+        share = 100 * total / window if window else 0
+        self.sum.setText(
+            f"{count(total)} tokens {APPROX} so far, {share:.0f} % of a {window // 1000}k window"
+        )
+
+    def _show_progress(self, on: bool) -> None:
+        for widget in (self.bar, self.stop):
+            widget.setVisible(on)
+        self.stop.setEnabled(True)
+        self.stop.setText("Cancel")
+
+    def _build(self) -> None:
+        theme = self._services.theme
+        self.title = QLabel("Looking for hosts…")
+        self.title.setObjectName("readingTitle")
+        self.promise = QLabel()
+        self.promise.setWordWrap(True)
+        self.promise.setProperty("faint", True)
+        self.problems = QLabel()
+        self.problems.setWordWrap(True)
+        self.problems.setProperty("wrong", True)
+        self.problems.hide()
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("Servers read")
+        self.stop = QPushButton("Cancel")
+        self.stop.setObjectName("cancelRead")
+        self.stop.clicked.connect(self.cancel)
+        self.sum = QLabel()
+        self.sum.setProperty("faint", True)
+        self.skip = QPushButton("Back to the catalog")
+        self.skip.clicked.connect(self.ended)
+        self.more = QPushButton("Open a config file…")
+        self.go = QPushButton("Read tools")
+        self.go.setObjectName("readTools")
+        self.go.setProperty("primary", True)
+        self.go.setAutoDefault(True)
+        self.go.clicked.connect(self._press)
+        self.table = QTreeView()
+        self.table.setObjectName("firstRunTable")
+        self.table.setAccessibleName("Servers found")
+        self.table.setRootIsDecorated(False)
+        self.table.setUniformRowHeights(True)
+        self.table.setAlternatingRowColors(True)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.setModel(self.model)
+        self.table.setItemDelegate(RowDelegate(theme, ROW, self.table))
+        self.table.setItemDelegateForColumn(STATUS, BadgeDelegate(theme, ROW, self.table))
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._set_columns()
+        self.model.ticked.connect(self._show_ticked)
+
+    def _set_columns(self) -> None:
+        header = self.table.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(STARTS, QHeaderView.ResizeMode.Stretch)
+        widths = ((SERVER, 180), (FOUND_IN, 190), (STATUS, 150), (TOOLS, 60), (TOKENS, 90))
+        for column, width in widths:
+            self.table.setColumnWidth(column, width)
+
+    def _lay_out(self) -> None:
+        progress = QHBoxLayout()
+        progress.setSpacing(GAP)
+        progress.addWidget(self.bar, 1)
+        progress.addWidget(self.stop)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GAP)
+        buttons.addWidget(self.sum, 1)
+        for button in (self.skip, self.more, self.go):
+            buttons.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(MARGIN)
+        for widget in (self.title, self.promise, self.problems):
+            column.addWidget(widget)
+        column.addLayout(progress)
+        column.addWidget(self.table, 1)
+        column.addLayout(buttons)
+
+    def _recolor(self) -> None:
+        theme = self._services.theme
+        self.title.setFont(theme.font(7, QFont.Weight.DemiBold))
+        self.stop.setIcon(theme.icons.icon("close"))
+        self.more.setIcon(theme.icons.icon("folder-open-outline"))
+        self.go.setIcon(theme.icons.icon("arrow-right", "on_accent"))
