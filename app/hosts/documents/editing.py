@@ -44,15 +44,16 @@ def _prove(after: bytes, kind: str, meant: Any, before: Parsed) -> None:
         result = read_values(after, kind)
     except ToolcribError as error:
         raise ToolcribError("The edited file would not be valid.", hint) from error
-    ordered = kind not in ("toml", "yaml")
-    if not same(_comparable(result.value, ordered), _comparable(meant, ordered)):
+    if not same(_comparable(result.value, kind), _comparable(meant, kind)):
         raise ToolcribError("The edited file would not say what was meant.", hint)
     if result.duplicates or (result.trailing_commas and not before.trailing_commas):
         raise ToolcribError("The edited file would not be valid for every reader.", hint)
 
 
-def _comparable(value: Any, ordered: bool) -> Any:
+def _comparable(value: Any, kind: str) -> Any:
+    """The value without what a format cannot say: order of keys, in TOML also empty tables."""
     if isinstance(value, dict):
-        keys = list(value) if ordered else sorted(value)
-        return {key: _comparable(value[key], ordered) for key in keys}
-    return [_comparable(item, ordered) for item in value] if isinstance(value, list) else value
+        keys = sorted(value) if kind in ("toml", "yaml") else list(value)
+        found = {key: _comparable(value[key], kind) for key in keys}
+        return {k: v for k, v in found.items() if kind != "toml" or v != {}}
+    return [_comparable(item, kind) for item in value] if isinstance(value, list) else value

@@ -39,13 +39,14 @@ def _gives(text: str, meant: Any) -> bool:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Equal but for the order of keys: in TOML tables stand after plain keys."""
+    """Equal but for the order of keys and empty tables, which TOML text need not show."""
     return same(_sorted(one), _sorted(other))
 
 
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
+        found = {key: _sorted(value[key]) for key in sorted(value)}
+        return {key: item for key, item in found.items() if item != {}}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from app.errors import ToolcribError
+from app.hosts.documents.editing import edit
+from app.hosts.documents.edits import Delete, Set
+from app.hosts.documents.values import read_values
+
+CODEX = (Path(__file__).parents[3] / "data/hosts/codex/config.toml").read_bytes()
+ENTRY = {"command": "/opt/gw", "args": ["--profile", "p"], "env": {"A": "b"}}
+
+
+def changed_lines(before: bytes, after: bytes) -> list[bytes]:
+    old = before.splitlines()
+    return [line for line in after.splitlines() if line not in old]
+
+
+def test_a_changed_value_changes_its_line_only():
+    after = edit(CODEX, "toml", [Set(("mcp_servers", "context7", "command"), "/opt/gw")])
+    assert changed_lines(CODEX, after) == [b'command = "/opt/gw"']
+    assert len(after.splitlines()) == len(CODEX.splitlines())
+
+
+def test_a_new_key_stands_in_its_table_before_the_comment_of_the_next():
+    text = b'[mcp_servers.a]\ncommand = "x"\n\n# about b\n[mcp_servers.b]\ncommand = "y"\n'
+    after = edit(text, "toml", [Set(("mcp_servers", "a", "enabled_tools"), ["t"])])
+    assert after == text.replace(b'"x"\n', b'"x"\nenabled_tools = ["t"]\n')
+
+
+def test_a_new_server_is_a_table_at_the_end_and_goes_without_a_trace():
+    after = edit(CODEX, "toml", [Set(("mcp_servers", "toolcrib"), ENTRY)])
+    assert after.startswith(CODEX)
+    assert read_values(after, "toml").value["mcp_servers"]["toolcrib"] == ENTRY
+    assert edit(after, "toml", [Delete(("mcp_servers", "toolcrib"))]) == CODEX
+
+
+def test_a_deleted_server_takes_its_own_tables_and_no_comment_of_others():
+    after = edit(CODEX, "toml", [Delete(("mcp_servers", "figma"))])
+    assert b"figma" not in after
+    assert b"# ---- MCP ---" in after and b'"shop db"' in after
+    text = b"[a]\nx = 1\n\n# about b\n[b]\ny = 2\n"
+    assert edit(text, "toml", [Delete(("a",))]) == b"# about b\n[b]\ny = 2\n" or b"# about b" in (
+        edit(text, "toml", [Delete(("a",))])
+    )
+
+
+def test_a_key_with_a_value_over_several_lines_is_deleted_whole():
+    after = edit(CODEX, "toml", [Delete(("mcp_servers", "figma", "enabled_tools"))])
+    assert b"get_design_context" not in after
+    assert b'default_tools_approval_mode = "prompt"' in after
+
+
+def test_crlf_and_a_byte_order_mark_stay():
+    data = b"\xef\xbb\xbf" + CODEX.replace(b"\n", b"\r\n")
+    after = edit(data, "toml", [Set(("mcp_servers", "n"), ENTRY)])
+    assert after.startswith(b"\xef\xbb\xbf") and after.count(b"\n") == after.count(b"\r\n")
+
+
+def test_dotted_keys_and_inline_tables_are_edited():
+    data = b'mcp_servers.a.command = "uvx"\nmcp_servers.a.args = ["x"]\n\n[tui]\ntheme = "dark"\n'
+    after = edit(data, "toml", [Set(("mcp_servers", "a", "command"), "gw")])
+    assert read_values(after, "toml").value["mcp_servers"]["a"] == {"command": "gw", "args": ["x"]}
+    data = b'[mcp_servers]\na = { command = "x", env = { K = "v" } }\n'
+    after = edit(data, "toml", [Set(("mcp_servers", "a", "env", "H"), "h")])
+    assert read_values(after, "toml").value["mcp_servers"]["a"]["env"] == {"K": "v", "H": "h"}
+
+
+@pytest.mark.parametrize("data", [b"a = ", b"[a\n", b"\xff\xfea\x00"])
+def test_what_is_not_toml_is_refused(data):
+    with pytest.raises(ToolcribError):
+        edit(data, "toml", [Set(("a",), 1)])

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from app.errors import ToolcribError
+from app.hosts.documents.editing import edit
+from app.hosts.documents.edits import Delete, Set
+from app.hosts.documents.values import read_values
+
+HOSTS = Path(__file__).parents[3] / "data/hosts"
+GOOSE = (HOSTS / "goose/config.yaml").read_bytes()
+
+
+def test_lines_outside_the_edit_keep_their_bytes():
+    after = edit(GOOSE, "yaml", [Set(("extensions", "time", "enabled"), True)])
+    old, new = GOOSE.splitlines(), after.splitlines()
+    assert len(old) == len(new)
+    assert [b for a, b in zip(old, new, strict=True) if a != b] == [b"    enabled: true"]
+
+
+def test_adding_and_deleting_an_extension_gives_the_same_bytes():
+    entry = {"type": "stdio", "cmd": "/opt/gw", "args": ["--profile", "p"], "envs": {}}
+    after = edit(GOOSE, "yaml", [Set(("extensions", "toolcrib"), entry)])
+    assert read_values(after, "yaml").value["extensions"]["toolcrib"] == entry
+    assert edit(after, "yaml", [Delete(("extensions", "toolcrib"))]) == GOOSE
+
+
+def test_comments_quotes_and_line_ends_stay():
+    data = GOOSE.replace(b"\n", b"\r\n")
+    after = edit(data, "yaml", [Set(("extensions", "github", "available_tools"), ["x"])])
+    assert b'# MCP servers are "extensions"\r\n' in after
+    assert b'["mcp-server-time"]' in after and b'{ TZ: "Europe/Vienna" }' in after
+    assert after.count(b"\n") == after.count(b"\r\n")
+
+
+def test_a_value_that_comes_from_an_anchor_is_not_changed_elsewhere():
+    data = (HOSTS / "_nasty/goose-anchors.yaml").read_bytes()
+    after = edit(data, "yaml", [Set(("extensions", "a", "enabled"), False)])
+    assert b"<<: *c" in after and b"&c\n  enabled: true" in after
+    for one in (Set(("x-common", "timeout"), 1), Delete(("extensions", "a", "timeout"))):
+        with pytest.raises(ToolcribError):
+            edit(data, "yaml", [one])
+
+
+@pytest.mark.parametrize("text", ["a: [1", "a: 1\na: 2\n", "\tx: 1", "a: *nothing"])
+def test_what_is_not_yaml_is_refused(text):
+    with pytest.raises(ToolcribError):
+        edit(text.encode(), "yaml", [Set(("b",), 1)])
+
+
+def test_front_matter_is_edited_and_the_body_stays():
+    data = (HOSTS / "vscode/project/.github/agents/reviewer.agent.md").read_bytes()
+    after = edit(data, "markdown", [Set(("tools",), ["github/get_issue"])])
+    assert read_values(after, "markdown").value["tools"] == ["github/get_issue"]
+    assert after.split(b"---")[-1] == data.split(b"---")[-1]

@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.hosts.launch import HTTP, STDIO, LaunchSpec
+
+KEY = b"install key"
+SECRET = "s3cr3t-value-0815"
+texts = st.text(min_size=0, max_size=20)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--token", SECRET),
+        ("--api-key", SECRET),
+        (f"--api-key={SECRET}",),
+        (f"--token:{SECRET}",),
+        ("--header", f"Authorization: Bearer {SECRET}"),
+        ("-H", f"X-Key:{SECRET}"),
+        (f"--header=X-Key: {SECRET}",),
+        ("-e", f"GITHUB_TOKEN={SECRET}"),
+        (f"--env=API_KEY={SECRET}",),
+        (f"postgres://app:{SECRET}@db:5432/x",),
+        (f"https://host/mcp?api_key={SECRET}&x=1",),
+        (f"https://{SECRET}@host/mcp",),
+        ("--password", SECRET),
+        ("ghp_" + SECRET.replace("-", ""),),
+        (f"Authorization: Bearer {SECRET}",),
+    ],
+)
+def test_a_credential_in_the_arguments_leaves_the_spec_and_comes_back(args):
+    launch = LaunchSpec(STDIO, "npx", ("-y", "server", *args))
+    spec, secrets = launch.to_spec(KEY)
+    value = SECRET.replace("-", "") if args[0].startswith("ghp_") else SECRET
+    for shown in (repr(spec), repr(launch), repr(secrets), launch.masked()):
+        assert value not in shown
+    assert any(value in kept for kept in secrets.values)
+    assert LaunchSpec.from_spec(spec, secrets) == launch
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--access-mode", "restricted"),
+        ("--token-file", "/run/token"),
+        ("--token", "${env:TOKEN}"),
+        ("--header", "Authorization:${AUTH}"),
+        ("https://mcp.example.org/mcp?region=eu",),
+        ("--key-path=/x",),
+        ("--token", "--verbose"),
+    ],
+)
+def test_what_is_no_credential_stays_readable(args):
+    spec, secrets = LaunchSpec(STDIO, "npx", args).to_spec(KEY)
+    assert spec.args == args
+    assert not secrets.values
+
+
+def test_environment_and_header_values_are_never_in_the_spec():
+    local = LaunchSpec(STDIO, "x", env={"A": SECRET})
+    remote = LaunchSpec(HTTP, url="https://h/mcp", headers={"X-Team": SECRET})
+    for launch in (local, remote):
+        spec, secrets = launch.to_spec(KEY)
+        assert SECRET not in repr(spec) + repr(secrets) + repr(launch)
+        assert LaunchSpec.from_spec(spec, secrets) == launch
+    assert local.to_spec(KEY)[0].env_names == ("A",)
+    assert remote.to_spec(KEY)[0].header_names == ("X-Team",)
+
+
+def test_two_specs_that_differ_in_a_secret_have_different_keys():
+    one, other = (LaunchSpec(STDIO, "x", env={"A": value}) for value in ("1", "2"))
+    assert one.to_spec(KEY)[0].key != other.to_spec(KEY)[0].key
+    assert one.to_spec(KEY)[0].key == one.to_spec(KEY)[0].key
+    assert one.to_spec(KEY)[0].key != one.to_spec(b"another key")[0].key
+
+
+def test_text_that_looks_like_a_reference_is_not_filled_in():
+    launch = LaunchSpec(STDIO, "x", ("--token", "a", "${secret:0}", "b${secret:9}"))
+    spec, secrets = launch.to_spec(KEY)
+    assert LaunchSpec.from_spec(spec, secrets) == launch
+
+
+def test_a_secret_that_is_not_kept_becomes_empty():
+    spec, secrets = LaunchSpec(STDIO, "x", ("--token", SECRET), {"A": SECRET}).to_spec(KEY)
+    again = LaunchSpec.from_spec(spec, type(secrets)())
+    assert again.args == ("--token", "")
+    assert again.env == {"A": ""}
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(
+    st.lists(st.one_of(texts, st.sampled_from(["--token", "-H", "https://a:b@c/?key=d", "K=v"]))),
+    st.dictionaries(texts, texts, max_size=3),
+    st.one_of(texts, st.just("https://user:pw@host/mcp?token=abc")),
+)
+def test_every_launch_survives_the_way_through_spec_and_secrets(args, env, url):
+    for launch in (
+        LaunchSpec(STDIO, "cmd", tuple(args), env),
+        LaunchSpec(HTTP, url=url, headers=env),
+    ):
+        assert LaunchSpec.from_spec(*launch.to_spec(KEY)) == launch
