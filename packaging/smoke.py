@@ -85,7 +85,7 @@ def server(dist: Path, env: dict[str, str]) -> str:
 
 def encoder(dist: Path, env: dict[str, str]) -> str:
     """A query is encoded by the encoder in the folder; nothing is fetched or exported."""
-    ranked = json.loads(run(dist, env, "route", "jot something down", "--json"))
+    ranked = json.loads(run(dist, env, "route", "note this down", "--json"))
     expect(ranked["words_only"] is False, ranked)
     expect(ranked["tools"][0]["name"] == "add_note", ranked)
     expect(not Path(env["TOOLCRIB_HOME"], "models").exists(), "an encoder was exported")
