@@ -17,9 +17,12 @@ class Checker:
     def __init__(self) -> None:
         self._validators: OrderedDict[str, Any] = OrderedDict()
 
-    def problems(self, raw: str, schema: Json, arguments: object) -> list[str]:
-        """What is wrong with the arguments; [] when nothing is, or the schema itself is broken."""
-        validator = self._validator(raw, schema)
+    def problems(self, raw: str, arguments: object) -> list[str]:
+        """What is wrong with the arguments; [] when nothing is, or the schema itself is broken.
+
+        `raw` is the tool's JSON text.
+        """
+        validator = self._validator(raw)
         if validator is None or validator.is_valid(arguments):
             return []
         found: list[str] = []
@@ -31,9 +34,10 @@ class Checker:
                 break
         return found
 
-    def _validator(self, raw: str, schema: Json) -> Any:
+    def _validator(self, raw: str) -> Any:
         if raw not in self._validators:
-            self._validators[raw] = _compiled(schema)
+            schema = json.loads(raw).get("inputSchema")
+            self._validators[raw] = _compiled(schema) if isinstance(schema, dict) else None
             if len(self._validators) > _MOST_VALIDATORS:
                 self._validators.popitem(last=False)
         return self._validators[raw]

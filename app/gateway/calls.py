@@ -214,14 +214,10 @@ class Caller:
         if reason:
             self._unavailable(message, session, tool_id, reason=reason)
             return
-        raw = json.loads(tool.raw)
-        schema = raw.get("inputSchema")
-        problems = self._checker.problems(
-            tool.raw, schema if isinstance(schema, dict) else {}, arguments
-        )
+        problems = self._checker.problems(tool.raw, arguments)
         known = always or tool_id in session.loaded
         if problems:
-            self._invalid(message, session, (tool_id, tool.id), raw, problems, known=known)
+            self._invalid(message, session, (tool_id, tool), problems, known=known)
             return
         if not known:
             self._links.journal.add("miss", tool=tool_id, problem="called without a search")
@@ -249,8 +245,10 @@ class Caller:
         reason = refusal(tool)
         if reason:
             return reason
-        tool_id, state = f"{row.name}/{tool.name}", self._state(session)
         profile = self._profile
+        if not profile.scopes and not profile.preconditions:
+            return ""
+        tool_id, state = f"{row.name}/{tool.name}", self._state(session)
         rules = [(who, p) for p, allowed in profile.scopes.items() for who in allowed]
         if rules and not may_see(tool_id, rules, state.principals):
             return "it is not for this user"
@@ -287,15 +285,14 @@ class Caller:
         self,
         message: Json,
         session: Session,
-        tool: tuple[str, int],
-        raw: Json,
+        named: tuple[str, ToolRow],
         problems: list[str],
         *,
         known: bool,
     ) -> None:
-        tool_id, row_id = tool
-        self._note_evicted(self._load(session, tool_id, row_id))
-        schema = raw.get("inputSchema")
+        tool_id, tool = named
+        self._note_evicted(self._load(session, tool_id, tool.id))
+        schema = json.loads(tool.raw).get("inputSchema")
         level = self.gateway.slim
         if isinstance(schema, dict) and level != slim.NONE:
             schema = slim.slimmed(schema, level)

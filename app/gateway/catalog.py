@@ -36,6 +36,7 @@ class Shelf:
         self._state: tuple[object, ...] = ()
         self._looked = float("-inf")
         self._cache: dict[tuple[int, str], ToolRow | None] = {}
+        self._tokens: dict[int, int] = {}
         self.profile_id = 0
         self.settings: Json = {}
         self.servers: dict[str, ServerRow] = {}
@@ -79,6 +80,7 @@ class Shelf:
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
         self._cache.clear()
+        self._tokens.clear()
         self.generation += 1
 
     def refresh(self) -> bool:
@@ -136,8 +138,10 @@ class Shelf:
 
     def tokens(self, tool_id: int) -> int:
         """Tokens of a tool's host text, 0 until counted."""
-        with self._lock:
-            return serving.tool_tokens(self._connection(), tool_id)
+        if tool_id not in self._tokens:
+            with self._lock:
+                self._tokens[tool_id] = serving.tool_tokens(self._connection(), tool_id)
+        return self._tokens[tool_id]
 
     def lists(self, server: ServerRow) -> dict[str, list[Json]]:
         """What the server listed when it was read, by method."""

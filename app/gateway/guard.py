@@ -1,10 +1,11 @@
 """The loop guard: the same call again and again is let through, then said to be a loop."""
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 _GENERIC = (
@@ -18,6 +19,7 @@ _SPECIFIC = (
     ("*search*", "The same search finds the same. Change the query."),
     ("*get*", "Nothing changed since the last look. Wait for a reason to look again."),
 )
+_REMEMBERED = 32  # calls compared within the time window
 _LONGEST = 10_000  # characters of arguments that are compared
 
 
@@ -36,22 +38,35 @@ class Guard:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._recent: deque[tuple[float, str]] = deque(maxlen=max(rules.window_calls, 64))
+        self._recent: deque[tuple[float, str]] = deque(maxlen=max(rules.window_calls, _REMEMBERED))
+        self._counts: Counter[str] = Counter()
 
     def note(self, tool_id: str, arguments: object, now: float) -> int:
         """Record a call; how often it was made, 0 when that is no loop."""
         if self._rules.calls <= 0 or _matches(tool_id, self._rules.exempt):
             return 0
         key = f"{tool_id} {normalised(arguments)}"
+        if len(self._recent) == self._recent.maxlen:
+            self._counts[self._recent[0][1]] -= 1
         self._recent.append((now, key))
-        in_time = sum(k == key and now - at <= self._rules.window_seconds for at, k in self._recent)
-        in_row = sum(k == key for _, k in list(self._recent)[-self._rules.window_calls :])
-        count = max(in_time, in_row)
+        self._counts[key] += 1
+        if self._counts[key] < self._rules.calls:
+            return 0
+        count = max(self._in_time(key, now), self._in_row(key))
         return count if count >= self._rules.calls else 0
+
+    def _in_time(self, key: str, now: float) -> int:
+        oldest = now - self._rules.window_seconds
+        return sum(1 for at, other in self._recent if at >= oldest and other == key)
+
+    def _in_row(self, key: str) -> int:
+        last = islice(reversed(self._recent), self._rules.window_calls)
+        return sum(1 for _, other in last if other == key)
 
     def clear(self) -> None:
         """A new search is a new thought."""
         self._recent.clear()
+        self._counts.clear()
 
 
 def guidance(tool_id: str, count: int) -> str:

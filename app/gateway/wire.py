@@ -23,6 +23,7 @@ def _refuse_constant(_name: str) -> None:
 
 
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LENIENT = json.JSONDecoder(parse_constant=lambda _name: None, strict=False)
 
 
@@ -51,7 +52,7 @@ def _mended(line: bytes) -> Any:
 def dump(message: Json) -> bytes:
     """One message as compact JSON; text stays text (UTF-8) where it is valid Unicode."""
     try:
-        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+        return _COMPACT.encode(message).encode()
     except UnicodeEncodeError:  # lone surrogates survive only as escapes
         return json.dumps(message, separators=(",", ":")).encode()
 
@@ -62,8 +63,9 @@ def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
     `line` is b"" when its bytes may not be forwarded.
     """
     found = _HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES))
-    if found and json.loads(found.group(1)) == message.get("id"):
-        return line[: found.start(1)] + json.dumps(new_id).encode() + line[found.end(1) :].rstrip()
+    if found and json.loads(found[1]) == message.get("id"):
+        number = str(new_id) if type(new_id) is int else json.dumps(new_id)
+        return line[: found.start(1)] + number.encode() + line[found.end(1) :].rstrip()
     return dump({**message, "id": new_id})
 
 
