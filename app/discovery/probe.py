@@ -13,9 +13,8 @@ import anyio
 
 from app.discovery import stdio, web
 from app.discovery.attempt import Attempt, guarded
-from app.discovery.reading import Limits, Reading
+from app.discovery.reading import LEGACY, MODERN, Limits, Reading
 from app.discovery.scrub import scrub
-from app.discovery.wire import LEGACY, MODERN
 from app.hosts.interpolation import expand
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.records import NEEDS_SIGN_IN

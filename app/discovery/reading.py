@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from app.settings import Settings
 from store.records import READ, Json, NewTool
 
+# the two ways of greeting: initialize (to 2025-11-25) and server/discover (2026-07-28)
+LEGACY, MODERN = "legacy", "modern"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -10,7 +10,7 @@ import apsw
 
 from app.changes import Changes
 from app.context import AppContext
-from app.discovery.wire import LEGACY
+from app.discovery.reading import LEGACY
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
 from app.secrets import Secrets, SecretStore, install_key
@@ -136,7 +136,7 @@ class _Placing:
         server_id = servers.place(
             self.db, entry, spec, name=found.name, trusted=not found.project_level
         )
-        if found.problem:
+        if found.launch is None and found.problem:
             servers.set_status(self.db, server_id, COULD_NOT_START, found.problem)
         return server_id
 

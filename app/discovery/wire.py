@@ -17,9 +17,9 @@ from mcp_types import (
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
+from app.discovery.reading import LEGACY, MODERN
 from store.records import Json
 
-LEGACY, MODERN = "legacy", "modern"
 # What hosts between them can do: servers show some tools only to a client that can do this.
 CAPABILITIES: Json = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}}}
 

@@ -140,6 +140,25 @@ def test_a_tree_inside_a_tree_is_found_from_the_outside() -> None:
     assert inner.mark in inner.env[processes.MARK_VARIABLE]
 
 
+def test_the_portable_way_ends_a_tree_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_LINUX", False)
+    process, tree = run(
+        """
+        import subprocess, sys, time
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
+                                 start_new_session=True, stdin=subprocess.DEVNULL)
+        print(child.pid, flush=True)
+        time.sleep(60)
+        """
+    )
+    escaped = read_pid(process)
+    assert {process.pid, escaped} <= set(processes.running(tree))
+    assert processes.cpu_seconds(tree) > 0
+    processes.stop([tree], grace=0.1)
+    assert gone(escaped)
+    close(process)
+
+
 def test_cpu_seconds_grow_while_the_tree_works() -> None:
     process, tree = run("print(1, flush=True)\nwhile True: pass")
     read_pid(process)

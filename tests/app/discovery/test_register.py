@@ -1,6 +1,7 @@
 """What the hosts' files name, placed in the store, without starting anything."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -228,3 +229,12 @@ def test_reading_the_files_starts_nothing_and_writes_nothing(
     targets(ctx, db)
     assert not trap.exists()
     assert home.user.stat().st_mtime_ns == before
+
+
+def test_registering_loads_neither_the_sdk_nor_an_encoder() -> None:
+    code = "import sys, app.discovery.importing; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"mcp", "pydantic", "jsonschema_rs", "numpy", "onnxruntime", "torch", "PySide6"}
+    assert not heavy & set(loaded)
