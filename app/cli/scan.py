@@ -4,7 +4,7 @@ import argparse
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -13,13 +13,15 @@ from app.cli.options import Verbs
 from app.context import AppContext
 from app.discovery import importing
 from app.discovery.register import Registered, Target, register, targets
-from app.discovery.scan import ScanOptions, ScanReport, ServerStatus, scan
 from app.errors import ToolcribError
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from store import servers, tools
 from store.records import NEEDS_SIGN_IN, READ, ServerRecord
+
+if TYPE_CHECKING:
+    from app.discovery.scan import ScanReport, ServerStatus
 
 NEEDS_CONSENT = 4
 IN_PART = 5
@@ -215,11 +217,13 @@ def _show_commands(wanted: Sequence[Target], console: Console) -> None:
         console.note(f"  {target.name}: {target.command}")
 
 
-def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> ScanReport:
+def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanReport":
     """Read the servers with a line of progress; Ctrl+C stops them all, then counts as such."""
+    from app.discovery.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
+
     done: dict[int, ServerStatus] = {}
 
-    def on_status(status: ServerStatus) -> None:
+    def on_status(status: "ServerStatus") -> None:
         done[status.server_id] = status
         read = sum(s.status not in ("waiting", "reading") for s in done.values())
         console.progress(f"{read} of {len(wanted)} servers read · {status.name}: {status.text}")
@@ -238,7 +242,7 @@ def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> ScanRe
 def _answer(
     db: apsw.Connection,
     rows: Sequence[ServerRecord],
-    statuses: Sequence[ServerStatus],
+    statuses: "Sequence[ServerStatus]",
     *,
     files: list[dict[str, str]],
 ) -> dict[str, Any]:
@@ -252,7 +256,7 @@ def _answer(
 
 
 def _server(
-    db: apsw.Connection, row: ServerRecord, status: ServerStatus | None
+    db: apsw.Connection, row: ServerRecord, status: "ServerStatus | None"
 ) -> dict[str, object]:
     hosts = list(dict.fromkeys(entry.host for entry in row.entries))
     return {

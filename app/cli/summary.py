@@ -10,7 +10,6 @@ from app.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
-from app.discovery.scan import ScanOptions, index_only
 from app.errors import ToolcribError
 from app.routing.rewrite import Endpoint, Rewrite, propose
 from app.routing.summary import MOST_TOKENS, most_tokens
@@ -129,6 +128,8 @@ def run_rewrite(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
 def _store(ctx: AppContext, db: apsw.Connection, rows: Sequence[Summary]) -> None:
     """Keep the summaries and encode them anew, where the encoder is prepared already."""
+    from app.discovery.scan import ScanOptions, index_only  # the SDK costs 1.2 s of CPU
+
     with transaction(db):
         tools.save_summaries(db, rows)
     index_only(ctx, ScanOptions(prepare_encoder=False))

@@ -42,11 +42,11 @@ def test_the_command_lines_parser_starts_light(tmp_path: Path) -> None:
 
 def test_the_windows_start_loads_neither_torch_nor_plots(tmp_path: Path) -> None:
     code = """
-from PySide6.QtWidgets import QApplication
 from app.context import AppContext
-from ui.main import open_window
-app = QApplication([])
-window = open_window(AppContext.default())
+from ui.application import make_application, make_window
+app = make_application(["toolcrib"])
+window = make_window(app, AppContext.default())
+window.show()
 app.processEvents()
 window.close()
 app.processEvents()
