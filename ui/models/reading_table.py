@@ -108,9 +108,18 @@ class ReadingTable(QAbstractTableModel):
         ]
         self.endResetModel()
 
-    def lock(self, locked: bool) -> None:
-        """While servers are read nothing can be ticked."""
-        self._locked = locked
+    def begin(self) -> None:
+        """The ticked servers wait to be read; nothing can be ticked until unlock()."""
+        self._locked = True
+        self._rows = [
+            replace(r, status=records.WAITING if r.ticked else "", problem="", tools=None)
+            for r in self._rows
+        ]
+        self._emit_all()
+
+    def unlock(self) -> None:
+        """Let servers be ticked again."""
+        self._locked = False
         self._emit_all()
 
     def set_status(

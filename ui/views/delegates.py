@@ -64,7 +64,7 @@ class BarDelegate(RowDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw track, bar and number."""
         self.paint_back(painter, option, index)
-        area = option.rect.adjusted(8, 0, -8, 0)
+        area = option.rect.adjusted(5, 0, -8, 0)
         bar = index.data(BAR)
         if bar is not None:
             solid, hatched = bar
@@ -89,7 +89,7 @@ class BadgeDelegate(RowDelegate):
             super().paint(painter, option, index)
             return
         self.paint_back(painter, option, index)
-        paint_badge(painter, option.rect.adjusted(8, 0, -4, 0), badge, self.theme)
+        paint_badge(painter, option.rect.adjusted(5, 0, -4, 0), badge, self.theme)
 
 
 def paint_bar(

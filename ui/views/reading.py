@@ -27,6 +27,7 @@ from ui.tasks import Job
 from ui.text import APPROX, count, plural
 from ui.theme import GAP, MARGIN, ROW
 from ui.views.delegates import BadgeDelegate, RowDelegate
+from ui.views.elided import ElidedLabel
 
 if TYPE_CHECKING:
     from app.discovery.scan import ScanReport, ServerStatus
@@ -142,7 +143,7 @@ class ReadingView(QWidget):
     def _read(self) -> None:
         ctx = self._services.ctx
         chosen = [self._found.targets[i] for i in self.model.chosen]
-        self.model.lock(True)
+        self.model.begin()
         self._show_progress(True)
         self.bar.setRange(0, len(chosen))
         self._count()
@@ -195,7 +196,7 @@ class ReadingView(QWidget):
     def _finish(self) -> None:
         self._job = None
         self._clock.stop()
-        self.model.lock(False)
+        self.model.unlock()
         self._show_progress(False)
         self.more.setEnabled(True)
 
@@ -212,13 +213,23 @@ class ReadingView(QWidget):
         tokens: dict[int, int] = {}
         for row in catalog.tools:
             tokens[row.server.id] = tokens.get(row.server.id, 0) + row.cost
-        self.model.set_tokens(tokens)
+        waiting = {row.server.id for row in catalog.tools if row.tokens is None}
+        self.model.set_tokens({i: n for i, n in tokens.items() if i not in waiting})
         window = catalog.settings.budget.window
         total = self._services.live.total
         share = 100 * total / window if window else 0
         self.sum.setText(
             f"{count(total)} tokens {APPROX} so far, {share:.0f} % of a {window // 1000}k window"
         )
+
+    def _show_reason(self) -> None:
+        """Why the current row failed, else the first one that did."""
+        failed = [row for row in self.model.rows if row.problem]
+        current = self.table.currentIndex().row()
+        chosen = next((r for r in failed if r is self.model.rows[current]), None)
+        row = chosen or (failed[0] if failed else None)
+        self.reason.setText(f"{row.candidate.name}: {row.problem}" if row else "")
+        self.reason.setVisible(row is not None)
 
     def _show_progress(self, on: bool) -> None:
         for widget in (self.bar, self.stop):
@@ -242,6 +253,9 @@ class ReadingView(QWidget):
         self.stop = QPushButton("Cancel")
         self.stop.setObjectName("cancelRead")
         self.stop.clicked.connect(self.cancel)
+        self.reason = ElidedLabel()
+        self.reason.setObjectName("readingReason")
+        self.reason.setTextFormat(Qt.TextFormat.PlainText)
         self.sum = QLabel()
         self.sum.setProperty("faint", True)
         self.skip = QPushButton("Back to the catalog")
@@ -265,6 +279,8 @@ class ReadingView(QWidget):
         self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._set_columns()
         self.model.ticked.connect(self._show_ticked)
+        self.model.dataChanged.connect(self._show_reason)
+        self.table.selectionModel().currentChanged.connect(self._show_reason)
 
     def _set_columns(self) -> None:
         header = self.table.header()
@@ -291,6 +307,7 @@ class ReadingView(QWidget):
             column.addWidget(widget)
         column.addLayout(progress)
         column.addWidget(self.table, 1)
+        column.addWidget(self.reason)
         column.addLayout(buttons)
 
     def _recolor(self) -> None:
