@@ -1,5 +1,7 @@
 """The Hosts page: how each host gets its tools, and what writing its config would change."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QListView, QMessageBox, QSplitter, QStackedWidget, QWidget
@@ -49,6 +51,7 @@ class HostsPage(Page):
         self.sheet = BackupsSheet(theme, self.desk)
         self.preview: Preview | None = None
         self._host = ""  # id of the host shown
+        self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
         self._stack.addWidget(self.detail)
@@ -152,6 +155,15 @@ class HostsPage(Page):
         else:
             self.detail.show_state(status)
             self._tell(status)
+            self._renew_idle(status)
+
+    def _renew_idle(self, status: HostStatus) -> None:
+        """A preview that would write nothing can follow the files by itself."""
+        hashes = _hashes(status)
+        idle = self.preview is not None and not self.preview.files
+        if idle and hashes != self._seen:
+            self.desk.preview(self._host, self.detail.mode)
+        self._seen = hashes
 
     def _open_first(self) -> None:
         rows = self.model.rows
@@ -163,7 +175,7 @@ class HostsPage(Page):
         status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
         if status is None or status.host.id == self._host:
             return
-        self._host, self.preview = status.host.id, None
+        self._host, self.preview, self._seen = status.host.id, None, _hashes(status)
         self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
         self.detail.show_status(status, _first_mode(status))
@@ -198,7 +210,7 @@ class HostsPage(Page):
     def _moved_on(self, status: HostStatus) -> bool:
         if self.preview is None:
             return False
-        now = {reading.file: reading.bytes_hash for reading in status.readings}
+        now = _hashes(status)
         files = self.preview.plan.files
         return any(now.get(f.path, f.before_hash) != f.before_hash for f in files)
 
@@ -276,6 +288,10 @@ class HostsPage(Page):
         text = self.detail.diff.after.toPlainText()
         QGuiApplication.clipboard().setText(text)
         self.services.say("Copied; secrets are left out")
+
+
+def _hashes(status: HostStatus) -> dict[Path, str]:
+    return {reading.file: reading.bytes_hash for reading in status.readings}
 
 
 def _first_mode(status: HostStatus) -> str:

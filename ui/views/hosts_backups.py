@@ -24,6 +24,7 @@ from ui.views.hosts_colors import diff_colors
 from ui.views.hosts_desk import HostsDesk, when
 
 _COLUMNS = ("Copied before the write of", "File", "Size")
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class BackupsSheet(QWidget):
@@ -48,7 +49,7 @@ class BackupsSheet(QWidget):
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setItemDelegate(RowDelegate(theme, ROW, self.list))
-        self.list.setMaximumHeight(8 * ROW)
+        self.list.headerItem().setTextAlignment(2, _RIGHT)
         self.diff = DiffView(diff_colors(theme.colors))
         self.diff.before.setObjectName("backupBefore")
         self.diff.after.setObjectName("backupAfter")
@@ -70,8 +71,9 @@ class BackupsSheet(QWidget):
         self.list.clear()
         for backup in backups:
             item = QTreeWidgetItem([when(backup.at), str(backup.file), f"{backup.size:,} bytes"])
-            item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            item.setTextAlignment(2, _RIGHT)
             self.list.addTopLevelItem(item)
+        self.list.setFixedHeight((min(len(backups), 6) + 2) * ROW)
         self.list.setColumnWidth(0, 220)
         self.list.setColumnWidth(1, 420)
         first = self.list.topLevelItem(0)

@@ -1,0 +1,289 @@
+"""The Hosts page over real host files in a home of its own."""
+
+import hashlib
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.discovery.register import register
+from app.hosts.reading import read_hosts
+from app.tokens.counters import counter
+from app.tokens.footprint import count_tool
+from store import profiles, servers, tools
+from store.connection import transaction
+from store.records import NewTool
+from ui.models.host_list import state_text
+from ui.views.hosts import HostsPage
+
+SECRET = "ghp_neverShownAnywhere123"
+GITHUB = {
+    "command": "npx",
+    "args": ["-y", "@modelcontextprotocol/server-github"],
+    "env": {"GITHUB_TOKEN": SECRET},
+}
+TIME = {"command": "uvx", "args": ["mcp-server-time"]}
+CLAUDE = ".config/Claude/claude_desktop_config.json"
+CURSOR = ".cursor/mcp.json"
+CODEX = ".codex/config.toml"
+
+
+@pytest.fixture
+def home(places):
+    put(places.home / CLAUDE, {"globalShortcut": "Alt+Space", "mcpServers": {"github": GITHUB}})
+    put(places.home / CURSOR, {"mcpServers": {"github": GITHUB, "time": TIME}})
+    put(
+        places.home / CODEX,
+        '# mine\n[mcp_servers.github]\ncommand = "npx"\n'
+        'args = ["-y", "@modelcontextprotocol/server-github"]\n'
+        f'env = {{ GITHUB_TOKEN = "{SECRET}" }}\n',
+    )
+    return places.home
+
+
+def put(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = value if isinstance(value, str) else json.dumps(value, indent=2) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def page(home, services, qtbot):
+    stock(services)
+    page = HostsPage(services)
+    qtbot.addWidget(page)
+    page.resize(1092, 660)
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None)
+    page.show()
+    qtbot.waitExposed(page)
+    qtbot.waitUntil(lambda: page.preview is not None)
+    return page
+
+
+def stock(services):
+    """Register what the files name; three tools each, one of them off."""
+    db = services.ctx.open_store()
+    register(services.ctx, db, read_hosts(services.places))
+    count = counter("o200k_base")
+    with transaction(db):
+        for server in servers.all_servers(db):
+            tools.save_list(db, server.id, [tool(server.name, n) for n in range(3)], at=1.0)
+            servers.set_trusted(db, server.id, True)
+        found = tools.tools(db)
+        tools.save_token_counts(db, [count_tool(count, one) for one in found])
+        default = profiles.by_name(db, "default").id
+        profiles.set_on(db, default, [one.id for one in found if one.position == 2], False)
+    db.close()
+
+
+def tool(server, number):
+    raw = {
+        "name": f"{server}_{number}",
+        "description": f"Tool {number} of {server}.",
+        "inputSchema": {"type": "object"},
+    }
+    return NewTool(raw["name"], raw, hashlib.sha256(repr(raw).encode()).hexdigest())
+
+
+def open_host(page, qtbot, host, mode):
+    page.choose(host)
+    page.detail.radios[mode].click()
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert (page.preview.plan.host.id, page.preview.plan.mode) == (host, mode)
+
+
+def write(page, qtbot):
+    page.primary()
+    qtbot.waitUntil(lambda: page.messages.text != "" and page.services.tasks.idle)
+
+
+def state(page, host):
+    return state_text(page.model.find(host))
+
+
+def test_hosts_that_are_here_come_first_and_say_how_they_stand(page):
+    names = [page.model.index(row).data() for row in range(page.model.rowCount())]
+    assert names[0].startswith("Claude Desktop\nAs is · could save")
+    assert names[1].startswith("Cursor\n")
+    assert names[-1].endswith("\nNot found")
+
+
+def test_only_the_modes_a_host_allows_are_offered_and_one_is_recommended(page, qtbot):
+    page.choose("claude-desktop")
+    shown = [radio.text() for radio in page.detail.radios.values() if not radio.isHidden()]
+    assert shown == ["As is", "Pruned (recommended)", "Through Toolcrib"]
+    assert "the gateway hides 1 tools" in page.detail.notes.text()
+
+
+def test_the_diff_is_what_gets_written_with_secrets_masked(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    before = (home / CLAUDE).read_bytes()
+    after = page.detail.diff.after.toPlainText()
+    assert "→" in page.detail.headline.text()
+    assert page.detail.diff.before.toPlainText() + "\n" == before.decode().replace(SECRET, "••••")
+    write(page, qtbot)
+    written = (home / CLAUDE).read_text()
+    assert written.replace(SECRET, "••••") == after + "\n"
+    assert '"globalShortcut": "Alt+Space"' in written
+    assert page.messages.text.startswith("Written. Quit Claude Desktop")
+    qtbot.waitUntil(lambda: state(page, "claude-desktop") == "Pruned · in sync")
+
+
+def test_no_widget_ever_holds_a_secret(page, qtbot):
+    for mode in ("pruned", "through", "as-is"):
+        open_host(page, qtbot, "claude-desktop", mode)
+        for widget in page.findChildren(QWidget):
+            for name in ("text", "toPlainText", "toolTip", "accessibleName"):
+                said = getattr(widget, name, "")
+                said = said() if callable(said) else said
+                assert SECRET not in str(said)
+    page.detail.copy.click()
+    assert SECRET not in QApplication.clipboard().text()
+
+
+def test_undo_restores_the_file_byte_for_byte_and_redo_writes_again(page, qtbot, home):
+    before = (home / CLAUDE).read_bytes()
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    written = (home / CLAUDE).read_bytes()
+    assert page.services.undo.undoText() == "Write config of Claude Desktop"
+    page.services.undo.undo()
+    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
+    page.services.undo.redo()
+    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == written)
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    page.services.undo.undo()
+    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+
+
+def test_a_file_changed_after_the_preview_is_not_written_until_it_is_looked_at(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    page.watch.follow([])  # the test is about the check at the moment of writing
+    put(home / CLAUDE, {"mcpServers": {"github": GITHUB}, "added": 1})
+    theirs = (home / CLAUDE).read_bytes()
+    write(page, qtbot)
+    assert (home / CLAUDE).read_bytes() == theirs
+    assert page.messages.text.startswith("Not written: ")
+    assert "was changed meanwhile" in page.messages.text
+    page._look_again()
+    qtbot.waitUntil(lambda: '"added": 1' in page.detail.diff.after.toPlainText())
+    write(page, qtbot)
+    assert b"toolcrib-gateway" in (home / CLAUDE).read_bytes()
+
+
+def test_a_watched_file_that_moves_on_is_told_before_writing(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    put(home / CLAUDE, {"mcpServers": {"github": GITHUB}, "added": 1})
+    qtbot.waitUntil(lambda: "changed since this preview" in page.messages.text)
+
+
+def test_a_host_that_drops_our_entry_is_reported_and_left_alone(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: state(page, "claude-desktop") == "Through Toolcrib · in sync")
+    put(home / CLAUDE, {"mcpServers": {}})
+    qtbot.waitUntil(lambda: "removed Toolcrib's entry" in page.messages.text)
+    assert state(page, "claude-desktop") == "Changed outside Toolcrib"
+    assert json.loads((home / CLAUDE).read_text()) == {"mcpServers": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "a"),
+        ('{"mcpServers": {', ""),
+    ],
+)
+def test_a_file_that_cannot_be_edited_says_why_and_nothing_can_be_written(
+    home, services, qtbot, text, why
+):
+    put(home / CLAUDE, text)
+    stock(services)
+    page = HostsPage(services)
+    qtbot.addWidget(page)
+    services.live.load()
+    page.show()
+    qtbot.waitUntil(lambda: page.preview is not None)
+    page.choose("claude-desktop")
+    open_host(page, qtbot, "claude-desktop", "through")
+    said = f"{page.detail.hint.text()} {page.messages.text}"
+    assert "line" in said or "not" in said.lower()
+    assert why in said
+    assert not page.detail.write.isEnabled()
+    page.primary()
+    assert (home / CLAUDE).read_text() == text
+
+
+def test_a_read_only_file_is_refused_in_words(page, qtbot, home):
+    import os
+
+    if os.geteuid() == 0:
+        pytest.skip("root may write read-only files")
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    (home / CLAUDE).chmod(0o444)
+    write(page, qtbot)
+    assert "read-only" in page.messages.text
+
+
+def test_backups_show_a_difference_before_they_are_restored(page, qtbot, home):
+    before = (home / CLAUDE).read_bytes()
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: page.detail.backups.text() == "Backups (1)")
+    page.detail.backups.click()
+    assert not page.sheet.restore.isEnabled()
+    qtbot.waitUntil(page.sheet.restore.isEnabled)
+    assert "toolcrib" in page.sheet.diff.before.toPlainText()
+    assert "server-github" in page.sheet.diff.after.toPlainText()
+    page.sheet.restore.click()
+    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
+    qtbot.waitUntil(lambda: page.messages.text.startswith("Restored "))
+
+
+def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page, qtbot):
+    from dataclasses import replace
+
+    live = page.services.live
+    budget = replace(live.catalog.settings.budget, tokens=1, on_block="refuse")
+    live.save_settings(replace(live.catalog.settings, budget=budget))
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    qtbot.waitUntil(lambda: page.detail.hint.text().startswith("Not written: over budget by"))
+    assert not page.detail.write.isEnabled()
+
+
+def test_a_tick_makes_a_natively_pruned_host_wait_for_export(page, qtbot, home):
+    open_host(page, qtbot, "codex", "native")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: state(page, "codex") == "Native · in sync")
+    assert 'enabled_tools = ["github_0", "github_1"]' in (home / CODEX).read_text()
+    badges = []
+    page.badge.connect(lambda text, tone: badges.append(text))
+    live = page.services.live
+    live.set_on([live.catalog.find("github/github_1").tool.id], False)
+    qtbot.waitUntil(lambda: state(page, "codex") == "1 change to export")
+    assert badges[-1] == "1"
+    qtbot.waitUntil(lambda: 'enabled_tools = ["github_0"]' in page.detail.diff.after.toPlainText())
+
+
+def test_late_answers_are_dropped(page, qtbot):
+    seen = []
+    page.desk.previewed.connect(lambda preview: seen.append(preview.plan.mode))
+    for mode in ("as-is", "pruned", "through"):
+        page.desk.preview("cursor", mode)
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert seen == ["through"]
+
+
+def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    nameless = [
+        type(w).__name__
+        for w in page.findChildren(QWidget)
+        if w.isVisible()
+        and w.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and not (w.accessibleName() or getattr(w, "text", str)())
+    ]
+    assert nameless == []
