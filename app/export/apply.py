@@ -20,6 +20,7 @@ from app.hosts.running import is_running
 from app.secrets import SecretStore
 from store import exports
 from store.connection import transaction
+from store.errors import StoreError
 from store.records import ExportRecord
 
 
@@ -176,7 +177,8 @@ def _write(
         try:
             replace_file(file.path, file.after, expected=file.before_hash, step=step)
         except ToolcribError:
-            with transaction(db):
+            # on a full disk this fails too; a write whose file is unchanged counts as undone anyway
+            with suppress(apsw.Error, StoreError), transaction(db):
                 exports.mark_undone(db, record.id, ctx.clock())
             raise
     return record

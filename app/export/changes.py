@@ -20,7 +20,6 @@ from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, wi
 from app.secrets import Secrets
 from store.records import READ, ServerRecord
 
-
 # With one of these a remote entry gets its credentials from the host at run time.
 _SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
 

@@ -33,6 +33,9 @@ class HostWorld:
         self.ctx, self.db = ctx, db
         self.places = Places(self.home, {}, system, None, folder / "root")
 
+    tools = TOOLS
+    gateway = GATEWAY
+
     def write(self, path: str, content: str | bytes | Mapping[str, Any]) -> Path:
         """A file below the home folder."""
         file = self.home / path

@@ -1,0 +1,100 @@
+import json
+
+from app.export.drift import find_drift, watched
+from app.export.status import host_status
+from app.hosts.facts import host
+from store import exports
+
+CONFIG = ".config/Claude/claude_desktop_config.json"
+TWO = {"mcpServers": {"stub": {"command": "x"}, "other": {"command": "y", "env": {"K": "t0p"}}}}
+
+
+def drift_of(world, host_id="claude-desktop"):
+    (found,) = find_drift(exports.for_host(world.db, host_id))
+    return found
+
+
+def status_of(world, host_id):
+    return host_status(
+        world.places,
+        host(host_id),
+        catalog=world.catalog,
+        gateway_path=world.gateway,
+        history=exports.for_host(world.db, host_id),
+    )
+
+
+def test_a_file_as_it_was_written_is_in_sync(world):
+    world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "through")
+    found = drift_of(world)
+    assert (found.state, found.sentences, found.entries) == ("in sync", (), ())
+
+
+def test_a_host_that_removed_toolcribs_entry_is_named_with_three_sides(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "through")
+    file.write_text('{"preferences": {}}')
+    found = drift_of(world)
+    assert found.state == "changed outside"
+    assert found.sentences == (
+        "Claude Desktop rewrote its file and removed Toolcrib's entry toolcrib.",
+    )
+    (entry,) = found.entries
+    assert (entry.name, entry.before, entry.now) == ("toolcrib", "", "")
+    assert "gateway" in entry.written
+    assert '"stub"' in found.before and '"toolcrib"' in found.written and "prefer" in found.now
+    assert "t0p" not in found.before + found.written + found.now
+    assert file.read_text() == '{"preferences": {}}'  # never rewritten by itself
+
+
+def test_entries_added_changed_and_removed_are_told_apart(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "pruned")
+    tree = json.loads(file.read_bytes())
+    tree["mcpServers"]["stub"]["args"][1] = "another"
+    del tree["mcpServers"]["other"]
+    tree["mcpServers"]["new"] = {"command": "z"}
+    file.write_text(json.dumps(tree))
+    text = " ".join(drift_of(world).sentences)
+    assert "New in the file: new." in text
+    assert "Changed in the file: stub." in text
+    assert "removed Toolcrib's entry other" in text
+
+
+def test_a_change_elsewhere_and_a_removed_file_are_said(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "pruned")
+    file.write_bytes(file.read_bytes() + b"\n")
+    assert "name no server" in drift_of(world).sentences[0]
+    file.unlink()
+    assert drift_of(world).state == "gone"
+
+
+def test_the_status_of_a_host_follows_its_file_and_the_ticks(world):
+    assert status_of(world, "cursor").state == "not found"
+    file = world.write(".cursor/mcp.json", TWO)
+    world.learn()
+    assert (status_of(world, "cursor").state, status_of(world, "cursor").mode) == (
+        "in sync",
+        "as-is",
+    )
+    world.write(".kiro/settings/mcp.json", TWO)
+    world.learn()
+    world.off("stub/beta_delete")
+    world.export("kiro", "native")
+    assert status_of(world, "kiro").state == "in sync"
+    world.off("stub/alpha_list")
+    status = status_of(world, "kiro")
+    assert (status.state, status.changes, status.mode) == ("changes", 1, "native")
+    file.write_text("{")
+    assert status_of(world, "cursor").state == "not readable"
+
+
+def test_the_files_and_folders_to_watch(world):
+    file = world.write(".cursor/mcp.json", TWO)
+    assert watched(world.places, host("cursor")) == (file, file.parent)
