@@ -13,7 +13,7 @@ from store.records import STOPPED, TOOK_TOO_LONG
 
 _TICK_SECONDS = 0.1
 _LOOK_SECONDS = 1.0  # between two looks at the process tree
-_PROGRESS = 0.1  # CPU seconds or megabytes: less within the quiet time is a server that waits
+_PROGRESS = 0.01  # of a CPU, or megabytes a second: less in the quiet time is mere waiting
 
 
 @dataclass(slots=True)
@@ -50,7 +50,10 @@ async def _watch(attempt: Attempt, scope: anyio.CancelScope) -> None:
         if now - last_look >= look_seconds:
             last_look, value = now, attempt.progress()
             mark = min(mark, value)  # a process that ended took its CPU time out of the sum
-            if value - mark >= _PROGRESS or attempt.waiting_for() != waiting:
+            if (
+                value - mark >= _PROGRESS * attempt.limits.quiet_seconds
+                or attempt.waiting_for() != waiting
+            ):
                 quiet_since, mark, waiting = now, value, attempt.waiting_for()
         verdict = _verdict(attempt, now, quiet_since)
         if verdict is not None and attempt.reading is None:
@@ -68,6 +71,6 @@ def _verdict(attempt: Attempt, now: float, quiet_since: float) -> Reading | None
         (quiet_since, limits.quiet_seconds),
     ):
         if now - since > seconds:
-            problem = f"Waited {seconds:g} seconds for it {attempt.waiting_for()}."
+            problem = f"Waited {seconds:g} s for it {attempt.waiting_for()}."
             return Reading(TOOK_TOO_LONG, problem)
     return None

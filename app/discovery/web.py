@@ -37,11 +37,10 @@ class AnswerTooLargeError(httpx2.TransportError):
     """A body went over the limit."""
 
 
-class Seen(httpx2.AsyncHTTPTransport):
+class Seen:
     """Notes refusals and counts bytes on their way through."""
 
     def __init__(self, limits: Limits) -> None:
-        super().__init__()
         self.refusal = 0  # the last status of 400 or more
         self.received = 0
         self.fault = ""
@@ -52,16 +51,10 @@ class Seen(httpx2.AsyncHTTPTransport):
         """Whether the refusals are those of a server that expects the other transport."""
         return 400 <= self.refusal < 500 and self.refusal not in (401, 403)
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send on, and watch what comes back."""
-        try:
-            response = await super().handle_async_request(request)
-        except httpx2.TransportError as error:
-            self.fault = self.fault or f"It could not be reached: {error}"
-            raise
+    async def look(self, response: httpx2.Response) -> None:
+        """What httpx2 calls for each response before its body is read."""
         self.refusal = response.status_code if response.status_code >= 400 else 0
         response.stream = _Counted(response.stream, self)
-        return response
 
     def count(self, size: int) -> None:
         """Add to the bytes received; raises AnswerTooLargeError."""
@@ -101,7 +94,9 @@ async def open_web(
         timeout: httpx2.Timeout | None = timeout,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(transport=seen, headers=headers, timeout=timeout, auth=auth)
+        # hooks and no transport of our own, which would turn the system's proxies off
+        hooks = {"response": [seen.look]}
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
     async with AsyncExitStack() as stack:
         if transport == HTTP:
@@ -130,7 +125,7 @@ async def attempt(
         async with opened as (read, write):
             attempt.reading = await _talk(read, write, attempt, era=era)
     except (httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
-        _expected(error)
+        seen.fault = seen.fault or _said(error)
         attempt.reading = attempt.reading or Reading(COULD_NOT_START, "It hung up.")
     if attempt.reading.read:
         taken_with = {**attempt.reading.taken_with, "transport": transport}
@@ -170,13 +165,14 @@ def _refused(seen: Seen, launch: LaunchSpec) -> Reading | None:
     return None
 
 
-def _expected(error: BaseException) -> None:
-    """Raise on what is neither the network's nor the server's fault."""
+def _said(error: BaseException) -> str:
+    """What the network says, "" when it was not that; raises what is nobody's fault but ours."""
     if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            _expected(inner)
-    elif not isinstance(error, _SERVERS_FAULT):
+        return next(filter(None, [_said(inner) for inner in error.exceptions]), "")
+    if not isinstance(error, _SERVERS_FAULT):
         raise error
+    unreachable = isinstance(error, httpx2.TransportError | httpx2.InvalidURL)
+    return f"It could not be reached: {error}" if unreachable else ""
 
 
 def _hush() -> None:

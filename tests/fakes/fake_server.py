@@ -15,7 +15,7 @@ from typing import Any
 
 Json = dict[str, Any]
 MODES = {
-    word.partition("=")[0]: word.partition("=")[2] or "1"
+    word.partition("=")[0]: word.partition("=")[2]
     for word in os.environ.get("FAKE_MODE", "").split(",")
     if word
 }

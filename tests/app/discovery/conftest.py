@@ -41,7 +41,7 @@ def fake() -> MakeFake:
 def quick() -> ProbeOptions:
     """Limits for servers that are meant to fail."""
     limits = Limits(
-        quiet_seconds=0.6, total_seconds=8.0, extras_seconds=0.4, grace_seconds=0.3, tools=200
+        quiet_seconds=1.0, total_seconds=8.0, extras_seconds=0.4, grace_seconds=0.3, tools=200
     )
     return ProbeOptions(limits)
 

@@ -258,7 +258,7 @@ def test_a_server_that_never_answers_is_given_up(
 ) -> None:
     reading = probe(fake(mode), options=quick)
     assert reading.status == TOOK_TOO_LONG
-    assert reading.problem == f"Waited 0.6 seconds for it to answer {word}."
+    assert reading.problem == f"Waited 1 s for it to answer {word}."
 
 
 def test_a_server_that_works_hard_is_waited_for(fake: MakeFake, quick: ProbeOptions) -> None:

@@ -102,3 +102,12 @@ def test_an_answer_beyond_all_measure_ends_the_reading(serve: Serve, quick: Prob
         reading = probe(LaunchSpec(HTTP, url=web.url), options=replace(quick, limits=limits))
     assert reading.status == COULD_NOT_START
     assert reading.problem == "It sent over 1,000,000 bytes."
+
+
+def test_the_systems_proxy_is_used(
+    serve: Serve, quick: ProbeOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve("json") as web:
+        monkeypatch.setenv("HTTP_PROXY", web.url.removesuffix("/mcp"))
+        reading = probe(LaunchSpec(HTTP, url="http://example.invalid/mcp"), options=quick)
+    assert reading.read
