@@ -110,10 +110,10 @@ def _row(
     held = state.held
     if not server.trusted:
         held = UNTRUSTED
+    elif tool.hash != tool.trusted_hash:
+        held = held or CHANGED  # which is a finding of its own, and says more
     elif suspect:
         held = SUSPECT
-    elif not held and tool.hash != tool.trusted_hash:
-        held = CHANGED
     return CatalogTool(tool, server, state.on, state.pinned, held, tokens, summary)
 
 
