@@ -1,5 +1,6 @@
 """Fills a store as a scan would, from an mcpServers config: a raw reading of every server."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+
+import psutil
 
 from app.hosts.launch import LaunchSpec
 from app.paths import Paths
@@ -47,6 +50,9 @@ def read(launch: dict, seconds: float = 20) -> dict | None:
             except Exception:
                 return None
             finally:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    for child in psutil.Process(process.pid).children(recursive=True):
+                        child.kill()
                 process.kill()
     finally:
         process.wait()

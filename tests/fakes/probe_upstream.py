@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 MODE = os.environ.get("PROBE_MODE", "ok")
 NAME = os.environ.get("PROBE_NAME", "probe")
@@ -59,7 +60,7 @@ TOOLS = [
 
 def note(**entry):
     if LOG:
-        with open(LOG, "a", encoding="utf-8") as file:
+        with Path(LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
 
@@ -140,7 +141,10 @@ def call(number, params):
     elif name == "is_error":
         ok(text("it says no", isError=True))
     elif name == "bad_utf8":
-        raw(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xff\xfez"}]}}' % number)
+        raw(
+            b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"a\xff\xfez"}]}}'
+            % number
+        )
     elif name == "twice":
         ok(text("first"))
         ok(text("second"))
@@ -196,7 +200,14 @@ def answer(method, number, params):
         content = {"type": "text", "text": f"{NAME} greets {params['arguments']['who']}"}
         ok({"messages": [{"role": "user", "content": content}]})
     elif method == "resources/list":
-        ok({"resources": [{"uri": f"{NAME}://doc/1", "name": "doc"}, {"uri": "shared://x", "name": "x"}]})
+        ok(
+            {
+                "resources": [
+                    {"uri": f"{NAME}://doc/1", "name": "doc"},
+                    {"uri": "shared://x", "name": "x"},
+                ]
+            }
+        )
     elif method == "resources/templates/list":
         ok({"resourceTemplates": [{"uriTemplate": NAME + "://item/{id}", "name": "item"}]})
     elif method == "resources/read":

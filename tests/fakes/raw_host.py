@@ -1,5 +1,6 @@
 """A host as the gateway sees it: raw lines on pipes, every message kept, waits that end."""
 
+import contextlib
 import json
 import os
 import queue
@@ -89,8 +90,7 @@ class RawHost:
 
     def wait(self, number: Any, seconds: float = 30) -> Json:
         """The whole answer to a request."""
-        answer = self._answers[number].get(timeout=seconds)
-        return answer
+        return self._answers[number].get(timeout=seconds)
 
     def answered(self, number: Any) -> bool:
         return not self._answers[number].empty()
@@ -159,7 +159,8 @@ class RawHost:
     def close(self, seconds: float = 10) -> float:
         """Close stdin as a host does; seconds until the gateway was gone."""
         began = time.monotonic()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(seconds)
         finally:

@@ -74,7 +74,9 @@ def test_progress_logs_and_requests_of_the_server_reach_the_host(host):
 def test_a_cancelled_call_is_cancelled_there_and_never_answered(host, log):
     host.call("echo", {"text": "warm"})
     number = host.ask("tools/call", {"name": "sleep", "arguments": {"ms": 20000}})
-    host.until(lambda: any(e.get("method") == "tools/call" and "ms" in str(e) for e in log("probe")))
+    host.until(
+        lambda: any(e.get("method") == "tools/call" and "ms" in str(e) for e in log("probe"))
+    )
     host.notify("notifications/cancelled", {"requestId": number})
     host.until(lambda: any(e.get("method") == "notifications/cancelled" for e in log("probe")))
     host.call("echo", {"text": "after"})

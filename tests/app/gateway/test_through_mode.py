@@ -212,7 +212,10 @@ def test_prompts_resources_and_completion_belong_to_their_servers(stocked, gatew
     assert got["messages"][0]["content"]["text"] == "beta greets Bo"
     uris = [r["uri"] for r in host.request("resources/list")["resources"]]
     assert uris == ["alpha://doc/1", "shared://x", "beta://doc/1", "toolcrib+beta:shared://x"]
-    for uri, owner in ((uris[3], "beta has shared://x"), ("beta://item/9", "beta has beta://item/9")):
+    for uri, owner in (
+        (uris[3], "beta has shared://x"),
+        ("beta://item/9", "beta has beta://item/9"),
+    ):
         assert host.request("resources/read", {"uri": uri})["contents"][0]["text"] == owner
     reference = {"type": "ref/prompt", "name": "beta__greet"}
     done = host.request(
@@ -265,8 +268,17 @@ def test_a_search_event_says_what_was_decided(stocked, gateway):
     host.close()
     event = recorded(database, "search")[0]
     assert event.host == "raw-host" and event.profile == "default" and event.session
-    assert {"turn", "query_hash", "candidates", "scores", "gated_out_by_state", "active",
-            "phase1", "phase2", "words_only"} <= event.detail.keys()
+    assert {
+        "turn",
+        "query_hash",
+        "candidates",
+        "scores",
+        "gated_out_by_state",
+        "active",
+        "phase1",
+        "phase2",
+        "words_only",
+    } <= event.detail.keys()
 
 
 def test_the_pools_list_names_or_summaries_in_the_instructions(stocked, gateway):
