@@ -45,11 +45,17 @@ MODES = ("as-is", "native", "pruned", "through")
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 keys = st.one_of(words, st.sampled_from(["toolcrib", "a b", "grüß", "servers", "x.y", "", "😀"]))
+arguments = st.one_of(
+    words.map(lambda word: [word]),
+    st.sampled_from([["--token", SECRET], [f"--api-key={SECRET}"], ["--"], ["${V}"]]),
+)
 entries = st.one_of(
     st.fixed_dictionaries(
         {"command": words},
         optional={
-            "args": st.lists(st.one_of(words, st.sampled_from(["--token", SECRET, "--", "${V}"]))),
+            "args": st.lists(arguments, max_size=3).map(
+                lambda parts: [arg for part in parts for arg in part]
+            ),
             "env": st.dictionaries(words, st.sampled_from([SECRET, "${env:X}", "1"]), max_size=2),
             "type": st.sampled_from(["stdio", "local", "http", "odd"]),
             "disabled": st.booleans(),

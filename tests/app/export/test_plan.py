@@ -279,3 +279,22 @@ def test_every_host_of_the_first_set_gets_its_own_spelling(world, samples):
     assert "cmd: /opt" in through["goose"] and "    name: toolcrib" in through["goose"]
     assert "// Zed settings" in through["zed"]
     assert "// MCP servers of the default profile" in through["vscode"]
+
+
+def test_on_windows_the_store_apps_copy_gets_the_entry(world):
+    package = "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/"
+    places = Places(world.home, {}, "windows", None, world.home)
+    (world.home / package).mkdir(parents=True)
+    (file,) = world.plan("claude-desktop", "through", places=places).files
+    assert str(file.path).endswith(package + "claude_desktop_config.json")
+
+
+def test_on_windows_both_copies_of_claude_desktop_are_written(world):
+    package = "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/"
+    places = Places(world.home, {}, "windows", None, world.home)
+    for folder in (package, "AppData/Roaming/Claude/"):
+        world.write(folder + "claude_desktop_config.json", CURSOR)
+    world.learn(places=places)
+    files = world.plan("claude-desktop", "through", places=places).files
+    assert len(files) == 2
+    assert all(list(json.loads(f.after)["mcpServers"]) == ["toolcrib"] for f in files)
