@@ -36,8 +36,8 @@ def import_file(ctx: AppContext, db: apsw.Connection, path: Path, *, profile: st
 
 
 def import_text(ctx: AppContext, db: apsw.Connection, text: str, *, profile: str = "") -> Imported:
-    """The same for a pasted config."""
-    return _take(ctx, db, read_data(text.encode(), Path("pasted.json")), profile)
+    """The same for a pasted config; servers pasted before stay."""
+    return _take(ctx, db, read_data(text.encode(), Path("pasted.json")), profile, adds=True)
 
 
 def preview(path: Path) -> tuple[tuple[str, str], ...]:
@@ -53,17 +53,23 @@ def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSp
     """Register one server that a user typed in; an older one of that name is replaced."""
     reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
     entry = FoundEntry(name, MANUAL, launch)
-    # the file of all servers typed in stands for "by hand"; what is in it already stays
-    return _take(ctx, db, replace(reading, entries=(entry,), through="by hand"), "")
+    return _take(ctx, db, replace(reading, entries=(entry,)), "", adds=True)
 
 
-def _take(ctx: AppContext, db: apsw.Connection, reading: HostReading, profile: str) -> Imported:
+def _take(
+    ctx: AppContext,
+    db: apsw.Connection,
+    reading: HostReading,
+    profile: str,
+    *,
+    adds: bool = False,
+) -> Imported:
     if reading.problem:
         raise ToolcribError(f"The file cannot be used: {reading.problem}", "Correct the file.")
     if not reading.entries:
         raise ToolcribError("The file names no server.", "A map like mcpServers is expected.")
     manual = replace(reading.host, id=MANUAL)
-    registered = register(ctx, db, [replace(reading, host=manual)])
+    registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
     by_id = {server.id: server.name for server in servers.all_servers(db)}
     names = tuple(by_id[server_id] for server_id in registered.server_ids)
     kept = _keep_secrets(ctx, registered, by_id)

@@ -52,8 +52,12 @@ class Registered:
     changes: Changes
 
 
-def register(ctx: AppContext, db: apsw.Connection, readings: Iterable[HostReading]) -> Registered:
+def register(
+    ctx: AppContext, db: apsw.Connection, readings: Iterable[HostReading], *, adds: bool = False
+) -> Registered:
     """Make the store's servers and entries agree with the hosts' files.
+
+    With `adds`, entries that a reading lacks stay: it is not all that its file stands for.
 
     Servers of a project's file start untrusted. Servers that no file names any more are
     forgotten, except those of a file that goes through Toolcrib or cannot be read.
@@ -62,7 +66,7 @@ def register(ctx: AppContext, db: apsw.Connection, readings: Iterable[HostReadin
     readings = list(readings)
     with transaction(db):
         for reading in readings:
-            _place_file(placing, reading, ctx.clock())
+            _place_file(placing, reading, at=ctx.clock(), adds=adds)
         forgotten = _forget(db, readings)
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in forgotten))
     changes = Changes(servers=True, hosts=True, tools=bool(forgotten))
@@ -141,7 +145,7 @@ class _Placing:
         return server_id
 
 
-def _place_file(placing: _Placing, reading: HostReading, at: float) -> None:
+def _place_file(placing: _Placing, reading: HostReading, *, at: float, adds: bool) -> None:
     host, file = reading.host.id, str(reading.file)
     servers.save_host_file(
         placing.db,
@@ -155,7 +159,7 @@ def _place_file(placing: _Placing, reading: HostReading, at: float) -> None:
     for found in reading.entries:
         entry = EntryRecord(host, found.scope, file, found.name, disabled=found.disabled)
         placing.place(entry, found)
-    if not reading.problem and not reading.through:
+    if not reading.problem and not reading.through and not adds:
         servers.drop_missing_entries(
             placing.db, host, file, [found.name for found in reading.entries]
         )

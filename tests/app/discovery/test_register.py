@@ -198,6 +198,14 @@ def test_a_profile_that_shows_all_servers_stays_so(
     assert ProfileSettings.from_json(record.settings).servers is None
 
 
+def test_a_second_paste_keeps_the_servers_of_the_first(
+    ctx: AppContext, db: apsw.Connection, fake: MakeFake
+) -> None:
+    for name in ("one", "two"):
+        import_text(ctx, db, json.dumps({"mcpServers": {name: entry(fake(f"exit-code={name}"))}}))
+    assert list(names(db)) == ["one", "two"]
+
+
 def test_a_text_without_servers_is_refused(ctx: AppContext, db: apsw.Connection) -> None:
     for text in ("{", "[]", '{"mcpServers": {}}', "hello"):
         with pytest.raises(ToolcribError):
