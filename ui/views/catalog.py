@@ -70,13 +70,14 @@ class CatalogPage(Page):
             self.reading.primary()
 
     def escape(self) -> bool:
-        """Leave the treemap's zoom, then clear the filter."""
+        """Leave the treemap's zoom, then clear the filter, then go to the tree."""
         if self.state != "content":
             return False
         if self.content.map.zoomed:
             self.content.map.zoom("")
-            return True
-        return self.content.filter.clear()
+        elif not self.content.filter.clear():
+            self.content.tree.setFocus()
+        return True
 
     def show_server(self, name: str) -> None:
         """Open a server in the tree."""

@@ -14,7 +14,7 @@ CHIPS = (("Over 1k tokens", "tokens:>1k"), ("Off", "is:off"), ("Held back", "is:
 class FilterLine(QWidget):
     """A line edit with its error below and saved filters beside it.
 
-    Signals: filtered(Filter) with every good line; left() on Escape in an empty line and Down.
+    Signals: filtered(Filter) with every good line; left() on Down.
     """
 
     filtered = Signal(object)
@@ -54,7 +54,6 @@ class FilterLine(QWidget):
         self._timer.timeout.connect(self.apply)
         self.edit.textChanged.connect(lambda: self._timer.start())
         self.edit.returnPressed.connect(self.apply)
-        self.edit.escaped.connect(self._escape)
         self.edit.downed.connect(self.left)
 
     def show_counts(self, counts: tuple[int, ...]) -> None:
@@ -106,19 +105,12 @@ class FilterLine(QWidget):
             self.edit.style().unpolish(self.edit)
             self.edit.style().polish(self.edit)
 
-    def _escape(self) -> None:
-        if not self.clear():
-            self.left.emit()
-
 
 class _Line(QLineEdit):
-    escaped = Signal()
     downed = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.escaped.emit()
-        elif event.key() == Qt.Key.Key_Down:
+        if event.key() == Qt.Key.Key_Down:
             self.downed.emit()
         else:
             super().keyPressEvent(event)

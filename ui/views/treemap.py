@@ -30,7 +30,7 @@ class Treemap(QWidget):
     """All tools as areas.
 
     Signals: tool_chosen(tool row id), server_chosen(name) on a click or a key; a double click or
-    Enter zooms into a server, Escape out.
+    Enter zooms into a server, the page's Escape out.
     """
 
     tool_chosen = Signal(int)
@@ -151,7 +151,7 @@ class Treemap(QWidget):
             self.zoom("" if self._zoomed else field.group.name)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows go from tool to tool in the order of size; Enter zooms, Escape leaves it."""
+        """Arrows go from tool to tool in the order of size; Enter zooms."""
         key = Qt.Key(event.key())
         forward = {Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1, Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1}
         if key in forward:
@@ -160,8 +160,6 @@ class Treemap(QWidget):
             cell = self.cell_of(self._selected)
             if cell is not None:
                 self.zoom("" if self._zoomed else cell.group.name)
-        elif key == Qt.Key.Key_Escape and self._zoomed:
-            self.zoom("")
         else:
             super().keyPressEvent(event)
 

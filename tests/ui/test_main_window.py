@@ -1,0 +1,201 @@
+"""The main window: sections, keys, focus, geometry, themes, problems."""
+
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
+
+from app.errors import ToolcribError
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def window(fill, open_window):
+    fill()
+    return open_window()
+
+
+def focusable(window) -> list[QWidget]:
+    return [
+        w
+        for w in window.findChildren(QWidget)
+        if w.isVisible() and w.focusPolicy() & Qt.FocusPolicy.TabFocus
+    ]
+
+
+def test_only_sections_that_exist_are_shown(window):
+    model = window.nav.model()
+    names = [model.index(row, 0).data() for row in range(model.rowCount())]
+    assert names == ["Catalog", "Playground", "Hosts"]
+
+
+def test_fixed_object_names_are_there(window):
+    names = {w.objectName() for w in window.findChildren(QWidget)}
+    assert names >= {
+        "nav", "budgetBar", "exportButton", "filterEdit", "filterError", "catalogTree", "treemap",
+        "details", "firstRunTable", "cancelRead", "messageBar", "statusMessage", "statusUndo",
+    }  # fmt: skip
+
+
+def test_every_focusable_widget_has_a_name(window):
+    unnamed = [
+        w
+        for w in focusable(window)
+        if not (w.accessibleName() or (isinstance(w, QAbstractButton) and w.text()))
+    ]
+    assert unnamed == []
+
+
+def test_every_button_without_text_has_a_tooltip(window):
+    buttons = [w for w in window.findChildren(QAbstractButton) if w.isVisible()]
+    assert [b for b in buttons if not b.text() and not b.toolTip()] == []
+
+
+def test_tab_reaches_every_focusable_widget_and_comes_back(window, qtbot):
+    start = window.focusWidget()
+    seen = []
+    for _ in range(60):
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+        if window.focusWidget() is start:
+            break
+        seen.append(window.focusWidget())
+    assert window.focusWidget() is start
+    assert window.strip.bar in seen and window.pages["catalog"].content.map in seen
+
+
+def test_f6_goes_through_the_panes_both_ways(window):
+    content = window.pages["catalog"].content
+    ring = [content.tree, content.details.area, content.map, window.nav, window.strip.bar]
+    ring.append(content.filter.edit)
+    for pane in [*ring[1:], ring[0]]:
+        QTest.keyClick(window, Qt.Key.Key_F6)
+        assert window.focusWidget() is pane
+    QTest.keyClick(window, Qt.Key.Key_F6, Qt.KeyboardModifier.ShiftModifier)
+    assert window.focusWidget() is content.filter.edit
+
+
+def test_the_focus_is_seen(window, qtbot):
+    content = window.pages["catalog"].content
+    for widget in (content.filter.edit, content.tree, content.map, window.strip.bar):
+        other = content.details.area if widget is not content.details.area else content.tree
+        other.setFocus()
+        before = widget.grab().toImage()
+        widget.setFocus()
+        after = widget.grab().toImage()
+        changed = sum(
+            before.pixel(x, y) != after.pixel(x, y)
+            for x in range(0, after.width())
+            for y in (*range(4), *range(after.height() - 4, after.height()))
+        )
+        assert changed >= 200, widget.objectName()
+
+
+def test_the_strip_goes_from_server_to_server(window):
+    window.strip.bar.setFocus()
+    QTest.keyClick(window.strip.bar, Qt.Key.Key_Right)
+    assert "github 3,095" in window.strip.bar.accessibleName()
+    QTest.keyClick(window.strip.bar, Qt.Key.Key_Right)
+    QTest.keyClick(window.strip.bar, Qt.Key.Key_Return)
+    assert window.pages["catalog"].content.tree.currentIndex().data() == "time"
+    assert window.focusWidget() is window.pages["catalog"].content.tree
+
+
+@pytest.mark.parametrize(
+    ("limit", "word"), [(4171, "PASS"), (4118, "WARN"), (3300, "WARN"), (3294, "BLOCK")]
+)
+def test_the_badge_follows_the_budget(window, limit, word, qtbot):
+    from dataclasses import replace
+
+    from app.catalog import save_settings
+
+    settings = window.live.catalog.settings
+    wanted = replace(settings, budget=replace(settings.budget, tokens=limit))
+    window.tasks.change(lambda db: save_settings(db, "default", wanted))
+    qtbot.waitUntil(lambda: window.strip.verdict.budget.limit == limit)
+    assert window.strip.badge.badge.word == word
+    assert window.strip.badge.badge.solid == (word == "BLOCK")
+    end = window.strip.bar.segments()[-1][1].right()
+    assert (window.strip.bar.line_x(limit) > end) == (word != "BLOCK")
+
+
+def test_every_menu_entry_has_an_access_key(window):
+    menus = [m for m in window.menuBar().findChildren(QMenu) if m.title()]
+    actions = [a for menu in menus for a in menu.actions() if a.text()]
+    assert len(actions) > 12
+    assert [a.text() for a in actions if "&" not in a.text()] == []
+
+
+def test_a_narrow_window_has_a_narrow_sidebar(window):
+    window.resize(1024, 640)
+    assert window.nav.width() == 48
+    window.resize(1280, 800)
+    assert window.nav.width() == 188
+    assert window.minimumSizeHint().width() <= 1024
+    assert window.minimumSizeHint().height() <= 640
+
+
+def test_geometry_and_splitters_survive_a_restart(window, open_window, ctx):
+    window.resize(780, 700)  # the offscreen screen is 800 wide
+    window.pages["catalog"].content.across.setSizes([500, 400])
+    sizes = window.pages["catalog"].content.across.sizes()
+    window.close()
+    assert (ctx.paths.home / "window.ini").exists()
+    again = open_window()
+    assert (again.width(), again.height()) == (780, 700)
+    assert again.pages["catalog"].content.across.sizes() == sizes
+
+
+def test_the_theme_changes_while_running(window, theme, qtbot):
+    app = QApplication.instance()
+    light = window.grab().toImage().pixelColor(300, 90)
+    theme.choose("dark")
+    assert app.palette().window().color() == theme.colors.window
+    dark = window.grab().toImage().pixelColor(300, 90)
+    assert light.lightness() > 200 and dark.lightness() < 60
+    theme.choose("light")
+
+
+def test_a_problem_is_a_line_in_the_page(window):
+    window.show_problem(ToolcribError("The store is locked.", "Close the other program."))
+    assert window.page.messages.text == "The store is locked. Close the other program."
+    assert window.page.messages.isVisible()
+
+
+def test_a_store_that_cannot_be_read_is_told(open_window, ctx, qtbot, qapp, places, theme):
+    from ui.windows.main_window import MainWindow
+
+    ctx.paths.create()
+    ctx.paths.database.write_bytes(b"this is no database at all" * 100)
+    window = MainWindow(ctx, places, theme)
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitUntil(lambda: window.page.messages.text != "")
+    assert "toolcrib.db" in window.page.messages.text
+    window.close()
+
+
+def test_closing_with_work_in_hand_leaves_no_thread(window):
+    window.tasks.work(lambda job: job.cancelled.wait(20), lambda _: None)
+    window.live.load()
+    window.close()
+
+
+def test_help_opens_and_closes(window, qtbot):
+    QTest.keyClick(window, Qt.Key.Key_Slash, CTRL)
+    dialogs = [w for w in QApplication.topLevelWidgets() if w.windowTitle() == "Shortcuts"]
+    assert dialogs and dialogs[0].isVisible()
+    dialogs[0].close()
+
+
+def test_without_a_display_it_says_so(monkeypatch, capsys):
+    from ui.main import NO_DISPLAY, has_display, main
+
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert main([]) == NO_DISPLAY == 3
+    assert "no display" in capsys.readouterr().err
+    assert has_display({}, "win32") and has_display({"DISPLAY": ":1"}, "linux")
