@@ -27,10 +27,15 @@ def state_text(status: HostStatus) -> str:
         return "Changed outside Toolcrib"
     if status.state == CHANGES:
         return f"{plural(status.changes, 'change')} to export"
-    saving = status.recommendation.saving
-    if status.mode == AS_IS and status.recommendation.mode != AS_IS and saving > 0:
-        return f"As is · could save {short(saving)} ≈"
+    if could_save(status):
+        return f"As is · could save {short(status.recommendation.saving)} ≈"
     return f"{MODE_NAMES[status.mode]} · in sync"
+
+
+def could_save(status: HostStatus) -> bool:
+    """Whether a host that is left as it is would do better in the recommended mode."""
+    advice = status.recommendation
+    return status.mode == AS_IS and advice.mode != AS_IS and advice.saving > 0
 
 
 def short_name(facts: HostFacts) -> str:

@@ -89,7 +89,7 @@ class PartRows(QWidget):
 
     def show_parts(self, parts: tuple[tuple[str, float], ...], score: float) -> None:
         """Show the parts that are not nothing, and their sum."""
-        told = [*((name, part) for name, part in parts if part), ("Score", score)]
+        told = [*rounded(parts, score), ("Score", score)]
         for number, (name, bar, value) in enumerate(self._cells):
             used = number < len(told)
             for cell in (name, bar, value):
@@ -99,3 +99,12 @@ class PartRows(QWidget):
                 bar.set_share(told[number][1])
                 value.setText(f"{told[number][1]:.2f}")
         self.setAccessibleName(", ".join(f"{name} {part:.2f}" for name, part in told))
+
+
+def rounded(parts: tuple[tuple[str, float], ...], score: float) -> list[tuple[str, float]]:
+    """Parts to two digits that still sum to the score; what is left goes to the largest."""
+    told = {name: round(part, 2) for name, part in parts if part}
+    if told:
+        largest = max(told, key=lambda name: told[name])
+        told[largest] = round(told[largest] + round(score, 2) - sum(told.values()), 2)
+    return list(told.items())

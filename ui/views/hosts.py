@@ -13,7 +13,7 @@ from app.export.drift import OUTSIDE, Drift
 from app.export.plan import AS_IS
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from ui.models.diff_rows import diff_rows, pair_lines
-from ui.models.host_list import HostListModel, modes_of, short_name
+from ui.models.host_list import HostListModel, could_save, modes_of, short_name
 from ui.models.host_preview import Preview
 from ui.services import Services
 from ui.text import plural
@@ -167,9 +167,8 @@ class HostsPage(Page):
 
     def _open_first(self) -> None:
         rows = self.model.rows
-        first = next((row for row in rows if row.state == CHANGES), rows[0] if rows else None)
-        if first is not None:
-            self.choose(first.host.id)
+        if rows:
+            self.choose(min(rows, key=_urgency).host.id)
 
     def _open(self, row: int) -> None:
         status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
@@ -292,6 +291,13 @@ class HostsPage(Page):
 
 def _hashes(status: HostStatus) -> dict[Path, str]:
     return {reading.file: reading.bytes_hash for reading in status.readings}
+
+
+def _urgency(status: HostStatus) -> int:
+    """Hosts with something to do come first; among equals the list's order counts."""
+    if status.state in (CHANGES, OUTSIDE):
+        return 0
+    return 1 if could_save(status) else 2
 
 
 def _first_mode(status: HostStatus) -> str:

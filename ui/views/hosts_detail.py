@@ -188,7 +188,8 @@ class HostDetail(QWidget):
         self._theme.changed.connect(self._recolor)
 
     def _lay_out(self) -> None:
-        head, modes, foot = QHBoxLayout(), QHBoxLayout(self.modes), QHBoxLayout()
+        head, below, foot = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        modes = QHBoxLayout(self.modes)
         head.addWidget(self.name, 1)
         head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
         modes.setContentsMargins(0, 0, 0, 0)
@@ -197,7 +198,8 @@ class HostDetail(QWidget):
         for radio in self.radios.values():
             modes.addWidget(radio)
         modes.addStretch(1)
-        modes.addWidget(self.headline)
+        below.addWidget(self.path, 1)
+        below.addWidget(self.headline)
         self._box.setProperty("card", True)
         box = QHBoxLayout(self._box)
         box.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
@@ -213,7 +215,7 @@ class HostDetail(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
         column.addLayout(head)
-        column.addWidget(self.path)
+        column.addLayout(below)
         column.addWidget(self.modes)
         column.addWidget(self._box)
         column.addWidget(self.files)

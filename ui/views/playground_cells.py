@@ -19,6 +19,18 @@ _OUT = BadgeText("Out", "neutral", "minus-circle-outline")
 _NUMBER = 44  # px for the score's figure
 
 
+class NameDelegate(RowDelegate):
+    """`server/tool`, cut in its middle: both ends tell tools apart."""
+
+    def __init__(self, theme: Theme, parent: object | None = None) -> None:
+        super().__init__(theme, ROW, parent)
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Put the ellipsis in the middle."""
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
 class VerdictDelegate(RowDelegate):
     """In, Out or Held as a badge."""
 

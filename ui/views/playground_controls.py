@@ -64,6 +64,8 @@ class PlaygroundControls(QWidget):
         self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
         self.sees.setToolTip("The exact JSON of the tools that are in, with its size")
+        for spin in (self.threshold, self.topk):
+            spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
         self._lay_out()
         self.threshold.valueChanged.connect(self.threshold_set)
         self.topk.valueChanged.connect(self.k_set)

@@ -1,6 +1,7 @@
 """The table of candidates with its filter "why is X not here?"."""
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -15,9 +16,11 @@ from ui.models.answer import Answer
 from ui.models.candidates import NUMBER, SCORE, TOKENS, TOOL, VERDICT, WHY, CandidateModel
 from ui.theme import GAP, ROW, Theme
 from ui.views.delegates import RowDelegate
-from ui.views.playground_cells import ScoreDelegate, VerdictDelegate
+from ui.views.playground_cells import NameDelegate, ScoreDelegate, VerdictDelegate
 
 _WIDTHS = {NUMBER: 44, VERDICT: 76, TOOL: 240, SCORE: 140, TOKENS: 78}
+_REASON = 180  # px that "Score 0.59 is under 0.69" takes
+_NARROW = 680
 
 
 class CandidateTable(QWidget):
@@ -71,6 +74,15 @@ class CandidateTable(QWidget):
         if row >= 0:
             self._go_to(row)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow tables take from the tool's name before the reason is cut."""
+        super().resizeEvent(event)
+        width = self.view.viewport().width()
+        self.view.setColumnWidth(SCORE, _WIDTHS[SCORE] if width > _NARROW else 110)
+        others = sum(self.view.columnWidth(n) for n in (NUMBER, VERDICT, SCORE, TOKENS))
+        room = width - others - _REASON
+        self.view.setColumnWidth(TOOL, min(_WIDTHS[TOOL], max(120, room)))
+
     def _find(self, text: str) -> None:
         if self.model.find(text) or not text:
             self._go_to(0)
@@ -100,6 +112,7 @@ class CandidateTable(QWidget):
         view.setAllColumnsShowFocus(True)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         view.setItemDelegate(RowDelegate(theme, ROW, view))
+        view.setItemDelegateForColumn(TOOL, NameDelegate(theme, view))
         view.setItemDelegateForColumn(VERDICT, VerdictDelegate(theme, view))
         view.setItemDelegateForColumn(SCORE, self._score)
         header = view.header()
