@@ -9,6 +9,7 @@ SECTIONS = (
     Section("catalog", "Catalog", "toolbox-outline"),
     Section("playground", "Playground", "flask-outline"),
     Section("hosts", "Hosts", "monitor-share"),
+    Section("activity", "Activity", "pulse"),
 )
 
 
@@ -22,4 +23,8 @@ def make_page(key: str, services: Services) -> Page:
         from ui.views.hosts import HostsPage
 
         return HostsPage(services)
+    if key == "activity":
+        from ui.views.activity import ActivityPage
+
+        return ActivityPage(services)
     return CatalogPage(services)
