@@ -75,6 +75,8 @@ def _talk(process: subprocess.Popen) -> dict:
             except ValueError:
                 continue
             if answer.get("id") == count and "method" not in answer:
+                if count == 1 and "error" in answer:
+                    raise EOFError
                 return answer.get("result", {})
         raise EOFError
 
