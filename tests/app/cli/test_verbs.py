@@ -1,0 +1,166 @@
+"""Every verb's JSON keeps the shape that its help promises, and refusals are sentences."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from app.cli.main import run
+from app.cli.parser import make_parser
+from app.context import AppContext
+from store.connection import transaction
+
+Add = Callable[..., int]
+Verb = Callable[..., Any]
+CURSOR = '{"mcpServers": {"github": {"command": "github"}}}\n'
+
+
+@pytest.fixture
+def verb(
+    ctx: AppContext,
+    db: apsw.Connection,
+    add_server: Add,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> Verb:
+    """Runs a verb over a store with two servers; gives its JSON document."""
+    add_server("github", "create_issue", "list_issues")
+    add_server("files", "read_file", trusted=False)
+    home = tmp_path / "home"
+    (home / ".cursor").mkdir(parents=True)
+    (home / ".cursor" / "mcp.json").write_text(CURSOR)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    with transaction(db):
+        db.execute(
+            "UPDATE entries SET file = ? WHERE name = 'github'",
+            (str(home / ".cursor" / "mcp.json"),),
+        )
+
+    def call(*argv: str, code: int = 0) -> Any:
+        capsys.readouterr()
+        cut = argv.index("--") if "--" in argv else len(argv)
+        assert run([*argv[:cut], "--json", *argv[cut:]]) == code, capsys.readouterr().err
+        text = capsys.readouterr().out
+        return json.loads(text) if text else None
+
+    return call
+
+
+def keys(value: dict[str, Any]) -> set[str]:
+    return set(value)
+
+
+def test_scan_without_consent_has_the_promised_shape(verb: Verb) -> None:
+    found = verb("scan", code=4)
+    assert {"servers", "counted", "encoded", "files"} <= keys(found)
+    server = next(s for s in found["servers"] if s["name"] == "github")
+    assert {"name", "host", "status", "problem", "tools"} <= keys(server)
+    assert (server["host"], server["tools"]) == ("cursor", 2)
+
+
+def test_footprint(verb: Verb) -> None:
+    found = verb("footprint", "--tools")
+    assert (found["total_tokens"], found["tokenizer"]) == (200, "o200k_base")
+    github = next(s for s in found["servers"] if s["name"] == "github")
+    assert (github["tools"], github["tokens"]) == (2, 200)
+    assert [t["name"] for t in github["list"]] == ["create_issue", "list_issues"]
+
+
+def test_route_by_words(verb: Verb) -> None:
+    found = verb("route", "create an issue", "--words-only")
+    assert {"query", "tools", "tokens"} <= keys(found)
+    assert {"server", "name", "score", "iso", "in", "why", "tokens"} <= keys(found["tools"][0])
+    assert found["tokens"] == sum(t["tokens"] for t in found["tools"] if t["in"])
+
+
+def test_check_says_block_with_its_exit_code(verb: Verb) -> None:
+    assert verb("check", "--budget", "1000")["verdict"] == "PASS"
+    found = verb("check", "--budget", "100", code=4)
+    assert (found["verdict"], found["tokens"], found["budget"]) == ("BLOCK", 200, 100)
+    assert verb("check", "--budget", "210", "--warn", "80")["verdict"] == "WARN"
+    assert verb("check", "--budget", "210", "--fail-on", "warn", code=4)["verdict"] == "WARN"
+
+
+def test_profiles(verb: Verb) -> None:
+    assert verb("profile", "create", "work", "--copy", "default") == {"created": "work"}
+    off = verb("profile", "off", "github/list_*", "--profile", "work")
+    assert (off["changed"], off["tokens"]) == (["github/list_issues"], 100)
+    assert [p["name"] for p in verb("profile", "list")["profiles"]] == ["default", "work"]
+    shown = verb("profile", "show", "work")
+    states = {t["tool"]: t["on"] for t in shown["list"]}
+    assert states == {
+        "files/read_file": True,
+        "github/create_issue": True,
+        "github/list_issues": False,
+    }
+    verb("profile", "set", "routing.k=5", "--profile", "work")
+    assert verb("profile", "show", "work")["settings"]["routing"] == {"k": 5}
+    assert verb("profile", "delete", "work") == {"deleted": "work"}
+    verb("profile", "delete", "default", code=1)
+
+
+def test_review_and_trust(verb: Verb) -> None:
+    held = verb("review")["held"]
+    assert [h["tool"] for h in held] == ["files/read_file"]
+    assert verb("trust", "files")["trusted"] == ["files/read_file"]
+    assert verb("review")["held"] == []
+    assert verb("footprint")["total_tokens"] == 300
+
+
+def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
+    file = tmp_path / "home" / ".cursor" / "mcp.json"
+    (host,) = verb("hosts")["hosts"]
+    assert {"id", "files", "modes", "recommended", "reason", "exports"} <= keys(host)
+    assert host["files"][0]["servers"] == ["github"]
+    dry = verb("export", "cursor", "--mode", "pruned", "--dry-run")
+    assert not dry["written"]
+    assert file.read_text() == CURSOR
+    done = verb("export", "cursor", "--mode", "pruned")
+    assert done["written"]
+    assert Path(done["files"][0]["backup"]).read_text() == CURSOR
+    assert verb("restore", "cursor") == {"restored": [str(file)]}
+    assert file.read_text() == CURSOR
+    assert len(verb("hosts", "--all")["hosts"]) == 33
+
+
+def test_summaries(verb: Verb) -> None:
+    verb("summary", "set", "github/create_issue", "open a ticket")
+    (row,) = verb("summary", "show", "github/create_issue")["summaries"]
+    assert (row["summary"], row["source"]) == ("open a ticket", "user")
+    verb("summary", "set", "github/create_issue", "word " * 200, code=1)
+
+
+def test_import_dry_run_registers_nothing(verb: Verb, tmp_path: Path) -> None:
+    file = tmp_path / "given.json"
+    file.write_text(
+        '{"mcpServers": {"x": {"command": "run", "args": ["--token", "abc123secret"]}}}'
+    )
+    found = verb("import", str(file), "--dry-run")
+    assert found["servers"][0]["name"] == "x"
+    assert "abc123secret" not in json.dumps(found)
+    assert len(verb("footprint")["servers"]) == 2
+
+
+def test_a_server_is_added_by_hand(verb: Verb) -> None:
+    assert verb("add", "clock", "--env", "ZONE=UTC", "--", "run-clock") == {"added": "clock"}
+    names = [s["name"] for s in verb("scan", code=4)["servers"]]
+    assert "clock" in names
+
+
+def test_every_verb_explains_itself() -> None:
+    parser = make_parser()
+    (group,) = [a for a in parser._actions if getattr(a, "choices", None)]
+    for name, verb in group.choices.items():
+        assert verb.format_help().strip(), name
+    assert "TOOLCRIB_HOME" in parser.format_help()
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], [], ["export"], ["route"]])
+def test_wrong_usage_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(argv) == 2
+    assert "usage:" in capsys.readouterr().err
