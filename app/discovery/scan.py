@@ -73,11 +73,32 @@ def scan(
 ) -> ScanReport:
     """Read these servers and index what is new; call it on a thread that may block.
 
-    `on_status` and `on_progress` are called on this thread or one of its helpers, never at once.
+    `on_status` is called on this thread, `on_progress` on a helper, perhaps at the same time.
     Raises StoreError when the store cannot be written.
     """
     work = _Scan(ctx, targets, options or ScanOptions())
-    return anyio.run(work.run)
+    try:
+        return anyio.run(work.run)
+    except ExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _once(action: Callable[[], None]) -> Callable[[], None]:
+    """The action, but only the first time."""
+    left = [action]
+
+    def act() -> None:
+        if left:
+            left.pop()()
+
+    return act
+
+
+def _first(error: Exception) -> Exception:
+    """What a task group wrapped."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def index_only(ctx: AppContext, options: ScanOptions | None = None) -> ScanReport:
@@ -118,7 +139,7 @@ class _Scan:
         )
 
     async def _all(self, db: apsw.Connection, indexer: Indexer) -> None:
-        slots = anyio.CapacityLimiter(max(1, self._ctx.settings.scan_at_once))
+        slots = anyio.Semaphore(max(1, self._ctx.settings.scan_at_once))
         for target in self._targets:
             self._say(target, WAITING)
         send, receive = anyio.create_memory_object_stream[int](len(self._targets))
@@ -133,22 +154,30 @@ class _Scan:
         db: apsw.Connection,
         target: Target,
         *,
-        slots: anyio.CapacityLimiter,
+        slots: anyio.Semaphore,
         send: MemoryObjectSendStream[int],
     ) -> None:
-        cancel = self._options.cancel
-        async with slots:
-            if cancel.is_set():
+        await slots.acquire()
+        free = _once(slots.release)
+        try:
+            if self._options.cancel.is_set():
                 self._say(target, STOPPED)
                 return
             self._say(target, READING)
+
+            def told(reading: Reading) -> None:
+                self._read_done(target, reading)
+                free()  # a server that is slow to stop holds up nobody
+
             reading = await read_server(
                 target.launch,
                 options=self._probe,
-                cancel=cancel,
+                cancel=self._options.cancel,
                 era=target.era,
-                on_reading=lambda reading: self._read_done(target, reading),
+                on_reading=told,
             )
+        finally:
+            free()
         with transaction(db):
             self._deltas.append(save_reading(db, target.server_id, reading, at=self._ctx.clock()))
         self._read_done(target, reading)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,23 +38,30 @@ ENV = {
 }
 
 
-def missing() -> str:
-    """Why the real servers cannot be started here, "" when they can."""
-    if not (ROOT / "npm" / ".stamp").is_file() or not (ROOT / "python-mcp1" / ".stamp").is_file():
-        return "the real servers are not installed: run make servers (needs Node)"
-    return "" if shutil.which("node") else "Node is not installed"
+def missing(name: str = "") -> str:
+    """Why a real server (or any of them) cannot be started here, "" when it can."""
+    parts = [PYTHON[name][0]] if name in PYTHON else ["npm"]
+    if not name:
+        parts = ["npm", "python", "python-mcp1"]
+    lacking = [part for part in parts if not (ROOT / part / ".stamp").is_file()]
+    if lacking:
+        return f"not installed: .servers/{lacking[0]}; run make servers (npm needs Node)"
+    return "" if "npm" not in parts or shutil.which("node") else "Node is not installed"
 
 
-def mcp_servers(folder: Path) -> dict[str, dict[str, Any]]:
-    """An mcpServers mapping of all twelve; `folder` is what they may write into."""
+def mcp_servers(folder: Path, only: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """An mcpServers mapping of all twelve or of some; `folder` is what they may write into."""
+    wanted = set(only) or {*NPM, *PYTHON}
     if not (folder / ".git").exists():
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
     found: dict[str, dict[str, Any]] = {}
     for name, (package, *args) in NPM.items():
-        found[name] = _entry(_node(), [_main(package), *args], name, folder)
+        if name in wanted:
+            found[name] = _entry(_node(), [_main(package), *args], name, folder)
     scripts = "Scripts" if os.name == "nt" else "bin"
     for name, (venv, command, *args) in PYTHON.items():
-        found[name] = _entry(str(ROOT / venv / scripts / command), args, name, folder)
+        if name in wanted:
+            found[name] = _entry(str(ROOT / venv / scripts / command), args, name, folder)
     return found
 
 

@@ -18,6 +18,7 @@ from app.hosts.launch import LaunchSpec
 from app.routing.keyword import word_scores
 from store import findings, profiles, servers, tools, vectors
 from store.connection import transaction
+from store.errors import LockedStoreError
 from store.records import Summary
 
 MakeFake = Callable[..., LaunchSpec]
@@ -243,3 +244,15 @@ def test_without_an_encoder_words_are_searched_and_the_report_says_so(
     assert (later.counted, later.encoded) == (0, 2)
     model = next(iter({row[0] for row in db.execute("SELECT model FROM vectors")}))
     assert len(vectors.load(db, model)) == 2
+
+
+def test_a_locked_store_is_said_and_leaves_nothing_running(
+    ctx: AppContext,
+    db: apsw.Connection,
+    fake: MakeFake,
+    make_targets: MakeTargets,
+    options: ScanOptions,
+) -> None:
+    targets = make_targets(one=fake("tools=1"))
+    with transaction(db), pytest.raises(LockedStoreError):
+        scan(ctx, targets, options)
