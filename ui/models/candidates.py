@@ -20,6 +20,15 @@ TIPS = {
 }
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
+_ROLES = frozenset(
+    (
+        int(Qt.ItemDataRole.DisplayRole),
+        int(Qt.ItemDataRole.ToolTipRole),
+        int(Qt.ItemDataRole.AccessibleTextRole),
+        int(Qt.ItemDataRole.TextAlignmentRole),
+        RANKED_ROLE,
+    )
+)
 
 
 def verdict(tool: RankedTool) -> str:
@@ -96,7 +105,9 @@ class CandidateModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """A cell: its text, its sentence for screen readers, and the tool itself."""
-        tool = self.tool(index.row()) if index.isValid() else None
+        if role not in _ROLES or not index.isValid():  # most calls ask for fonts and colours
+            return None
+        tool = self.tool(index.row())
         if tool is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:

@@ -53,7 +53,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self.hideButtons()
         self.hideAxis("left")
         self.setYRange(0.0, 1.0, padding=0)
-        self.setXRange(0.0, 1.0, padding=0.01)
+        self.setXRange(0.0, 1.0, padding=0.02)
         self._colors = colors
         self._marks: Sequence[Mark] = ()
         self._counts = ""

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QPainter
-from PySide6.QtWidgets import QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from app.routing.ranked import RankedTool
 from ui.models.candidates import HELD, INSIDE, RANKED_ROLE, verdict
@@ -19,16 +19,32 @@ _OUT = BadgeText("Out", "neutral", "minus-circle-outline")
 _NUMBER = 44  # px for the score's figure
 
 
-class NameDelegate(RowDelegate):
-    """`server/tool`, cut in its middle: both ends tell tools apart."""
+class LeanDelegate(RowDelegate):
+    """Text cells that ask the model twice a cell, not ten times: a drag repaints them all."""
 
-    def __init__(self, theme: Theme, parent: object | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        parent: object | None = None,
+        *,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(theme, ROW, parent)
+        self._elide = elide
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Put the ellipsis in the middle."""
-        super().initStyleOption(option, index)
-        option.textElideMode = Qt.TextElideMode.ElideMiddle
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw background and text."""
+        paint_panel(painter, option)
+        area = option.rect.adjusted(5, 0, -5, 0)
+        text = option.fontMetrics.elidedText(index.data() or "", self._elide, area.width())
+        painter.setPen(self.theme.colors.text)
+        painter.drawText(area, index.data(Qt.ItemDataRole.TextAlignmentRole), text)
+
+
+def paint_panel(painter: QPainter, option: QStyleOptionViewItem) -> None:
+    """A cell's background, selected or not."""
+    panel = QStyle.PrimitiveElement.PE_PanelItemViewItem
+    option.widget.style().drawPrimitive(panel, option, painter, option.widget)
 
 
 class VerdictDelegate(RowDelegate):
@@ -39,7 +55,7 @@ class VerdictDelegate(RowDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the badge."""
-        self.paint_back(painter, option, index)
+        paint_panel(painter, option)
         badge = BADGES.get(index.data(Qt.ItemDataRole.DisplayRole), _OUT)
         paint_badge(painter, option.rect.adjusted(6, 0, -2, 0), badge, self.theme)
 
@@ -54,7 +70,7 @@ class ScoreDelegate(RowDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw bar, tick and figure."""
-        self.paint_back(painter, option, index)
+        paint_panel(painter, option)
         tool = index.data(RANKED_ROLE)
         if not isinstance(tool, RankedTool):
             return

@@ -1,6 +1,6 @@
 """The table of candidates with its filter "why is X not here?"."""
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -14,13 +14,25 @@ from PySide6.QtWidgets import (
 from app.routing.ranked import RankedTool
 from ui.models.answer import Answer
 from ui.models.candidates import NUMBER, SCORE, TOKENS, TOOL, VERDICT, WHY, CandidateModel
-from ui.theme import GAP, ROW, Theme
-from ui.views.delegates import RowDelegate
-from ui.views.playground_cells import NameDelegate, ScoreDelegate, VerdictDelegate
+from ui.theme import GAP, Theme
+from ui.views.playground_cells import LeanDelegate, ScoreDelegate, VerdictDelegate
 
 _WIDTHS = {NUMBER: 44, VERDICT: 76, TOOL: 240, SCORE: 140, TOKENS: 78}
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
 _NARROW = 680
+
+
+class CandidateView(QTreeView):
+    """Rows of candidates."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow tables take from the tool's name before the reason is cut."""
+        super().resizeEvent(event)
+        width = self.viewport().width()
+        self.setColumnWidth(SCORE, _WIDTHS[SCORE] if width > _NARROW else 110)
+        others = sum(self.columnWidth(n) for n in (NUMBER, VERDICT, SCORE, TOKENS))
+        room = width - others - _REASON
+        self.setColumnWidth(TOOL, min(_WIDTHS[TOOL], max(120, room)))
 
 
 class CandidateTable(QWidget):
@@ -41,6 +53,8 @@ class CandidateTable(QWidget):
         self.filter.setClearButtonEnabled(True)
         self.filter.textChanged.connect(self._find)
         self._score = ScoreDelegate(theme, self)
+        # both ends of `server/tool` tell tools apart
+        self._name = LeanDelegate(theme, self, elide=Qt.TextElideMode.ElideMiddle)
         self.view = self._make_view(theme)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -74,15 +88,6 @@ class CandidateTable(QWidget):
         if row >= 0:
             self._go_to(row)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Narrow tables take from the tool's name before the reason is cut."""
-        super().resizeEvent(event)
-        width = self.view.viewport().width()
-        self.view.setColumnWidth(SCORE, _WIDTHS[SCORE] if width > _NARROW else 110)
-        others = sum(self.view.columnWidth(n) for n in (NUMBER, VERDICT, SCORE, TOKENS))
-        room = width - others - _REASON
-        self.view.setColumnWidth(TOOL, min(_WIDTHS[TOOL], max(120, room)))
-
     def _find(self, text: str) -> None:
         if self.model.find(text) or not text:
             self._go_to(0)
@@ -101,8 +106,8 @@ class CandidateTable(QWidget):
     ) -> None:
         self.chosen.emit(self.current)
 
-    def _make_view(self, theme: Theme) -> QTreeView:
-        view = QTreeView()
+    def _make_view(self, theme: Theme) -> CandidateView:
+        view = CandidateView()
         view.setObjectName("candidates")
         view.setAccessibleName("Candidates")
         view.setModel(self.model)
@@ -111,8 +116,8 @@ class CandidateTable(QWidget):
         view.setAlternatingRowColors(True)
         view.setAllColumnsShowFocus(True)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setItemDelegate(RowDelegate(theme, ROW, view))
-        view.setItemDelegateForColumn(TOOL, NameDelegate(theme, view))
+        view.setItemDelegate(LeanDelegate(theme, view))
+        view.setItemDelegateForColumn(TOOL, self._name)
         view.setItemDelegateForColumn(VERDICT, VerdictDelegate(theme, view))
         view.setItemDelegateForColumn(SCORE, self._score)
         header = view.header()

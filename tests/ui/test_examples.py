@@ -1,0 +1,41 @@
+"""Example queries from the catalogue."""
+
+from app.catalog import CatalogTool
+from store.records import ServerRecord, ServerSpec, ToolRecord
+from ui.models.examples import example_queries
+
+
+def row(server, description, *, on=True):
+    spec = ServerSpec("stdio", key=server)
+    record = ServerRecord(1, server, spec, True, "read", "")
+    raw = {"name": "t", "description": description}
+    tool = ToolRecord(1, 1, server, "t", raw, "h", "h")
+    return CatalogTool(tool, record, on, False, "", None, "")
+
+
+def test_each_server_gives_one_request_in_the_imperative():
+    rows = [
+        row("files", "Reads the complete contents of a file. Then more."),
+        row("files", "Write a file to the disk."),
+        row("time", "Get the current time in a timezone\nand details"),
+    ]
+    assert example_queries(rows) == (
+        "read the complete contents of a file",
+        "get the current time in a timezone",
+    )
+
+
+def test_descriptions_that_are_no_requests_are_passed_over():
+    rows = [
+        row("a", "notion | Retrieve a user"),
+        row("b", "Short one."),
+        row("c", "List `all` the things in the <b>place</b>"),
+        row("d", "List all schemas in the database", on=False),
+        row("e", ""),
+    ]
+    assert example_queries(rows) == ()
+
+
+def test_no_more_than_asked_for_are_made():
+    rows = [row(f"s{n}", f"Find all the open issues of project {n}") for n in range(9)]
+    assert len(example_queries(rows)) == 3

@@ -1,0 +1,32 @@
+"""Texts and sums of the explain card."""
+
+import pytest
+
+from ui.views.explain_card import marked
+from ui.views.explain_parts import rounded
+
+
+def test_words_of_the_query_are_marked_whatever_their_ending():
+    text = marked("Searches the issues.", ("search", "issue"), "#abcdef")
+    assert text.count("background:#abcdef") == 2
+    assert "the" in text
+
+
+def test_a_description_is_never_taken_as_markup():
+    text = marked('<img src="x"> & more', (), "#000000")
+    assert "<img" not in text
+    assert "&lt;img" in text
+
+
+@pytest.mark.parametrize(
+    ("parts", "score"),
+    [
+        ((("Words", 0.024), ("Meaning", 0.563)), 0.587),
+        ((("Words", 0.005), ("Meaning", 0.005), ("Past use", 0.005)), 0.015),
+        ((), 0.0),
+    ],
+)
+def test_parts_as_shown_sum_to_the_score_as_shown(parts, score):
+    assert sum(part for _, part in rounded(parts, score)) == pytest.approx(
+        round(score, 2), abs=1e-9
+    )
