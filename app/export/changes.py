@@ -10,10 +10,11 @@ from app.export import native
 from app.export.history import Touched, touched
 from app.export.targets import REVERT, RULES, SERVERS, Target
 from app.export.wrapping import GatewayCall, pruned_edits, through_entry
+from app.hosts.credentials import is_interpolation
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
-from app.hosts.facts import EntryStyle
+from app.hosts.facts import EntryStyle, HostFacts
 from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
@@ -73,11 +74,13 @@ def change_file(
         matches = list(_matches(reading, tree, catalog, work))
         style = style_of(reading)
         if mode == "pruned":
-            _prune(work, matches, style, call)
+            _prune(work, matches, host=target.host, style=style, call=call)
         elif mode == "through":
             _through(work, target, tree, matches, reading=reading, call=call)
         elif mode == "native":
             _native(work, target, tree, matches, catalog=catalog)
+        if target.scope == "project" and work.edits and _holds_secrets(reading):
+            work.warnings.append(f"{target.path.name} holds credentials and may be committed.")
         if mode in ("as-is", "native", "through"):
             _unwrap(work, reading, tree, style)
     elif target.role == RULES:
@@ -91,6 +94,16 @@ def change_file(
         tuple(dict.fromkeys(match.server.id for match in matches)),
         target.kind.write == "closed-only",
     )
+
+
+def _holds_secrets(reading: HostReading) -> bool:
+    """Whether the file itself has a credential, not only the name of a variable."""
+    for entry in reading.entries:
+        secrets = entry.launch.to_spec(b"")[1] if entry.launch else Secrets()
+        values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
+        if any(not is_interpolation(value) for value in values):
+            return True
+    return False
 
 
 def _tree(target: Target, base: bytes | None) -> Any:
@@ -156,7 +169,21 @@ def _raw(tree: Any, at: Path) -> Mapping[str, Any]:
     return tree if isinstance(tree, Mapping) else {}
 
 
-def _prune(work: _Work, matches: Sequence[_Match], style: EntryStyle, call: GatewayCall) -> None:
+def _passed(match: _Match, host: HostFacts) -> dict[str, str]:
+    """Variables that the gateway needs from a host that fills them in or passes them on."""
+    if match.entry.launch is None or not (host.interpolation or host.style.passes):
+        return {}
+    return variables(match.entry.launch)
+
+
+def _prune(
+    work: _Work,
+    matches: Sequence[_Match],
+    *,
+    host: HostFacts,
+    style: EntryStyle,
+    call: GatewayCall,
+) -> None:
     for match in matches:
         entry = match.entry
         if entry.launch is None:
@@ -171,7 +198,7 @@ def _prune(work: _Work, matches: Sequence[_Match], style: EntryStyle, call: Gate
             style=style,
             call=call,
             server=match.server.name,
-            passed=variables(entry.launch) if remote else {},
+            passed=_passed(match, host) if remote else {},
         )
         work.changes.append(f"{entry.name}: runs through toolcrib-gateway")
         if remote:
@@ -218,10 +245,7 @@ def _through(
                 "Rename it in the file and try again.",
             )
         passed = {
-            name: spelled
-            for match in gone
-            if match.entry.launch
-            for name, spelled in variables(match.entry.launch).items()
+            name: spelled for match in gone for name, spelled in _passed(match, target.host).items()
         }
         entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
         work.edits.append(Set(at, entry))

@@ -185,12 +185,13 @@ def _described(
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
     ]
-    running = any(file.kind_closed for file in changes) and is_running(result.host)
+    alive = bool(result.files) and is_running(result.host)
+    running = alive and any(change.kind_closed for change in changes)
     secrets = {name: secret for change in changes for name, secret in change.secrets}
     result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(
         result,
-        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, kept, running))),
+        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, kept, alive))),
         tokens_before=sum(row.cost for row in rows),
         tokens_after=sum(row.cost for row in kept) + menu,
         tools_before=len(rows),
@@ -210,10 +211,10 @@ def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
     ]
 
 
-def _general_warnings(result: Plan, kept: list[CatalogTool], running: bool) -> list[str]:
+def _general_warnings(result: Plan, kept: list[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
     found: list[str] = []
-    if running:
+    if alive:
         found.append(f"{host_name} is running and may undo the change; quit it first.")
     if result.host.asks_trust and result.files:
         found.append(f"{host_name} will ask again whether you trust the servers that change.")

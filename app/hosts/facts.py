@@ -101,7 +101,7 @@ class HostFacts:
     style: EntryStyle
     status: str = "active"
     gui: bool = False
-    interpolation: str = ""  # dialect, see app.hosts.interpolation
+    interpolation: str = ""  # how variables are spelled in its files; "" = it fills in none
     native: NativeRoute | None = None
     names: NameRule = NameRule()
     tool_limit: int = 0  # 0 = none known

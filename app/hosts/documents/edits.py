@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from app.errors import ToolcribError
@@ -31,19 +30,33 @@ Edit = Set | Delete
 
 def apply_edits(tree: Any, edits: Sequence[Edit]) -> Any:
     """The value tree after the edits; the given tree stays as it is."""
-    root = [copy.deepcopy(tree)]
     for edit in edits:
-        parent: Any = root
-        keys: Path = (0, *edit.path)
-        for key, following in pairwise(keys):
-            parent = _child(parent, key, following)
-        if isinstance(edit, Set):
-            _put(parent, keys[-1], copy.deepcopy(edit.value))
-        elif _has(parent, keys[-1]):
-            del parent[keys[-1]]
-        else:
-            raise ToolcribError("The entry to remove is no longer in the file.")
-    return root[0]
+        tree = _edited(tree, edit.path, edit)
+    return tree
+
+
+def _edited(tree: Any, path: Path, edit: Edit) -> Any:
+    """The tree with one edit made; only the containers on its path are copied."""
+    if not path:
+        return edit.value if isinstance(edit, Set) else None
+    key, inner = path[0], path[1:]
+    kind: type = list if isinstance(key, int) else dict
+    if tree is None and isinstance(edit, Set):
+        tree = kind()
+    if not isinstance(tree, kind):
+        raise ToolcribError(f"{key} stands in a value of another shape; Toolcrib leaves it alone.")
+    tree = copy.copy(tree)
+    known = 0 <= key < len(tree) if isinstance(key, int) else key in tree
+    if isinstance(edit, Delete) and not known:
+        raise ToolcribError("The entry to remove is no longer in the file.")
+    if inner:
+        tree_at = _edited(tree[key] if known else None, inner, edit)
+        _put(tree, key, tree_at)
+    elif isinstance(edit, Delete):
+        del tree[key]
+    else:
+        _put(tree, key, edit.value)
+    return tree
 
 
 def same(one: Any, other: Any) -> bool:
@@ -55,21 +68,6 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other) or (one != one and other != other)
-
-
-def _child(parent: Any, key: str | int, following: str | int) -> Any:
-    if not _has(parent, key) or parent[key] is None:
-        _put(parent, key, [] if isinstance(following, int) else {})
-    child = parent[key]
-    if not isinstance(child, list if isinstance(following, int) else dict):
-        raise ToolcribError(f"{key} has another shape than expected, so Toolcrib leaves it alone.")
-    return child
-
-
-def _has(parent: Any, key: str | int) -> bool:
-    if isinstance(parent, list):
-        return isinstance(key, int) and 0 <= key < len(parent)
-    return isinstance(parent, dict) and key in parent
 
 
 def _put(parent: Any, key: str | int, value: Any) -> None:

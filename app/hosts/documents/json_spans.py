@@ -3,14 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 _SPACE = re.compile(r"[ \t\r\n]+")
 _LINE_COMMENT = re.compile(r"//[^\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_WORDS = {"true": True, "false": False, "null": None}
 _DEEPEST = 200
 
 
@@ -22,29 +21,66 @@ class JsonError(ValueError):
         self.line = line
 
 
-@dataclass(slots=True)
 class Node:
-    """A value with its span; `members` of an object, `items` of an array."""
+    """A value with its span; its parts are looked at only when they are asked for."""
 
-    kind: str  # object | array | string | number | word
-    start: int
-    end: int = 0
-    scalar: Any = None
-    members: "list[Member]" = field(default_factory=list)
-    items: "list[Node]" = field(default_factory=list)
-    trailing: bool = False  # a comma stands after the last member or item
+    __slots__ = ("_items", "_members", "_text", "_value", "end", "kind", "start", "trailing")
+
+    def __init__(self, kind: str, start: int, end: int = 0, value: Any = None) -> None:
+        self.kind = kind  # object | array | string | number | word
+        self.start = start
+        self.end = end
+        self.trailing = False  # a comma stands after the last member or item
+        self._value = value
+        self._members: list[Member] = []
+        self._items: list[Node] = []
+        self._text = ""  # set while the parts are not looked at
+
+    @classmethod
+    def closed(cls, text: str, start: int, end: int, value: Any) -> "Node":
+        """A strict JSON value whose parts are still to be looked at."""
+        kinds: dict[type, str] = {dict: "object", list: "array", str: "string"}
+        kind = "word" if value is None or isinstance(value, bool) else kinds.get(type(value))
+        node = cls(kind or "number", start, end, value)
+        node._text = text if node.kind in ("object", "array") else ""
+        return node
+
+    @property
+    def members(self) -> "list[Member]":
+        """The members of an object."""
+        self._open()
+        return self._members
+
+    @property
+    def items(self) -> "list[Node]":
+        """The items of an array."""
+        self._open()
+        return self._items
+
+    @property
+    def scalar(self) -> Any:
+        """The value of a text, number or word."""
+        return self._value
 
     def value(self) -> Any:
         """The Python value; of members with the same key the last counts."""
-        if self.kind == "object":
-            return {member.key: member.node.value() for member in self.members}
-        if self.kind == "array":
-            return [item.value() for item in self.items]
-        return self.scalar
+        if self.kind == "object" and self._value is None:
+            return {member.key: member.node.value() for member in self._members}
+        if self.kind == "array" and self._value is None:
+            return [item.value() for item in self._items]
+        return self._value
 
     def member(self, key: str) -> "Member | None":
         """The last member with this key."""
         return next((item for item in reversed(self.members) if item.key == key), None)
+
+    def _open(self) -> None:
+        if not self._text:
+            return
+        reader = _Reader(self._text)
+        reader.at = self.start
+        opened = reader.open(0)
+        self._members, self._items, self._text = opened._members, opened._items, ""
 
 
 @dataclass(slots=True)
@@ -64,10 +100,7 @@ class JsonText:
     root: Node
     comments: bool
     trailing_commas: bool
-
-    def duplicates(self) -> tuple[str, ...]:
-        """Keys that stand twice in one object, as dotted paths."""
-        return tuple(_duplicates(self.root, ""))
+    duplicates: tuple[str, ...]  # keys that stand twice in one object
 
 
 def parse(text: str) -> JsonText:
@@ -78,7 +111,8 @@ def parse(text: str) -> JsonText:
     reader.skip()
     if reader.at < len(text):
         raise reader.error("text after the end of the value")
-    return JsonText(text, root, reader.comments, reader.trailing)
+    twice = tuple(dict.fromkeys(reader.duplicates))
+    return JsonText(text, root, reader.comments, reader.trailing, twice)
 
 
 class _Reader:
@@ -87,6 +121,10 @@ class _Reader:
         self.at = 0
         self.comments = False
         self.trailing = False
+        self.duplicates: list[str] = []
+        self._strict = json.JSONDecoder(
+            object_pairs_hook=self._pairs, parse_constant=_no_constant
+        ).raw_decode
 
     def error(self, what: str) -> JsonError:
         return JsonError(what, self.text.count("\n", 0, self.at) + 1)
@@ -111,24 +149,40 @@ class _Reader:
             self.comments = True
 
     def read(self, depth: int) -> Node:
+        """The value that starts here: in one go if it is strict JSON, else part by part."""
         if depth > _DEEPEST:
             raise self.error("nested too deeply")
+        seen = len(self.duplicates)
+        try:
+            value, end = self._strict(self.text, self.at)
+        except (ValueError, RecursionError):
+            del self.duplicates[seen:]
+            return self.open(depth)
+        node = Node.closed(self.text, self.at, end, value)
+        self.at = end
+        return node
+
+    def open(self, depth: int) -> Node:
+        """The value that starts here, with its parts."""
         first = self.peek()
         if first == "{":
             return self._object(depth)
         if first == "[":
             return self._array(depth)
-        start = self.at
         if first == '"':
-            return Node("string", start, scalar=self._string(), end=self.at)
+            self._string()
         if match := _NUMBER.match(self.text, self.at):
-            self.at = match.end()
-            return Node("number", start, self.at, self._number(match[0]))
-        for word, value in _WORDS.items():
-            if self.text.startswith(word, self.at):
-                self.at += len(word)
-                return Node("word", start, self.at, value)
+            self._number(match[0])
         raise self.error("a value is expected" if first else "the text ends too early")
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            self._note_twice([key for key, _ in pairs])
+        return found
+
+    def _note_twice(self, keys: list[str]) -> None:
+        self.duplicates += [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
 
     def _number(self, text: str) -> Any:
         try:
@@ -157,13 +211,16 @@ class _Reader:
                 raise self.error("a colon is expected after a key")
             self.at += 1
             self.skip()
-            node.members.append(Member(key, start, self.read(depth + 1)))
+            node._members.append(Member(key, start, self.read(depth + 1)))
+        keys = [member.key for member in node._members]
+        if len(set(keys)) < len(keys):
+            self._note_twice(keys)
         return node
 
     def _array(self, depth: int) -> Node:
         node = Node("array", self.at)
         for _ in self._parts(node, "]"):
-            node.items.append(self.read(depth + 1))
+            node._items.append(self.read(depth + 1))
         return node
 
     def _parts(self, node: Node, close: str) -> Iterator[None]:
@@ -186,13 +243,5 @@ class _Reader:
         node.end = self.at
 
 
-def _duplicates(node: Node, path: str) -> Iterator[str]:
-    seen: set[str] = set()
-    for member in node.members:
-        here = f"{path}.{member.key}" if path else member.key
-        if member.key in seen:
-            yield here
-        seen.add(member.key)
-        yield from _duplicates(member.node, here)
-    for index, item in enumerate(node.items):
-        yield from _duplicates(item, f"{path}[{index}]")
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)  # NaN and Infinity are no JSON

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from app.hosts.documents.json_spans import JsonText, Node
 
+_LOOKED_AT = 300  # nodes
 _WIDTH = 90  # a short list of scalars stays on one line up to this many characters
 
 
@@ -86,10 +88,15 @@ def _key_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _nodes(node: Node) -> Iterator[Node]:
-    yield node
-    for child in (*(member.node for member in node.members), *node.items):
-        yield from _nodes(child)
+def _nodes(root: Node) -> Iterator[Node]:
+    """Nodes from the outside in; enough of them to see how the text is laid out."""
+    found = deque([root])
+    for _ in range(_LOOKED_AT):
+        if not found:
+            return
+        node = found.popleft()
+        yield node
+        found.extend((*(member.node for member in node.members), *node.items))
 
 
 def _members(root: Node) -> Iterator[Any]:

@@ -46,7 +46,7 @@ def read_values(data: bytes, kind: str) -> Parsed:
         raise ToolcribError(f"The file is not valid JSON, {error}.", _REPAIR) from error
     return Parsed(
         document.root.value(),
-        document.duplicates(),
+        document.duplicates,
         decoded.bom,
         document.comments,
         document.trailing_commas,

@@ -298,3 +298,20 @@ def test_on_windows_both_copies_of_claude_desktop_are_written(world):
     files = world.plan("claude-desktop", "through", places=places).files
     assert len(files) == 2
     assert all(list(json.loads(f.after)["mcpServers"]) == ["toolcrib"] for f in files)
+
+
+def test_credentials_in_a_projects_file_are_warned_of(world):
+    project = world.home / "shop"
+    for env, warned in (({"K": "t0p-s3cret"}, True), ({"K": "${env:K}"}, False)):
+        entry = {"command": "db", "env": env}
+        world.write("shop/.cursor/mcp.json", {"mcpServers": {"db": entry}})
+        world.learn(places=Places(world.home, {}, "linux", project))
+        made = world.plan("cursor", "pruned", project=project)
+        assert any("may be committed" in warning for warning in made.warnings) is warned
+
+
+def test_a_host_that_fills_in_no_variables_gets_none_passed_on(world):
+    entry = {"url": "https://h", "headers": {"A": "${T}"}}
+    world.write(".lmstudio/mcp.json", {"mcpServers": {"web": entry}})
+    world.learn()
+    assert "env" not in servers_of(world.plan("lm-studio", "pruned"))["web"]

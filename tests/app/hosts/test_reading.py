@@ -225,3 +225,27 @@ def test_a_file_without_servers_is_refused():
 def test_no_secret_is_in_the_printed_form_of_a_reading():
     reading = read_file(SAMPLES / "claude-desktop/claude_desktop_config.json", "claude-desktop")
     assert "not-a-real-password" not in repr(reading)
+
+
+def test_reading_starts_no_program_and_opens_no_connection(tmp_path):
+    import sys
+
+    for name in ("claude-desktop/claude_desktop_config.json", "claude-code/dot-claude.json"):
+        place(tmp_path, name, ".config/Claude/claude_desktop_config.json")
+    place(tmp_path, "crush/crush.json", ".config/crush/crush.json")
+    events: list[str] = []
+    watching = [True]
+
+    def hook(event, _args):
+        starts = event.split(".")[0] in ("subprocess", "socket")
+        if watching[0] and (
+            starts or event in ("os.system", "os.posix_spawn", "os.fork", "os.exec")
+        ):
+            events.append(event)
+
+    sys.addaudithook(hook)
+    try:
+        assert read_hosts(Places(tmp_path, {}, "linux", None, tmp_path / "root"))
+    finally:
+        watching[0] = False
+    assert events == []
