@@ -347,6 +347,7 @@ class Caller:
             {**message, "params": sent},
             finish=finish,
             failed=failed,
+            seconds=self.gateway.call_seconds,
         )
 
     def _result_tokens(self, detail: object) -> int:

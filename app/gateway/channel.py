@@ -163,10 +163,14 @@ class StdioChannel:
 
     def said(self) -> str:
         """The last line of stderr that says something, as a sentence, redacted."""
-        text = b"".join(self._stderr)[-_TAIL_BYTES:].decode("utf-8", "replace")
-        lines = [line.strip() for line in redact(text, self._secrets).splitlines()]
+        lines = [line.strip() for line in self.printed().splitlines()]
         last = next((line for line in reversed(lines) if line), "")
-        return f"It last printed: {_ESCAPES.sub('', last)[:_LONGEST_SAID]}" if last else ""
+        return f"It last printed: {last[:_LONGEST_SAID]}" if last else ""
+
+    def printed(self) -> str:
+        """The last 4 kB of stderr, redacted."""
+        text = b"".join(self._stderr)[-_TAIL_BYTES:].decode("utf-8", "replace")
+        return _ESCAPES.sub("", redact(text, self._secrets))
 
     def close(self, grace: float) -> None:
         """Close stdin, wait `grace` s, then end the whole tree; safe to call twice."""

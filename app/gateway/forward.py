@@ -64,14 +64,25 @@ class Forwarder:
         *,
         finish: Finish | None = None,
         failed: Callable[[str], None] | None = None,
+        seconds: float = 0,
     ) -> None:
         """Send a host's request on; `line` is b"" when the message was rewritten.
 
-        `failed` hears why a server could not be reached.
+        `failed` hears why a server could not be reached, or that it took more than `seconds`.
         """
         route = Route(upstream, message, finish=finish, failed=failed)
         self._routes[route.key] = route
         self._send(route, line, message)
+        if seconds > 0:
+            timer = threading.Timer(seconds, self._too_late, (route, seconds))
+            timer.daemon = True
+            timer.start()
+
+    def _too_late(self, route: Route, seconds: float) -> None:
+        if self._routes.get(route.key) is route and route.exchange is not None:
+            self._close(route)
+            route.upstream.cancel(route.exchange, {"reason": "It took too long."})
+            self._failed(route, f"{route.upstream.name} did not answer within {seconds:g} s.")
 
     def _send(self, route: Route, line: bytes, message: Json) -> None:
         exchange = Exchange(

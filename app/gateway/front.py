@@ -193,10 +193,11 @@ class Front:
         else:
             self.links.forwarder.notify_host(line, message)
 
-    def down(self, upstream: Upstream, reason: str) -> None:
+    def down(self, upstream: Upstream, reason: str, printed: str) -> None:
         """A server has gone."""
         self.links.forwarder.server_gone(upstream)
-        self.links.journal.add("error", tool=f"{upstream.name}/", problem=reason)
+        detail = {"stderr": printed} if printed else {}
+        self.links.journal.add("error", tool=f"{upstream.name}/", problem=reason, detail=detail)
 
     def refuse_method(self, message: Json) -> None:
         """-32601."""

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 
-from app.gateway import slim, wire
+from app.gateway import intake, slim, wire
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
 from app.gateway.protocol import HANDSHAKE, LISTS, Json, negotiated, text_result
@@ -112,7 +112,9 @@ class Pruned(Front):
                 self._list_stored(message)
                 return
             self._live = {str(item.get("name")) for item in items}
-            shown = [self._slimmed(item) for item in items if self._shows(item)]
+            shown = [self._served(item) for item in items if self._shows(item)]
+            if self._row is not None:
+                intake.take_in(self.links.shelf.database, self._row, items, self._took_in)
             self.reply(message, {"tools": shown})
             self.links.journal.add("list", tool=f"{self._name}/", detail={"tools": len(shown)})
 
@@ -138,8 +140,22 @@ class Pruned(Front):
         level = self.links.shelf.setting("gateway", "slim", "lossless")
         return slim.PLAIN if level == "lossless" else str(level)
 
-    def _slimmed(self, item: Json) -> Json:
+    def _served(self, item: Json) -> Json:
+        """The tool as it is, or as it was trusted if it has changed since."""
+        row, shelf = self._row, self.links.shelf
+        if row is not None and row.read_at > 0 and shelf.settings.get("new_tools") != "on":
+            known = shelf.tool(row.id, str(item.get("name")))
+            trusted = json.loads(known.raw) if known is not None else item
+            if trusted != item:
+                tool_id = f"{self._name}/{item.get('name')}"
+                self.links.journal.add("held", tool=tool_id, problem="its text changed")
+            item = trusted
         return slim.tool(item, self._slim_level())
+
+    def _took_in(self, added: list[str]) -> None:
+        kind = "load" if self.links.shelf.settings.get("new_tools") == "on" else "held"
+        for name in added:
+            self.links.journal.add(kind, tool=f"{self._name}/{name}", problem=intake.NEW)
 
     @property
     def _trusted(self) -> bool:

@@ -73,6 +73,10 @@ class RemoteChannel:
             text = _REFUSALS.get(self._refusal, f"It answered with status {self._refusal}.")
         return redact(text, self._secrets)
 
+    def printed(self) -> str:
+        """Nothing: a server behind a URL has no stderr."""
+        return ""
+
     def close(self, grace: float) -> None:
         """End the session; safe to call twice."""
         self._closed = True

@@ -71,6 +71,9 @@ class Channel(Protocol):
     def said(self) -> str:
         """What the server printed last, a sentence without secrets, "" when nothing."""
 
+    def printed(self) -> str:
+        """The last of what the server printed on stderr, without secrets."""
+
     def close(self, grace: float) -> None:
         """End the server with everything it started."""
 
@@ -90,8 +93,8 @@ class Listener(Protocol):
     def heard(self, upstream: "Upstream", line: bytes, message: Json) -> None:
         """The server sent a request or a notification."""
 
-    def down(self, upstream: "Upstream", reason: str) -> None:
-        """The server has gone or could not be started."""
+    def down(self, upstream: "Upstream", reason: str, printed: str) -> None:
+        """The server has gone or could not be started; `printed` is the last of its stderr."""
 
 
 class Upstream:
@@ -319,7 +322,7 @@ class Upstream:
             self._pending.clear()
         for exchange in waiting:
             exchange.failed(self.problem)
-        self._listener.down(self, self.problem)
+        self._listener.down(self, self.problem, channel.printed() if channel is not None else "")
 
     # ---- the reader thread
 
@@ -367,7 +370,7 @@ class Upstream:
         for exchange in pending:
             exchange.failed(f"It {reason}." if starting else self.problem)
         if not starting and not closed:
-            self._listener.down(self, self.problem)
+            self._listener.down(self, self.problem, channel.printed())
 
     def _sentence(self, what: str, reason: str, channel: Channel | None) -> str:
         said = channel.said() if channel is not None else ""

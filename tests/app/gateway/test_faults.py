@@ -6,6 +6,7 @@ import time
 import pytest
 from raw_host import text
 
+from store import events
 from store.connection import open_store
 
 pytestmark = pytest.mark.usefixtures("encoderless")
@@ -192,3 +193,25 @@ def test_a_locked_database_is_served_as_soon_as_it_is_free(stocked, gateway):
     db.close()
     assert locked["isError"] and "another process" in text(locked).lower()
     assert text(host.run("probe/echo", {"text": "x"})) == "x"
+
+
+def test_a_limit_on_a_call_ends_it_and_tells_the_server(stocked, gateway, log):
+    stocked({"probe": "ok"}, {"gateway": {"call_seconds": 1}})
+    host = gateway()
+    host.initialize()
+    answer = host.run("probe/hang")
+    assert answer["isError"] and text(answer) == "probe did not answer within 1 s."
+    host.until(lambda: any(e.get("method") == "notifications/cancelled" for e in log("probe")))
+    assert text(host.run("probe/echo", {"text": "after"})) == "after"
+
+
+def test_what_a_server_printed_is_kept_for_the_window_without_secrets(beside, home):
+    host = beside("ok")
+    host.run("bad/echo", {"text": "x"})
+    host.run("bad/crash")
+    host.close()
+    db = open_store(home / "toolcrib.db")
+    found = [e for e in events.recent(db, 50) if e.detail.get("stderr")]
+    db.close()
+    assert "about to crash with key" in found[0].detail["stderr"]
+    assert "sk-0123456789abcdef" not in str(found)

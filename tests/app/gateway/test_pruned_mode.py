@@ -133,3 +133,24 @@ def test_the_command_after_two_dashes_is_the_one_that_runs(stocked, gateway, pro
     host = gateway("--server", "probe", "--", *probe_command)
     host.initialize()
     assert text(host.call("echo", {"text": "direct"})) == "direct"
+
+
+@pytest.mark.parametrize("policy", ["held", "on"])
+def test_a_text_that_changed_since_it_was_trusted_is_not_shown(stocked, gateway, policy):
+    database = stocked({"probe": "ok"}, {"new_tools": policy})
+    db = open_store(database)
+    with transaction(db):  # the store remembers another text than the server has now
+        db.execute("UPDATE tools SET raw = replace(raw, 'Return the given', 'As trusted:')")
+    db.close()
+    host = gateway("--server", "probe")
+    host.initialize()
+    host.call("echo", {"text": "start it"})
+    echo = next(t for t in host.tools() if t["name"] == "echo")
+    assert echo["description"].startswith("As trusted" if policy == "held" else "Return the")
+
+
+def test_a_server_that_was_never_read_is_started_to_describe_itself(stocked, gateway, log):
+    stocked({"probe": "exit"})
+    stocked({"probe": "ok"})
+    db_host = gateway("--server", "probe")
+    assert db_host.initialize()["instructions"] == "probe says: echo first."
