@@ -41,20 +41,15 @@ class Branch:
     shown: list[Leaf] = field(default_factory=list)
     problem: str = ""  # a row of its own, before the tools
 
-    @property
-    def every(self) -> int:
-        """Tokens of all its tools."""
-        return sum(leaf.row.cost for leaf in self.leaves)
+    every: int = 0  # tokens of all its tools
+    on: int = 0  # tokens of those a host may get
+    ticked: int = 0  # how many of its tools are ticked
 
-    @property
-    def on(self) -> int:
-        """Tokens of those a host may get."""
-        return sum(leaf.row.cost for leaf in self.leaves if leaf.row.shown)
-
-    @property
-    def ticked(self) -> int:
-        """How many of its tools are ticked."""
-        return sum(leaf.row.on for leaf in self.leaves)
+    def sum_up(self) -> None:
+        """Count anew after tools changed."""
+        self.every = sum(leaf.row.cost for leaf in self.leaves)
+        self.on = sum(leaf.row.cost for leaf in self.leaves if leaf.row.shown)
+        self.ticked = sum(leaf.row.on for leaf in self.leaves)
 
 
 def make_branches(catalog: Catalog, host_names: Mapping[str, str]) -> list[Branch]:
@@ -63,6 +58,8 @@ def make_branches(catalog: Catalog, host_names: Mapping[str, str]) -> list[Branc
     for row in catalog.tools:
         branch = branches[row.tool.server_id]
         branch.leaves.append(Leaf(row, facts_of(row, branch.hosts)))
+    for branch in branches.values():
+        branch.sum_up()
     return list(branches.values())
 
 

@@ -23,6 +23,11 @@ TITLES = ("Server / tool", "Tokens ≈", "Flags", "Hosts")
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
+# made once: putting flags together costs more than all else that a row needs
+_SERVER = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+_SERVER_TICK = _SERVER | Qt.ItemFlag.ItemIsUserCheckable
+_TOOL = _SERVER | Qt.ItemFlag.ItemNeverHasChildren
+_TOOL_TICK = _TOOL | Qt.ItemFlag.ItemIsUserCheckable
 _Key = tuple[int, int]  # server id, tool id (0: the server, -1: its problem)
 
 
@@ -53,9 +58,10 @@ class CatalogTree(QAbstractItemModel):
 
     def update(self, changed: Mapping[int, CatalogTool]) -> None:
         """Take tools whose state changed; their rows stay where they are."""
+        for branch in self._all:
+            self._take(branch, changed)
         for number, branch in enumerate(self._branches):
             rows = [n for n, leaf in enumerate(branch.shown) if leaf.row.tool.id in changed]
-            self._take(branch, changed)
             if rows:
                 first = int(bool(branch.problem))
                 top = self.createIndex(rows[0] + first, 0, number + 1)
@@ -64,8 +70,6 @@ class CatalogTree(QAbstractItemModel):
                 self.dataChanged.emit(
                     self.createIndex(number, 0, 0), self.createIndex(number, HOSTS, 0)
                 )
-        for branch in self._all:
-            self._take(branch, changed)
 
     def set_filter(self, wanted: Filter | None) -> None:
         """Show only what passes; None for everything."""
@@ -157,14 +161,15 @@ class CatalogTree(QAbstractItemModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Servers and tools have check boxes; problems have none."""
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if index.internalId():
-            flags |= Qt.ItemFlag.ItemNeverHasChildren
-        if index.column() == NAME and self._can_tick(index):
-            flags |= Qt.ItemFlag.ItemIsUserCheckable
-        return flags
+        number = index.internalId()
+        if not number:
+            if not index.isValid():
+                return Qt.ItemFlag.NoItemFlags
+            tick = index.column() == NAME and self._branches[index.row()].leaves
+            return _SERVER_TICK if tick else _SERVER
+        if index.column() == NAME and (index.row() or not self._branches[number - 1].problem):
+            return _TOOL_TICK
+        return _TOOL
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -268,16 +273,12 @@ class CatalogTree(QAbstractItemModel):
         row = index.row() - (1 if branch.problem else 0)
         return branch.shown[row] if row >= 0 else None
 
-    def _can_tick(self, index: Index) -> bool:
-        if index.internalId():
-            return self._leaf(index) is not None
-        return bool(self._branch(index).leaves)
-
     def _take(self, branch: Branch, changed: Mapping[int, CatalogTool]) -> None:
         for leaf in branch.leaves:
             row = changed.get(leaf.row.tool.id)
             if row is not None and row is not leaf.row:
                 leaf.row, leaf.facts = row, refreshed(leaf.facts, row)
+        branch.sum_up()
 
     def _scale(self) -> None:
         """Bars are as long as their share of the largest server and of the largest tool."""

@@ -10,6 +10,7 @@ from ui.theme import ROW, Theme
 from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
 
 NARROW_BELOW = 680  # pixels
+OPEN_BELOW = 200  # matches
 
 
 class CatalogTreeView(QTreeView):
@@ -30,6 +31,7 @@ class CatalogTreeView(QTreeView):
         super().__init__()
         self.setObjectName("catalogTree")
         self.setAccessibleName("Servers and tools")
+        self.setMinimumWidth(320)
         self._tree = model
         self._open: set[str] = set()  # servers that the user opened, while no filter is at work
         self._restoring = False
@@ -55,12 +57,16 @@ class CatalogTreeView(QTreeView):
         return self._tree.tools_under(rows or [self.currentIndex()]) if self._any() else []
 
     def keep_open(self) -> None:
-        """After rows changed: servers with matches are open, else those the user opened."""
+        """After rows changed: servers with matches are open, else those the user opened.
+
+        A filter that lets most tools through opens nothing by itself.
+        """
         self._restoring = True
+        few = self._tree.filtered and len(self._tree.shown_tools()) <= OPEN_BELOW
         for row in range(self._tree.rowCount()):
             index = self._tree.index(row, 0)
             server = self._tree.server_at(index)
-            wanted = self._tree.filtered or (server is not None and server.name in self._open)
+            wanted = few or (server is not None and server.name in self._open)
             if self.isExpanded(index) != wanted:
                 self.setExpanded(index, wanted)
             if wanted:

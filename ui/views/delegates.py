@@ -5,7 +5,7 @@ The models fill DisplayRole with the painted text in every case: screen readers 
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPen
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from ui.colors import Colors
 from ui.models.roles import BADGE, BAR, FAINT
@@ -39,13 +39,10 @@ class RowDelegate(QStyledItemDelegate):
             )
         option.state &= ~QStyle.StateFlag.State_HasFocus
 
-    def paint_back(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the cell's background and selection, without text."""
-        own = QStyleOptionViewItem(option)
-        self.initStyleOption(own, index)
-        own.text = ""
-        style = own.widget.style() if own.widget else QApplication.style()
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, own, painter, own.widget)
+    def paint_back(self, painter: QPainter, option: QStyleOptionViewItem, _index: Index) -> None:
+        """The selection behind a cell that paints itself; the view drew the row already."""
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(option.rect, self.theme.colors.selection)
 
 
 class BarDelegate(RowDelegate):

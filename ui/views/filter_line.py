@@ -34,6 +34,7 @@ class FilterLine(QWidget):
         self._action = self.edit.addAction(
             theme.icons.icon("filter-outline"), QLineEdit.ActionPosition.LeadingPosition
         )
+        self._action.setText("Filter")
         theme.changed.connect(lambda: self._action.setIcon(theme.icons.icon("filter-outline")))
         self.error = QLabel(self)
         self.error.setObjectName("filterError")
