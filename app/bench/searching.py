@@ -1,0 +1,93 @@
+"""The gateway's own search over a made store: what the model is shown, in tokens and in time."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.bench.corpus import open_corpus
+from app.bench.embeddings import CachedEncoder
+from app.bench.metrics import Gold
+from app.bench.sets import Labelled, QuerySet
+from app.gateway.menu import behind, menu_tools
+from app.gateway.search import Finder
+from app.paths import Paths
+from app.routing.state import State
+from app.settings import GatewaySettings
+from app.tokens.counters import Counter
+from app.tokens.host_text import host_text
+
+_WAIT = 60.0  # seconds the encoder may take to load
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One search: tokens and milliseconds of the answer, and whether it holds the gold tools."""
+
+    tokens: int
+    ms: float
+    first: bool  # the tool whose schema is given is a gold one
+    listed: float  # share of the gold tools that are named
+    names: int  # tools named
+
+
+class Gateway:
+    """search_tools of a profile with every tool on, and the menu that stands in tools/list."""
+
+    def __init__(self, finder: Finder, servers: Sequence[str], counter: Counter) -> None:
+        settings = GatewaySettings()
+        self._finder = finder
+        self._counter = counter
+        self._level = settings.slim
+        self._budget = settings.search_tokens
+        menu = menu_tools(behind(servers, settings.pool))
+        self.menu_tokens = sum(counter.count(host_text(tool)) for tool in menu)
+
+    def ask(self, asked: Labelled) -> Searched:
+        """Search with a query's text."""
+        found = self._finder.search(
+            {"query": asked.query},
+            State(),
+            generation=0,
+            tokens=self._budget,
+            level=self._level,
+            note="",
+        )
+        first = found.best.tool.tool_id if found.best else ""
+        return Searched(
+            self._counter.count(found.text),
+            found.ms,
+            first=_stands_for(first, asked.gold) in asked.gold.tools,
+            listed=_share(found.listed, asked.gold),
+            names=len(found.listed),
+        )
+
+
+@contextmanager
+def gateway_over(
+    given: QuerySet, *, encoder: CachedEncoder, counter: Counter, models: Path
+) -> Iterator[Gateway]:
+    """The gateway's search over a store that holds this set; `models` has the exported encoder."""
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        paths = Paths(Path(folder), models)
+        open_corpus(paths.database, given, encoder).close()
+        finder = Finder(paths, "default", str(paths.database))
+        finder.warm()
+        end = time.monotonic() + _WAIT
+        while finder.loading and time.monotonic() < end:
+            time.sleep(0.02)
+        try:
+            yield Gateway(finder, sorted({tool.server for tool in given.tools}), counter)
+        finally:
+            finder.close()
+
+
+def _stands_for(name: str, gold: Gold) -> str:
+    return gold.same.get(name, name)
+
+
+def _share(listed: Sequence[str], gold: Gold) -> float:
+    found = {_stands_for(name, gold) for name in listed} & set(gold.tools)
+    return len(found) / len(gold.tools)
