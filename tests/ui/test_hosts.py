@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.discovery.register import register
@@ -241,6 +241,31 @@ def test_backups_show_a_difference_before_they_are_restored(page, qtbot, home):
     page.sheet.restore.click()
     qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
     qtbot.waitUntil(lambda: page.messages.text.startswith("Restored "))
+
+
+def test_the_way_out_puts_every_file_back_after_asking(page, qtbot, home):
+    before = {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
+    assert page.way_out.isHidden()
+    for host, mode in (("claude-desktop", "through"), ("codex", "native")):
+        open_host(page, qtbot, host, mode)
+        write(page, qtbot)
+    qtbot.waitUntil(lambda: not page.way_out.isHidden())
+    answer_dialog("Restore")
+    page.way_out.click()
+    qtbot.waitUntil(lambda: page.messages.text == "Restored 2 files.")
+    assert before == {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
+    qtbot.waitUntil(lambda: page.way_out.isHidden())
+
+
+def answer_dialog(word):
+    """Press a button of the dialog that opens next; its default must be the safe one."""
+
+    def press():
+        box = QApplication.activeModalWidget()
+        assert box.defaultButton().text().replace("&", "") == "Cancel"
+        next(b for b in box.buttons() if b.text() == word).click()
+
+    QTimer.singleShot(0, press)
 
 
 def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page, qtbot):

@@ -276,6 +276,14 @@ def test_with_no_tools_there_is_one_way_on(services, qtbot):
     assert services.go.__self__.gone == ["catalog"]
 
 
+def test_the_catalogue_can_ask_why_a_tool_is_in_or_out(page, qtbot):
+    row = page.services.live.catalog.find("time/get_current_time")
+    page.services.live.why.emit(row.tool.id)
+    qtbot.waitUntil(lambda: page.answer is not None)
+    assert page.query.text() == row.summary
+    assert page.table.current.tool_id == "time/get_current_time"
+
+
 def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
     ask(page, qtbot)
     nameless = [

@@ -25,12 +25,13 @@ class LiveCatalog(QObject):
 
     Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
     pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
-    not be read or written.
+    not be read or written; why(row id) when the playground is to explain that tool.
     """
 
     loaded = Signal()
     toggled = Signal(object)
     configured = Signal()
+    why = Signal(int)
     failed = Signal(object)
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:

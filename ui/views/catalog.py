@@ -151,5 +151,6 @@ class CatalogPage(Page):
             if self.isVisible():
                 self.main_view().setFocus()
 
-    def _why(self, _tool: CatalogTool) -> None:
+    def _why(self, tool: CatalogTool) -> None:
         self.services.go("playground")
+        self.services.live.why.emit(tool.tool.id)

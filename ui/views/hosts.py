@@ -4,7 +4,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QListView, QMessageBox, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import (
+    QListView,
+    QMessageBox,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.changes import Changes
 from app.errors import ToolcribError
@@ -56,8 +64,16 @@ class HostsPage(Page):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.detail)
         self._stack.addWidget(self.sheet)
+        self.way_out = QPushButton("Restore all hosts…")
+        self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
+        self.way_out.hide()
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.way_out)
         split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(self.list)
+        split.addWidget(left)
         split.addWidget(self._stack)
         split.setStretchFactor(1, 1)
         split.setSizes([LIST_WIDTH, 800])
@@ -126,6 +142,7 @@ class HostsPage(Page):
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
+        self.way_out.clicked.connect(self._restore_all)
         self.sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
         self.sheet.restored.connect(self._on_restored)
 
@@ -145,6 +162,7 @@ class HostsPage(Page):
     def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
         self.model.show(rows)
         self.watch.follow(rows)
+        self.way_out.setVisible(any(_written(row) for row in rows))
         waiting = sum(row.changes for row in rows)
         self.badge.emit(str(waiting) if waiting else "", "accent")
         here = sum(row.state != NOT_FOUND for row in rows)
@@ -283,6 +301,23 @@ class HostsPage(Page):
         self._stack.setCurrentWidget(self.detail)
         self.messages.say(DONE, f"Restored {backup.file}.")
 
+    def _restore_all(self) -> None:
+        """Dialog 3 of the three that exist: the way out, also before uninstalling."""
+        names = [short_name(row.host) for row in self.model.rows if _written(row)]
+        box = QMessageBox(self)
+        box.setText(f"Put the files of {plural(len(names), 'host')} back?")
+        box.setInformativeText(
+            f"{', '.join(names)}: as they were before Toolcrib. The present files are kept as"
+            " copies."
+        )
+        restore = box.addButton("Restore", QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        box.exec()
+        if box.clickedButton() is restore:
+            self.desk.restore_all(
+                lambda files: self.messages.say(DONE, f"Restored {plural(files, 'file')}.")
+            )
+
     def _copy(self) -> None:
         text = self.detail.diff.after.toPlainText()
         QGuiApplication.clipboard().setText(text)
@@ -291,6 +326,10 @@ class HostsPage(Page):
 
 def _hashes(status: HostStatus) -> dict[Path, str]:
     return {reading.file: reading.bytes_hash for reading in status.readings}
+
+
+def _written(status: HostStatus) -> bool:
+    return status.mode != AS_IS or bool(status.drift)
 
 
 def _urgency(status: HostStatus) -> int:

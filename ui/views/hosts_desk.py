@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from app.changes import Changes
 from app.context import Db
 from app.errors import ToolcribError
-from app.export.apply import apply, restore, undo
+from app.export.apply import apply, restore, restore_all, undo
 from app.export.backups import Backup
 from app.export.overview import survey
 from app.export.plan import Plan
@@ -128,6 +128,17 @@ class HostsDesk(QObject):
             return Changes(hosts=True, exports=True)
 
         self._change(change, done)
+
+    def restore_all(self, done: Callable[[int], None]) -> None:
+        """Put every host file back to what it was before Toolcrib; done(number of files)."""
+        ctx = self._services.ctx
+        files: set[str] = set()
+
+        def change(db: Db) -> Changes:
+            files.update(record.file for record in restore_all(ctx, db))
+            return Changes(hosts=True, exports=True)
+
+        self._change(change, lambda: done(len(files)))
 
     def _change(self, change: Callable[[Db], Changes], done: Callable[[], None]) -> None:
         self._services.tasks.change(change, lambda _changes: done(), self.refused.emit)

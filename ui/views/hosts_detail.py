@@ -170,8 +170,8 @@ class HostDetail(QWidget):
     def _recolor(self) -> None:
         theme = self._theme
         self.diff.set_colors(diff_colors(theme.colors))
-        ink = theme.colors.accent.ink
-        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, 16))
+        ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
+        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, 16, ratio))
         self.backups.setIcon(theme.icons.icon("backup-restore"))
         self.copy.setIcon(theme.icons.icon("content-copy"))
         self.write.setIcon(theme.icons.icon("export-variant", "on_accent"))

@@ -132,6 +132,7 @@ class PlaygroundPage(Page):
         live.loaded.connect(self._take_catalog)
         live.toggled.connect(lambda _ids: self._take_catalog())
         live.configured.connect(self._on_configured)
+        live.why.connect(self.explain_tool)
         theme.changed.connect(self._recolor)
 
     def _ask(self, query: str, _at_once: bool) -> None:
@@ -270,6 +271,7 @@ class PlaygroundPage(Page):
     def _recolor(self) -> None:
         self.run.setIcon(self.services.theme.icons.icon("play", "on_accent"))
         if self.answer is not None:
+            self.explain.clear()  # its marks have the other theme's colour
             self._explain(self.table.current)
 
     def _lay_out(self) -> None:

@@ -78,5 +78,5 @@ class PlaygroundEmpty(QWidget):
             self.example_chosen.emit(button.text())
 
     def _recolor(self) -> None:
-        ink = self._theme.colors.text2
-        self._icon.setPixmap(self._theme.icons.pixmap("flask-outline", ink, _ICON))
+        ink, ratio = self._theme.colors.text2, self.devicePixelRatioF()
+        self._icon.setPixmap(self._theme.icons.pixmap("flask-outline", ink, _ICON, ratio))
