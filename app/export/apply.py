@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 
 import apsw
 
@@ -50,9 +51,10 @@ def apply(
         store.put(server, secrets)
     step("secrets kept")
     done: list[ExportRecord] = []
+    group = token_hex(8)
     try:
         for file in plan.files:
-            done.append(_write(plan, file, ctx, db, step=step))
+            done.append(_write(plan, file, ctx, db, group=group, step=step))
     except ToolcribError:
         _put_back(done, ctx, db)
         raise
@@ -86,14 +88,13 @@ def undo(
 
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
-    """Take the newest write of each of the host's files back."""
-    newest: dict[str, ExportRecord] = {}
-    for record in exports.for_host(db, host_id):
-        if not record.undone_at:
-            newest.setdefault(record.file, record)
-    if not newest:
+    """Take the host's newest export back: every file that it wrote."""
+    active = [record for record in exports.for_host(db, host_id) if not record.undone_at]
+    if not active:
         raise ToolcribError("There is no write to take back.")
-    return tuple(undo(record.id, ctx, db) for record in newest.values())
+    group = active[0].detail.get("group", active[0].id)
+    newest = [record for record in active if record.detail.get("group", record.id) == group]
+    return tuple(undo(record.id, ctx, db) for record in newest)
 
 
 def list_backups(db: apsw.Connection, host_id: str) -> tuple[Backup, ...]:
@@ -129,7 +130,9 @@ def restore(
         touched=Touched(),
         base=data,
     )
-    record = _write(Plan(host(backup.host), "as-is", "", (file,)), file, ctx, db, step=step)
+    record = _write(
+        Plan(host(backup.host), "as-is", "", (file,)), file, ctx, db, group=token_hex(8), step=step
+    )
     with transaction(db):
         for one in older:
             exports.mark_undone(db, one.id, ctx.clock())
@@ -165,11 +168,17 @@ def _restore_all(
 
 
 def _write(
-    plan: Plan, file: FilePlan, ctx: AppContext, db: apsw.Connection, *, step: Step
+    plan: Plan,
+    file: FilePlan,
+    ctx: AppContext,
+    db: apsw.Connection,
+    *,
+    group: str,
+    step: Step,
 ) -> ExportRecord:
     """Write one file: copies and the record first, so that a killed write can be taken back."""
     with one_writer(ctx.paths.home), host_lock(file.path.resolve(), plan.host.lock):
-        record = _record(plan, file, ctx)
+        record = _record(plan, file, ctx, group)
         step("backed up")
         with transaction(db):
             record = replace(record, id=exports.add(db, record))
@@ -184,7 +193,7 @@ def _write(
     return record
 
 
-def _record(plan: Plan, file: FilePlan, ctx: AppContext) -> ExportRecord:
+def _record(plan: Plan, file: FilePlan, ctx: AppContext, group: str) -> ExportRecord:
     at = ctx.clock()
 
     def keep(data: bytes | None, label: str) -> str:
@@ -210,6 +219,7 @@ def _record(plan: Plan, file: FilePlan, ctx: AppContext) -> ExportRecord:
         after_hash=hash_bytes(file.after) if file.after is not None else "",
         backup=backup,
         detail={
+            "group": group,  # files of one export are taken back together
             "base": base,
             "after": keep(file.after, "after"),
             "touched": file.touched.to_json(),

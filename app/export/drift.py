@@ -49,7 +49,7 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
     found = []
     for file in files:
         active = active_writes(history, Path(file))
-        if active:
+        if active and active[0].mode != "as-is":  # as is: nothing of ours can be missing
             found.append(file_drift(active[0]))
     return tuple(found)
 

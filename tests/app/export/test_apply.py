@@ -137,6 +137,22 @@ def test_when_a_later_file_fails_the_earlier_one_is_put_back(world):
     assert all(record.undone_at for record in exports.for_host(world.db, "windsurf"))
 
 
+def test_all_files_of_one_export_are_taken_back_together(world):
+    first = world.write(".codeium/windsurf/mcp_config.json", CURSOR)
+    second = world.write(".codeium/mcp_config.json", CURSOR)
+    world.learn()
+    start = first.read_bytes()
+    world.export("windsurf", "pruned")
+    middle = first.read_bytes()
+    world.export("windsurf", "through")
+    assert len(undo_host("windsurf", world.ctx, world.db)) == 2
+    assert first.read_bytes() == second.read_bytes() == middle
+    undo_host("windsurf", world.ctx, world.db)
+    assert first.read_bytes() == second.read_bytes() == start
+    with pytest.raises(ToolcribError, match="no write"):
+        undo_host("windsurf", world.ctx, world.db)
+
+
 def test_a_refused_plan_is_not_applied(world):
     world.write(".cursor/mcp.json", "{")
     with pytest.raises(ToolcribError, match="not valid JSON"):

@@ -98,3 +98,13 @@ def test_the_status_of_a_host_follows_its_file_and_the_ticks(world):
 def test_the_files_and_folders_to_watch(world):
     file = world.write(".cursor/mcp.json", TWO)
     assert watched(world.places, host("cursor")) == (file, file.parent)
+
+
+def test_a_file_that_is_as_is_again_may_change_freely(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "through")
+    world.export("claude-desktop", "as-is")
+    file.write_text('{"mcpServers": {}}')
+    assert find_drift(exports.for_host(world.db, "claude-desktop")) == ()
+    assert status_of(world, "claude-desktop").state == "in sync"

@@ -315,3 +315,23 @@ def test_a_host_that_fills_in_no_variables_gets_none_passed_on(world):
     world.write(".lmstudio/mcp.json", {"mcpServers": {"web": entry}})
     world.learn()
     assert "env" not in servers_of(world.plan("lm-studio", "pruned"))["web"]
+
+
+@pytest.mark.parametrize("mode", ["pruned", "through"])
+def test_after_an_export_and_another_reading_every_mode_can_still_be_planned(world, mode):
+    file = world.write(".cursor/mcp.json", CURSOR)
+    world.learn()
+    start = file.read_bytes()
+    world.export("cursor", mode)
+    world.learn()
+    assert [server.name for server in world.catalog.servers] == ["stub", "web"]
+    assert world.plan("cursor", mode).empty
+    for other in ("through", "pruned", mode):
+        made = world.plan("cursor", other)
+        assert not any("not in the catalogue" in warning for warning in made.warnings)
+        world.export("cursor", other)
+        world.learn()
+    world.export("cursor", "as-is")
+    assert file.read_bytes() == start
+    world.learn()
+    assert [server.name for server in world.catalog.servers] == ["stub", "web"]
