@@ -14,6 +14,7 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 
@@ -38,35 +39,37 @@ class Wire:
         self._closed = closed  # an error's code does not tell: servers use the SDK's own
 
     async def greet(self) -> Json:
-        """The server's answer to the greeting; raises MCPError."""
-        answer = await self._greet()
+        """The server's answer to the greeting; raises MCPError.
+
+        initialize comes first because every server known answers it, while some die on
+        server/discover; a server that refuses one way is asked again in the other.
+        """
+        first = self.era
+        try:
+            answer = await self._greet(first)
+        except MCPError as refusal:
+            if self._closed():
+                raise
+            try:
+                answer = await self._greet(MODERN if first == LEGACY else LEGACY)
+            except MCPError:
+                self.asked = "to answer initialize" if first == LEGACY else "to answer discover"
+                raise refusal from None
         self.greeted = True
         return answer
 
-    async def _greet(self) -> Json:
-        """The answer to initialize or server/discover.
-
-        initialize comes first because every server known answers it, while some die on
-        server/discover; a server that refuses it is asked again in the newer way.
-        """
-        if self.era == MODERN:
-            return await self.ask("server/discover", {})
-        try:
+    async def _greet(self, era: str) -> Json:
+        self.era = era
+        if era == LEGACY:
             answer = await self._initialize()
-        except MCPError as error:
-            if self._closed():
-                raise
-            refusal = error
-        else:
             self.protocol = str(answer.get("protocolVersion") or self.protocol)
             await self.tell("notifications/initialized")
             return answer
-        self.era, self.protocol = MODERN, LATEST_MODERN_VERSION
-        try:
-            return await self.ask("server/discover", {})
-        except MCPError:
-            self.era, self.asked = LEGACY, "to answer initialize"
-            raise refusal from None
+        self.protocol = LATEST_MODERN_VERSION
+        answer = await self.ask("server/discover", {})
+        if LATEST_MODERN_VERSION not in (answer.get("supportedVersions") or ()):
+            raise MCPError(UNSUPPORTED_PROTOCOL_VERSION, "It speaks no protocol version of ours.")
+        return answer
 
     async def ask(self, method: str, params: Json) -> Json:
         """The raw result of a request; raises MCPError."""
@@ -84,7 +87,7 @@ class Wire:
         await self._dispatcher.notify(method, None, options)
 
     async def _initialize(self) -> Json:
-        self.asked = "to answer initialize"
+        self.asked, self.protocol = "to answer initialize", LATEST_HANDSHAKE_VERSION
         params = {
             "protocolVersion": self.protocol,
             "capabilities": CAPABILITIES,

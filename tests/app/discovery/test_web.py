@@ -36,6 +36,12 @@ def test_an_sse_server_is_read_whatever_the_file_calls_it(
     assert reading.taken_with["transport"] == "sse"
 
 
+def test_a_url_that_went_back_to_the_older_era_is_read(serve: Serve, quick: ProbeOptions) -> None:
+    with serve("json") as web:
+        reading = probe(LaunchSpec(HTTP, url=web.url), options=quick, era="modern")
+    assert (reading.status, reading.taken_with["era"]) == (READ, "legacy")
+
+
 def test_headers_are_sent_and_the_bearer_is_not_kept(serve: Serve, quick: ProbeOptions) -> None:
     with serve("json", token=BEARER) as web:
         launch = LaunchSpec(HTTP, url=web.url, headers={"Authorization": BEARER, "X-Team": "a"})
