@@ -48,6 +48,9 @@ class Page(QWidget):
     def opened(self) -> None:
         """Called each time the page comes into view."""
 
+    def try_query(self, query: str) -> None:
+        """Ask a query; only the Playground can."""
+
     def save(self, settings: QSettings, key: str) -> None:
         """Keep splitters and columns below that key."""
 

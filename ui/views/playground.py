@@ -101,6 +101,10 @@ class PlaygroundPage(Page):
         if not self.query.text().strip():
             self.query.ask_this(row.summary or row.tool.name)
 
+    def try_query(self, query: str) -> None:
+        """Ask this query."""
+        self.query.ask_this(query)
+
     def showEvent(self, event: QShowEvent) -> None:
         """The first time: bring in the plot and the encoder."""
         super().showEvent(event)
