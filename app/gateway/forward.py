@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from app.gateway import wire
+from app.gateway.exchange import Exchange
 from app.gateway.host import Host
 from app.gateway.inputs import Inputs, Parked
 from app.gateway.protocol import CONNECTION_CLOSED, Json, text_result
-from app.gateway.upstream import Exchange, Upstream
+from app.gateway.upstream import Upstream
 
 # turns a server's answer into another; None leaves it as it came
 Finish = Callable[[bytes, Json], Json | None]

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.gateway import eras, wire
 from app.gateway.catalog import Shelf
+from app.gateway.exchange import Exchange
 from app.gateway.forward import Forwarder
 from app.gateway.host import Host
 from app.gateway.journal import Journal
@@ -19,7 +20,7 @@ from app.gateway.protocol import (
     VERSION_KEY,
     Json,
 )
-from app.gateway.upstream import Exchange, Upstream
+from app.gateway.upstream import Upstream
 
 VERSION = "0.1.0"
 Answer = Callable[[Json], None]
@@ -104,20 +105,23 @@ class Front:
         }
         return envelope | ({LOG_LEVEL_KEY: self.links.level} if self.links.level else {})
 
-    def ready(self, upstream: Upstream) -> None:
-        """Tell a server that was just started what the host had said before."""
+    def first_words(self, upstream: Upstream) -> list[Exchange]:
+        """What the host had said before, for a server that was just started."""
         if upstream.modern:
-            self._listen(upstream)
-            return
+            return [self._stream(upstream)]
         capabilities = upstream.hello_result.get("capabilities") or {}
+        said: list[Exchange] = []
         if self.links.level and "logging" in capabilities:
-            self.tell(upstream, "logging/setLevel", {"level": self.links.level})
+            said.append(_untold("logging/setLevel", {"level": self.links.level}))
         for uri in self.subscribed.get(upstream.name, ()):
-            self.tell(upstream, "resources/subscribe", {"uri": uri})
+            said.append(_untold("resources/subscribe", {"uri": uri}))
+        return said
 
-    def _listen(self, upstream: Upstream) -> None:
-        """Open the stream on which a stateless server says what changed; replaces an older one."""
-        old = self._streams.pop(upstream.name, None)
+    def ready(self, upstream: Upstream) -> None:
+        """A server was just started."""
+
+    def _stream(self, upstream: Upstream) -> Exchange:
+        """The request for the stream on which a stateless server says what changed."""
         wanted: Json = {
             "toolsListChanged": True,
             "promptsListChanged": True,
@@ -125,14 +129,10 @@ class Front:
         }
         uris = self.subscribed.get(upstream.name)
         if uris:
-            wanted["resourceSubscriptions"] = uris
-        params = {"notifications": wanted}
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": LISTEN, "params": params}
-        stream = Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
+            wanted["resourceSubscriptions"] = list(uris)
+        stream = _untold(LISTEN, {"notifications": wanted})
         self._streams[upstream.name] = stream
-        upstream.request(stream)
-        if old is not None:
-            upstream.cancel(old, {})
+        return stream
 
     def subscribe(self, upstream: Upstream, method: str, uri: object) -> None:
         """Remember which resources the host watches, also for after a restart."""
@@ -144,7 +144,10 @@ class Front:
         else:
             uris.remove(uri)
         if upstream.started and upstream.modern:
-            self._listen(upstream)
+            old = self._streams.get(upstream.name)
+            upstream.request(self._stream(upstream))
+            if old is not None:
+                upstream.cancel(old, {})
 
     def set_level(self, level: str) -> None:
         """The host wants other log messages."""
@@ -159,10 +162,7 @@ class Front:
 
     def tell(self, upstream: Upstream, method: str, params: Json) -> None:
         """A request of our own whose answer does not matter."""
-        message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
-        upstream.request(
-            Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
-        )
+        upstream.request(_untold(method, params))
 
     def heard(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """A server's own request or notification, on its way to the host."""
@@ -207,6 +207,12 @@ class Front:
     def reply(self, message: Json, result: Json) -> None:
         """Answer a request of the host from here."""
         self.links.host.respond(message["id"], wire.result(message["id"], result))
+
+
+def _untold(method: str, params: Json) -> Exchange:
+    """A request of our own whose answer the host is not told."""
+    message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+    return Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
 
 
 def params_of(message: Json) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Journal:
                 else:
                     self.dropped += len(batch)
             if self._closing.is_set() and (not self._queue or failures):
+                self.dropped += len(self._queue)
                 if db is not None:
                     db.close()
                 return

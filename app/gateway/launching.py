@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import ToolcribError
+from app.gateway.exchange import Channel
 from app.gateway.own import has_credentials
-from app.gateway.upstream import Channel
 from store.serving import ServerRow
 
 if TYPE_CHECKING:

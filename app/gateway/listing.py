@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+from app.gateway.exchange import Exchange
 from app.gateway.protocol import LISTS, Json
-from app.gateway.upstream import Exchange, Upstream
+from app.gateway.upstream import Upstream
 
 LIMIT_SECONDS = 10.0
 _MOST_PAGES = 200

@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from app.gateway import intake, slim, wire
+from app.gateway.exchange import Channel, Exchange
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
 from app.gateway.protocol import HANDSHAKE, LISTS, Json, negotiated, text_result
-from app.gateway.upstream import Channel, Exchange, Upstream
+from app.gateway.upstream import Upstream
 from store.serving import ServerRow, ToolRow
 
 _STORED = ("prompts/list", "resources/list", "resources/templates/list")

@@ -175,7 +175,6 @@ class Through(Front):
 
     def ready(self, upstream: Upstream) -> None:
         """A server was started: its list may differ from the stored one."""
-        super().ready(upstream)
         self._merged.started(upstream)
 
     def told(self, upstream: Upstream, line: bytes, message: Json) -> None:

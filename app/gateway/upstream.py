@@ -3,10 +3,11 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from app.errors import ToolcribError
 from app.gateway import wire
+from app.gateway.exchange import Channel, Exchange, Listener
 from app.gateway.protocol import (
     MODERN,
     UNSUPPORTED_VERSION,
@@ -24,77 +25,6 @@ IDLE_SECONDS = 12.0  # without CPU time, output or an answer, a starting server 
 START_SECONDS = 180.0  # whatever it does
 BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # seconds before the next start, by failures
 _POLL_SECONDS = 0.5
-
-
-class Exchange:
-    """One request on its way to a server: answered or failed exactly once, or cancelled."""
-
-    __slots__ = ("answered", "failed", "line", "message", "progress", "sent_id")
-
-    def __init__(
-        self,
-        line: bytes,
-        message: Json,
-        *,
-        answered: Callable[[bytes, Json], None],
-        failed: Callable[[str], None],
-    ) -> None:
-        self.line = line  # b"" when the message must be written anew
-        self.message = message
-        self.answered = answered
-        self.failed = failed
-        self.progress = _progress_token(message)
-        self.sent_id = 0
-
-
-def _progress_token(message: Json) -> object:
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get("progressToken") if isinstance(meta, dict) else None
-
-
-class Channel(Protocol):
-    """What the upstream needs of a connection, a process or an HTTP session."""
-
-    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
-        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
-
-    def send(self, line: bytes) -> None:
-        """Send one message; never blocks for long."""
-
-    def progress(self) -> float:
-        """A number that grows while the server works (CPU seconds, bytes read)."""
-
-    def ended(self) -> bool:
-        """Whether the server has exited."""
-
-    def said(self) -> str:
-        """What the server printed last, a sentence without secrets, "" when nothing."""
-
-    def printed(self) -> str:
-        """The last of what the server printed on stderr, without secrets."""
-
-    def close(self, grace: float) -> None:
-        """End the server with everything it started."""
-
-
-class Listener(Protocol):
-    """Who hears what a server says of its own accord."""
-
-    def hello(self) -> Json:
-        """The params of initialize, as the host sent them."""
-
-    def envelope(self) -> Json:
-        """The reserved keys of _meta for a stateless server."""
-
-    def ready(self, upstream: "Upstream") -> None:
-        """The server has just been started."""
-
-    def heard(self, upstream: "Upstream", line: bytes, message: Json) -> None:
-        """The server sent a request or a notification."""
-
-    def down(self, upstream: "Upstream", reason: str, printed: str) -> None:
-        """The server has gone or could not be started; `printed` is the last of its stderr."""
 
 
 class Upstream:
@@ -296,6 +226,9 @@ class Upstream:
 
     def _flush(self) -> None:
         """Open the gate: what waited for the start goes out in order."""
+        first = self._listener.first_words(self)
+        with self._lock:
+            self._waiting[:0] = first
         self._listener.ready(self)
         while True:
             with self._lock:

@@ -19,7 +19,9 @@ leaves = st.one_of(
     st.just({"type": "string"}),
     st.builds(lambda t: {"type": "string", "title": t}, titles),
     st.just({"type": "integer", "minimum": 3}),
-    st.just({"type": ["string", "null"], "description": "a description that is long enough to share"}),
+    st.just(
+        {"type": ["string", "null"], "description": "a description that is long enough to share"}
+    ),
     st.just({"enum": ["a", 1, None, {"$ref": "#/$defs/A"}]}),
     st.just({"const": {"title": "Path", "$schema": OLD}}),
     st.just({"default": {"title": "Path"}, "type": "object"}),
@@ -46,8 +48,11 @@ def inner(children):
             st.one_of(st.none(), titles),
         ),
         st.builds(lambda c: {"type": "array", "items": c}, children),
-        st.builds(lambda k, c: {k: c}, st.sampled_from(["anyOf", "oneOf", "allOf"]),
-                  st.lists(children, min_size=1, max_size=3)),
+        st.builds(
+            lambda k, c: {k: c},
+            st.sampled_from(["anyOf", "oneOf", "allOf"]),
+            st.lists(children, min_size=1, max_size=3),
+        ),
         st.builds(lambda c: {"not": c}, children),
         st.builds(lambda a, b: {"if": a, "then": b}, children, children),
     )
@@ -75,7 +80,8 @@ def roots(draw):
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 6), st.sampled_from(["a", "b", ""])),
     lambda v: st.one_of(
-        st.lists(v, max_size=3), st.dictionaries(st.sampled_from([*NAMES, "one", "two"]), v, max_size=5)
+        st.lists(v, max_size=3),
+        st.dictionaries(st.sampled_from([*NAMES, "one", "two"]), v, max_size=5),
     ),
     max_leaves=12,
 )

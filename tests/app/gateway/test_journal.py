@@ -1,0 +1,88 @@
+"""The journal never blocks a call; what it cannot keep it counts."""
+
+import threading
+
+import apsw
+import pytest
+
+from app.gateway import journal as module
+from app.gateway.journal import Journal
+from store import events
+from store.connection import open_store
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "toolcrib.db"
+    open_store(path).close()
+    return path
+
+
+def make(database, **more):
+    return Journal(lambda: open_store(database), profile="p", session="s", **more)
+
+
+def kept(database):
+    db = open_store(database)
+    try:
+        return events.recent(db, 100_000)
+    finally:
+        db.close()
+
+
+def test_events_arrive_with_profile_session_and_host(database):
+    journal = make(database, clock=lambda: 12.5)
+    journal.host = "claude-code"
+    journal.add("call", tool="a/b", ms=1.5, detail={"x": 1})
+    journal.close(10)
+    (event,) = kept(database)
+    assert (event.kind, event.tool, event.profile, event.session, event.host, event.at) == (
+        "call",
+        "a/b",
+        "p",
+        "s",
+        "claude-code",
+        12.5,
+    )
+
+
+def test_a_full_queue_drops_and_says_how_many(database, monkeypatch):
+    monkeypatch.setattr(module, "CAPACITY", 5)
+    gate = threading.Event()
+
+    def slow():
+        gate.wait(10)
+        return open_store(database)
+
+    journal = Journal(slow, profile="p", session="s")
+    for number in range(12):
+        journal.add("call", tool=str(number))
+    gate.set()
+    journal.close(10)
+    found = kept(database)
+    assert journal.dropped == 0
+    lost = [e.problem for e in found if e.kind == "error"]
+    assert len([e for e in found if e.kind == "call"]) + int(lost[0].split()[0]) == 12
+
+
+def test_a_store_that_cannot_be_written_costs_nothing_but_the_events(tmp_path):
+    def broken():
+        raise apsw.CantOpenError("no")
+
+    journal = Journal(broken, profile="p", session="s")
+    journal.add("call", tool="a/b")
+    journal.close(10)
+    assert journal.dropped == 1
+
+
+def test_only_the_newest_events_are_kept(database, monkeypatch):
+    monkeypatch.setattr(module, "_KEEP_EVERY", 10)
+    journal = make(database, keep=20)
+    for number in range(100):
+        journal.add("call", tool=str(number))
+    journal.close(10)
+    assert {e.tool for e in kept(database)} == {str(n) for n in range(80, 100)}
+
+
+def test_closing_an_unused_journal_opens_nothing(tmp_path):
+    Journal(lambda: 1 / 0, profile="p", session="s").close()

@@ -1,0 +1,80 @@
+"""Lines are forwarded byte for byte under another id, and mended where they are broken."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.gateway import wire
+
+values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.text(),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    lambda v: st.one_of(st.lists(v), st.dictionaries(st.sampled_from(["id", "result", "x"]), v)),
+    max_leaves=8,
+)
+ids = st.one_of(st.integers(), st.text())
+
+
+@given(
+    number=ids,
+    new=st.one_of(st.integers(0), st.just("toolcrib-1")),
+    body=values,
+    order=st.permutations(["jsonrpc", "id", "result"]),
+    ascii_only=st.booleans(),
+)
+def test_only_the_id_changes(number, new, body, order, ascii_only):
+    parts = {"jsonrpc": "2.0", "id": number, "result": body}
+    message = {key: parts[key] for key in order}
+    line = json.dumps(message, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass") + b"\n"
+    (parsed,), clean = wire.parse(line)
+    assert json.loads(wire.with_id(line if clean else b"", parsed, new)) == {**parsed, "id": new}
+
+
+def test_numbers_spaces_and_key_order_stay_as_they_were():
+    line = b'{"jsonrpc": "2.0",  "id": 7, "result": {"b": 1.50, "n": 12345678901234567890}}\r\n'
+    (message,), clean = wire.parse(line)
+    assert clean
+    assert wire.with_id(line, message, 9) == line.replace(b"7", b"9", 1).rstrip()
+    tail = b'{"result":{"content":[{"id":5}]},"jsonrpc":"2.0","id":7}'
+    assert wire.with_id(tail, json.loads(tail), "x") == tail[:-2] + b'"x"}'
+
+
+def test_an_id_inside_is_never_mistaken_for_the_messages_own():
+    line = b'{"result":{"text":"\\"id\\":7}","id":7},"x":{"id":8},"id":7,"y":1}'
+    assert json.loads(wire.with_id(line, json.loads(line), 1))["result"]["id"] == 7
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (b'{"id":1,"result":"a\xff"}', "a\ufffd"),
+        (b'{"id":1,"result":NaN}', None),
+        (b'{"id":1,"result":"a\tb"}', "a\tb"),
+    ],
+)
+def test_what_is_broken_is_mended_and_written_anew(line, text):
+    (message,), clean = wire.parse(line)
+    assert not clean and message["result"] == text
+    assert json.loads(wire.with_id(b"", message, 2)) == {"id": 2, "result": text}
+
+
+@pytest.mark.parametrize("line", [b"hello", b"7", b"[]", b"[1]", b"[" * 100_000, b'{"a":'])
+def test_what_is_no_message_is_refused(line):
+    with pytest.raises(wire.NotJsonError):
+        wire.parse(line)
+
+
+def test_a_batch_is_several_messages():
+    found, clean = wire.parse(b'[{"id":1,"method":"ping"},{"method":"x"}]')
+    assert len(found) == 2 and not clean
+
+
+def test_half_a_surrogate_pair_survives_as_an_escape():
+    assert wire.dump({"x": "\ud800"}) == b'{"x":"\\ud800"}'
