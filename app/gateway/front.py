@@ -134,8 +134,20 @@ class Front:
         self._streams[upstream.name] = stream
         return stream
 
-    def subscribe(self, upstream: Upstream, method: str, uri: object) -> None:
-        """Remember which resources the host watches, also for after a restart."""
+    def subscribe(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """Send a resources/(un)subscribe on, and remember it for after a restart."""
+        method, uri = message["method"], params_of(message).get("uri")
+
+        def finish(_line: bytes, answer: Json) -> Json | None:
+            if "result" in answer or upstream.modern:
+                self.remember(upstream, method, uri)
+            # a stateless server has no such method: its stream was opened anew instead
+            return wire.result(message["id"], {}) if upstream.modern else None
+
+        self.links.forwarder.forward(upstream, line, message, finish=finish)
+
+    def remember(self, upstream: Upstream, method: str, uri: object) -> None:
+        """Which resources the host watches."""
         uris = self.subscribed.setdefault(upstream.name, [])
         if not isinstance(uri, str) or (uri in uris) == (method == "resources/subscribe"):
             return
@@ -148,6 +160,14 @@ class Front:
             upstream.request(self._stream(upstream))
             if old is not None:
                 upstream.cancel(old, {})
+
+    def watch_at(self, upstream: Upstream, uri: str) -> None:
+        """Subscribe for a stateless host, which opened a stream."""
+        self.remember(upstream, "resources/subscribe", uri)
+        if not upstream.started:
+            upstream.start()  # whose first words are the subscriptions
+        elif not upstream.modern:
+            self.tell(upstream, "resources/subscribe", {"uri": uri})
 
     def set_level(self, level: str) -> None:
         """The host wants other log messages."""

@@ -167,25 +167,19 @@ class Merged:
             self._refuse(message, RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
             return
         server, own_uri = found
-        method, upstream = message["method"], self._front.upstream(server)
-        if method != "resources/read":
-            self._front.subscribe(upstream, method, own_uri)
-            if upstream.modern:
-                self._front.reply(message, {})
-                return
-        if own_uri == uri:
+        upstream = self._front.upstream(server)
+        if own_uri != uri:
+            line, message = b"", {**message, "params": {**params, "uri": own_uri}}
+        if message["method"] == "resources/read":
             self._links.forwarder.forward(upstream, line, message)
         else:
-            self._forward(server, {**message, "params": {**params, "uri": own_uri}})
+            self._front.subscribe(upstream, line, message)
 
     def watch(self, uri: str) -> None:
         """Subscribe at the server that a resource belongs to, for a stateless host."""
         found = self._owner(uri)
         if found is not None:
-            upstream = self._front.upstream(found[0])
-            self._front.subscribe(upstream, "resources/subscribe", found[1])
-            if not upstream.modern:
-                self._front.tell(upstream, "resources/subscribe", {"uri": found[1]})
+            self._front.watch_at(self._front.upstream(found[0]), found[1])
 
     def _kept(self, message: Json, uri: str) -> None:
         found = self._front.caller.results.read(uri.removeprefix(results.SCHEME))

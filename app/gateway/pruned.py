@@ -70,31 +70,24 @@ class Pruned(Front):
         elif method in _STORED and not self._upstream.started and self._read:
             found = self.links.shelf.lists(self._row)[method] if self._row else []
             self.reply(message, {LISTS[method]: found})
-        elif not self._answered_here(method, params_of(message), message):
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            self.subscribe(self._upstream, line, message)
+        elif method == "logging/setLevel" and self._keeps_level:
+            self.set_level(str(params_of(message).get("level", "")))
+            self.reply(message, {})
+        else:
+            if method == "logging/setLevel":
+                self.links.level = str(params_of(message).get("level", ""))
             self.links.forwarder.forward(self._upstream, line, message)
 
-    def _answered_here(self, method: str, params: Json, message: Json) -> bool:
-        """Notes what must be said again after a restart; True when the server need not hear it."""
-        if method == "logging/setLevel":
-            level = str(params.get("level", ""))
-            if (self._upstream.started and not self._upstream.modern) or not self._read:
-                self.links.level = level
-                return False
-            self.set_level(level)
-        elif method in ("resources/subscribe", "resources/unsubscribe"):
-            self.subscribe(self._upstream, method, params.get("uri"))
-            if not self._upstream.modern:
-                return False
-        else:
-            return False
-        self.reply(message, {})
-        return True
+    @property
+    def _keeps_level(self) -> bool:
+        """Whether a log level is said later, or in every request, and not by a call now."""
+        return self._upstream.modern or (self._read and not self._upstream.started)
 
     def watch(self, uri: str) -> None:
         """Subscribe at the server for a stateless host."""
-        self.subscribe(self._upstream, "resources/subscribe", uri)
-        if not self._upstream.modern:
-            self.tell(self._upstream, "resources/subscribe", {"uri": uri})
+        self.watch_at(self._upstream, uri)
 
     @property
     def _read(self) -> bool:
