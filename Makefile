@@ -25,8 +25,8 @@ format: $(TEST_STAMP)
 servers: $(TEST_STAMP)  ## the pinned real servers the tests start
 	$(BIN)/python tests/servers/install.py
 
-bench: $(TEST_STAMP)  ## performance (ratios, CPU time) and routing quality; DATA=../shared/data
-	$(BIN)/python -m app.bench --data $(or $(DATA),../shared/data)
+bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison"
+	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
 
 bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 	$(BIN)/python -m pip install -q -c constraints.txt '.[bundle]'

@@ -2,13 +2,26 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.console import Console, table
 from app.cli.options import Verbs
 from app.context import AppContext
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
+
+if TYPE_CHECKING:
+    from app.bench.report import Report
+
+
+_EXPERIMENTS = {
+    "paper": "Tool Attention's testbed and baselines, every figure marked",
+    "haystack": "MCP-Zero's needle test, from one tool to all",
+    "discovery": "semantic discovery over 10 to 200 tools",
+    "apibank": "API-Bank, beside MCP-Zero's figures",
+    "poison": "how many poisoned tools gate and rules keep out",
+}
+_REPORT = 'JSON: {"experiment", "tables": [{"title", "kinds", "rows"}], "notes"}.'
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -27,10 +40,21 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     retrieval.add_argument("--own-log", type=int, default=0, metavar="N", help="learn from N")
     retrieval.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     retrieval.set_defaults(run=run_retrieval)
+    for name, help_ in _EXPERIMENTS.items():
+        experiment = kinds.add_parser(name, parents=[common], help=help_, description=_REPORT)
+        experiment.add_argument("--data", type=Path, required=True, metavar="DIR")
+        experiment.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+        experiment.set_defaults(run=run_experiment, experiment=name)
     costs = kinds.add_parser(
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
     )
     costs.set_defaults(run=run_performance)
+    writes = kinds.add_parser(
+        "document", parents=[common], help="put BENCHMARKS.md together from the experiments' JSON"
+    )
+    writes.add_argument("folder", type=Path, help="what the experiments wrote with --json")
+    writes.add_argument("--out", type=Path, default=Path("BENCHMARKS.md"))
+    writes.set_defaults(run=run_document)
 
 
 def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -47,26 +71,50 @@ def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -
 
 def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
     """Measure start-up and hot paths; 1 when a figure is over its bound."""
-    from app.bench.performance import measure
+    from app.bench.performance import measure, report
 
     figures = measure()
-    value = [
-        {
-            "name": f.name,
-            "value": round(f.value, 2),
-            "unit": f.unit,
-            "bound": f.bound,
-            "kept": f.kept,
-            "note": f.note,
-        }
-        for f in figures
-    ]
-    rows = [["figure", "measured", "bound", "kept"]]
-    for f in figures:
-        kept = "yes" if f.kept else "NO"
-        rows.append([f.name, f"{f.value:.1f} {f.unit}", f"{f.bound:g}", kept])
-    console.result({"figures": value}, lambda: table(rows, right=frozenset({1, 2})))
+    _print(report(figures), console)
     return 0 if all(f.kept for f in figures) else 1
+
+
+def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Run one of the field's experiments."""
+    from app.bench import apibank, discovery, haystack, paper, poison
+    from app.bench.catalogues import find_folder, read_catalogue
+    from app.bench.sets import read_set
+
+    encoder, data, cache = prepared_encoder(ctx, console), args.data, args.cache
+    real = data / "catalog" / "real_catalog.jsonl"
+    catalogue = read_catalogue(real) if real.is_file() else ()
+    if args.experiment == "paper":
+        made = paper.run(encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "poison":
+        file = data / "poison" / "tools.jsonl"
+        made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "apibank":
+        made = apibank.run(find_folder(data, ["api-bank"]), encoder, cache=cache)
+    else:
+        given = read_set(find_folder(data, ["livemcpbench", "azure-mcp"]))
+        run = haystack.run if args.experiment == "haystack" else discovery.run
+        made = run(given, encoder, cache=cache)
+    _print(made, console)
+    return 0
+
+
+def run_document(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Put BENCHMARKS.md together."""
+    from app.bench.document import document
+
+    text = document(args.folder, ctx.clock())
+    args.out.write_text(text, encoding="utf-8")
+    console.result({"written": str(args.out)}, lambda: f"Written: {args.out}")
+    return 0
+
+
+def _print(made: "Report", console: Console) -> None:
+    console.progress_done()
+    console.result(made.as_json(), made.as_text)
 
 
 def prepared_encoder(ctx: AppContext, console: Console) -> Encoder:

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# `make bench`: every experiment's JSON into build/bench, then BENCHMARKS.md from what is there.
+# Usage: bench.sh DATA [EXPERIMENT ...]   (without experiments: all of them)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+data=$1
+shift
+out=build/bench
+cache=build/embeddings
+mkdir -p "$out" "$cache"
+export OMP_NUM_THREADS=1
+toolcrib=.venv/bin/toolcrib
+
+run() {
+  local file=$1 name=$2
+  shift 2
+  if [ "${#wanted[@]}" -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then return; fi
+  echo "bench $name $*"
+  "$toolcrib" bench "$name" --json "$@" > "$out/$file.json.new" || [ "$name" = performance ]
+  mv "$out/$file.json.new" "$out/$file.json"
+}
+
+wanted=("$@")
+run 1-performance performance
+if [ -d "$data" ]; then
+  run 2-retrieval-cold retrieval --data "$data" --cache "$cache"
+  run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50
+  run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200
+  for name in paper haystack discovery apibank poison; do
+    run "5-$name" "$name" --data "$data" --cache "$cache"
+  done
+else
+  echo "No data at $data: only Toolcrib's own costs were measured."
+fi
+"$toolcrib" bench document "$out" --out BENCHMARKS.md
