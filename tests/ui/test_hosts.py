@@ -14,7 +14,7 @@ from app.tokens.footprint import count_tool
 from store import profiles, servers, tools
 from store.connection import transaction
 from store.records import NewTool
-from ui.models.host_list import state_text
+from ui.models.host_state import state_text
 from ui.views.hosts import HostsPage
 
 SECRET = "ghp_neverShownAnywhere123"
@@ -245,16 +245,16 @@ def test_backups_show_a_difference_before_they_are_restored(page, qtbot, home):
 
 def test_the_way_out_puts_every_file_back_after_asking(page, qtbot, home):
     before = {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
-    assert page.way_out.isHidden()
+    assert page.side.way_out.isHidden()
     for host, mode in (("claude-desktop", "through"), ("codex", "native")):
         open_host(page, qtbot, host, mode)
         write(page, qtbot)
-    qtbot.waitUntil(lambda: not page.way_out.isHidden())
+    qtbot.waitUntil(lambda: not page.side.way_out.isHidden())
     answer_dialog("Restore")
-    page.way_out.click()
+    page.side.way_out.click()
     qtbot.waitUntil(lambda: page.messages.text == "Restored 2 files.")
     assert before == {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
-    qtbot.waitUntil(lambda: page.way_out.isHidden())
+    qtbot.waitUntil(lambda: page.side.way_out.isHidden())
 
 
 def answer_dialog(word):

@@ -5,49 +5,12 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.export.drift import OUTSIDE
-from app.export.plan import AS_IS, MODES, NATIVE, PRUNED, THROUGH
-from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
-from app.hosts.facts import HostFacts
-from ui.text import plural, short
+from app.export.status import NOT_FOUND, HostStatus
+from ui.models.host_state import short_name, state_text
 
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
-MODE_NAMES = {AS_IS: "As is", NATIVE: "Native", PRUNED: "Pruned", THROUGH: "Through Toolcrib"}
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-
-
-def state_text(status: HostStatus) -> str:
-    """How a host gets its tools, and whether its file is up to date."""
-    if status.state == NOT_FOUND:
-        return "Not found"
-    if status.state == UNREADABLE:
-        return "File not readable"
-    if status.state == OUTSIDE:
-        return "Changed outside Toolcrib"
-    if status.state == CHANGES:
-        return f"{plural(status.changes, 'change')} to export"
-    if could_save(status):
-        return f"As is · could save {short(status.recommendation.saving)} ≈"
-    return f"{MODE_NAMES[status.mode]} · in sync"
-
-
-def could_save(status: HostStatus) -> bool:
-    """Whether a host that is left as it is would do better in the recommended mode."""
-    advice = status.recommendation
-    return status.mode == AS_IS and advice.mode != AS_IS and advice.saving > 0
-
-
-def short_name(facts: HostFacts) -> str:
-    """A host's name without what hosts.toml adds in brackets."""
-    return facts.name.partition(" (")[0]
-
-
-def modes_of(facts: HostFacts) -> tuple[str, ...]:
-    """The modes that a host allows."""
-    if not facts.writable:
-        return (AS_IS,)
-    return tuple(mode for mode in MODES if mode != NATIVE or facts.native is not None)
 
 
 class HostListModel(QAbstractListModel):

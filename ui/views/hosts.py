@@ -2,35 +2,28 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import (
-    QListView,
-    QMessageBox,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.changes import Changes
 from app.errors import ToolcribError
 from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift
-from app.export.plan import AS_IS
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from ui.models.diff_rows import diff_rows, pair_lines
-from ui.models.host_list import HostListModel, could_save, modes_of, short_name
+from ui.models.host_list import HostListModel
 from ui.models.host_preview import Preview
+from ui.models.host_state import first_mode, hashes, short_name, urgency, was_written
 from ui.services import Services
 from ui.text import plural
 from ui.theme import MARGIN
 from ui.views.hosts_backups import BackupsSheet
-from ui.views.hosts_cells import HostDelegate
 from ui.views.hosts_commands import WriteCommand
 from ui.views.hosts_desk import HostsDesk, Written
 from ui.views.hosts_detail import HostDetail
+from ui.views.hosts_dialogs import restore_hosts, write_over_budget
+from ui.views.hosts_side import HostsSide
 from ui.views.hosts_watch import HostsWatch
 from ui.views.message_bar import DONE, WARN
 from ui.views.page import Page
@@ -47,14 +40,8 @@ class HostsPage(Page):
         self.desk = HostsDesk(services, self)
         self.watch = HostsWatch(services.places, self)
         self.model = HostListModel(self)
-        self.list = QListView()
-        self.list.setObjectName("hostList")
-        self.list.setAccessibleName("Hosts")
-        self.list.setModel(self.model)
-        self.list.setItemDelegate(HostDelegate(theme, self.list))
-        self.list.setUniformItemSizes(True)
-        self.list.setMinimumWidth(160)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.side = HostsSide(theme, self.model)
+        self.list = self.side.list
         self.detail = HostDetail(theme, services.places.home)
         self.sheet = BackupsSheet(theme, self.desk)
         self.preview: Preview | None = None
@@ -64,16 +51,8 @@ class HostsPage(Page):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.detail)
         self._stack.addWidget(self.sheet)
-        self.way_out = QPushButton("Restore all hosts…")
-        self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
-        self.way_out.hide()
-        left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.list, 1)
-        column.addWidget(self.way_out)
         split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(left)
+        split.addWidget(self.side)
         split.addWidget(self._stack)
         split.setStretchFactor(1, 1)
         split.setSizes([LIST_WIDTH, 800])
@@ -105,10 +84,7 @@ class HostsPage(Page):
 
     def choose(self, host_id: str) -> None:
         """Show a host."""
-        row = self.model.row_of(host_id)
-        if row >= 0:
-            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.list.selectionModel().setCurrentIndex(self.model.index(row), flags)
+        self.side.choose(host_id)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look at the files again when the page comes into view."""
@@ -142,7 +118,7 @@ class HostsPage(Page):
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
-        self.way_out.clicked.connect(self._restore_all)
+        self.side.way_out.clicked.connect(self._restore_all)
         self.sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
         self.sheet.restored.connect(self._on_restored)
 
@@ -162,7 +138,7 @@ class HostsPage(Page):
     def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
         self.model.show(rows)
         self.watch.follow(rows)
-        self.way_out.setVisible(any(_written(row) for row in rows))
+        self.side.way_out.setVisible(any(was_written(row) for row in rows))
         waiting = sum(row.changes for row in rows)
         self.badge.emit(str(waiting) if waiting else "", "accent")
         here = sum(row.state != NOT_FOUND for row in rows)
@@ -177,25 +153,25 @@ class HostsPage(Page):
 
     def _renew_idle(self, status: HostStatus) -> None:
         """A preview that would write nothing can follow the files by itself."""
-        hashes = _hashes(status)
+        now = hashes(status)
         idle = self.preview is not None and not self.preview.files
-        if idle and hashes != self._seen:
+        if idle and now != self._seen:
             self.desk.preview(self._host, self.detail.mode)
-        self._seen = hashes
+        self._seen = now
 
     def _open_first(self) -> None:
         rows = self.model.rows
         if rows:
-            self.choose(min(rows, key=_urgency).host.id)
+            self.choose(min(rows, key=urgency).host.id)
 
     def _open(self, row: int) -> None:
         status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
         if status is None or status.host.id == self._host:
             return
-        self._host, self.preview, self._seen = status.host.id, None, _hashes(status)
+        self._host, self.preview, self._seen = status.host.id, None, hashes(status)
         self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
-        self.detail.show_status(status, _first_mode(status))
+        self.detail.show_status(status, first_mode(status))
         self.desk.preview(self._host, self.detail.mode)
         self._tell(status)
 
@@ -227,7 +203,7 @@ class HostsPage(Page):
     def _moved_on(self, status: HostStatus) -> bool:
         if self.preview is None:
             return False
-        now = _hashes(status)
+        now = hashes(status)
         files = self.preview.plan.files
         return any(now.get(f.path, f.before_hash) != f.before_hash for f in files)
 
@@ -246,7 +222,7 @@ class HostsPage(Page):
         preview = self.preview
         if preview is None or not preview.can_write:
             return
-        if preview.verdict.asks and not self._agreed(preview):
+        if preview.verdict.asks and not write_over_budget(self, preview.verdict):
             return
         if preview.plan.running:
             name = short_name(preview.plan.host)
@@ -257,16 +233,6 @@ class HostsPage(Page):
             )
             return
         self.desk.write(preview)
-
-    def _agreed(self, preview: Preview) -> bool:
-        """Dialog 2 of the three that exist: the profile's policy says ask."""
-        box = QMessageBox(self)
-        box.setText(f"Over budget by {preview.verdict.to_free:,} tokens ≈.")
-        box.setInformativeText("The profile asks before such a config is written.")
-        write = box.addButton("Write anyway", QMessageBox.ButtonRole.AcceptRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        box.exec()
-        return box.clickedButton() is write
 
     def _on_wrote(self, written: Written) -> None:
         self.services.undo.push(WriteCommand(written, self.desk))
@@ -302,18 +268,8 @@ class HostsPage(Page):
         self.messages.say(DONE, f"Restored {backup.file}.")
 
     def _restore_all(self) -> None:
-        """Dialog 3 of the three that exist: the way out, also before uninstalling."""
-        names = [short_name(row.host) for row in self.model.rows if _written(row)]
-        box = QMessageBox(self)
-        box.setText(f"Put the files of {plural(len(names), 'host')} back?")
-        box.setInformativeText(
-            f"{', '.join(names)}: as they were before Toolcrib. The present files are kept as"
-            " copies."
-        )
-        restore = box.addButton("Restore", QMessageBox.ButtonRole.AcceptRole)
-        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        box.exec()
-        if box.clickedButton() is restore:
+        names = [short_name(row.host) for row in self.model.rows if was_written(row)]
+        if restore_hosts(self, names):
             self.desk.restore_all(
                 lambda files: self.messages.say(DONE, f"Restored {plural(files, 'file')}.")
             )
@@ -322,26 +278,3 @@ class HostsPage(Page):
         text = self.detail.diff.after.toPlainText()
         QGuiApplication.clipboard().setText(text)
         self.services.say("Copied; secrets are left out")
-
-
-def _hashes(status: HostStatus) -> dict[Path, str]:
-    return {reading.file: reading.bytes_hash for reading in status.readings}
-
-
-def _written(status: HostStatus) -> bool:
-    return status.mode != AS_IS or bool(status.drift)
-
-
-def _urgency(status: HostStatus) -> int:
-    """Hosts with something to do come first; among equals the list's order counts."""
-    if status.state in (CHANGES, OUTSIDE):
-        return 0
-    return 1 if could_save(status) else 2
-
-
-def _first_mode(status: HostStatus) -> str:
-    """The mode it was written in, else the recommended one."""
-    if status.mode != AS_IS:
-        return status.mode
-    best = status.recommendation.mode
-    return best if best in modes_of(status.host) else AS_IS

@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from app.export.drift import OUTSIDE
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
-from ui.models.host_list import HOST_ROLE, short_name, state_text
+from ui.models.host_list import HOST_ROLE
+from ui.models.host_state import short_name, state_text
 from ui.theme import Theme
 from ui.views.delegates import Index, RowDelegate
 

@@ -2,7 +2,7 @@
 
 from PySide6.QtGui import QUndoCommand
 
-from ui.models.host_list import short_name
+from ui.models.host_state import short_name
 from ui.views.hosts_desk import HostsDesk, Written
 
 

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from app.export.plan import AS_IS, MODES
 from app.export.status import NOT_FOUND, HostStatus
 from ui.models.diff_rows import DiffRow, diff_rows, pair_lines
-from ui.models.host_list import MODE_NAMES, modes_of, short_name, state_text
 from ui.models.host_preview import Preview, notes
+from ui.models.host_state import MODE_NAMES, modes_of, short_name, state_text
 from ui.theme import CARD, GAP, Theme
 from ui.views.badge import Badge, BadgeText
 from ui.views.diff_view import DiffView

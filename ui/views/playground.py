@@ -1,7 +1,5 @@
 """The playground: a query, every tool's score, and why each one is in or out."""
 
-from dataclasses import replace
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
@@ -15,10 +13,8 @@ from PySide6.QtWidgets import (
 
 from app.errors import ToolcribError
 from app.routing.ranked import RankedTool
-from app.settings import RoutingSettings
 from ui.models.answer import Answer
 from ui.models.examples import example_queries
-from ui.models.remedies import Cure
 from ui.services import Services
 from ui.text import short
 from ui.theme import GAP
@@ -26,8 +22,8 @@ from ui.views.explain_card import ExplainCard
 from ui.views.message_bar import INFO, WARN
 from ui.views.model_sees import ModelSees
 from ui.views.page import Page
-from ui.views.playground_commands import RoutingCommand, carry_out
 from ui.views.playground_controls import PlaygroundControls
+from ui.views.playground_editor import RoutingEditor
 from ui.views.playground_empty import PlaygroundEmpty
 from ui.views.playground_query import QueryField
 from ui.views.playground_session import LOADING, OFF, PlaygroundSession
@@ -44,6 +40,7 @@ class PlaygroundPage(Page):
         super().__init__(services, parent)
         theme = services.theme
         self.session = PlaygroundSession(services.tasks, self)
+        self.editor = RoutingEditor(services, self)
         self.answer: Answer | None = None
         self.query = QueryField()
         self.query.setFont(theme.font(2))
@@ -121,16 +118,17 @@ class PlaygroundPage(Page):
         self.session.answered.connect(self._on_answered)
         self.session.failed.connect(self._on_failed)
         self.session.encoder_changed.connect(lambda _state, _detail: self._tell_encoder())
-        self.controls.threshold_set.connect(self._set_threshold)
-        self.controls.k_set.connect(self._set_k)
-        self.controls.cut_set.connect(self._set_cut)
+        self.controls.threshold_set.connect(lambda v: self.editor.set_threshold(v, self.answer))
+        self.controls.k_set.connect(self.editor.set_k)
+        self.controls.cut_set.connect(self.editor.set_cut)
+        self.editor.changed.connect(self._tell_step)
         self.controls.sees_toggled.connect(self._show_sees)
         self.sees.closed.connect(lambda: self.controls.sees.setChecked(False))
         self.strip.moved.connect(self._preview)
-        self.strip.settled.connect(self._set_threshold)
+        self.strip.settled.connect(lambda v: self.editor.set_threshold(v, self.answer))
         self.strip.picked.connect(self.table.choose)
         self.table.chosen.connect(self._explain)
-        self.explain.cure_wanted.connect(self._cure)
+        self.explain.cure_wanted.connect(self.editor.cure)
         self.empty.example_chosen.connect(self.query.ask_this)
         self.empty.catalog_wanted.connect(lambda: self.services.go("catalog"))
         live.loaded.connect(self._take_catalog)
@@ -207,47 +205,10 @@ class PlaygroundPage(Page):
         if self.answer is not None:
             self._show(self.answer.judged(self.answer.moved_to(value)))
 
-    def _set_threshold(self, value: float) -> None:
-        if self.answer is not None:
-            new = self.answer.moved_to(value)
-        elif self._stored.cut == "theta":
-            new = replace(self._stored, theta=value)
-        else:
-            new = replace(self._stored, delta=round(1 - value, 3))
-        self._push(new, f"Set threshold to {value:.2f}")
-
-    def _set_k(self, tools: int) -> None:
-        self._push(replace(self._stored, k=tools), f"Set top-k to {tools or 'all'}")
-
-    def _set_cut(self, cut: str) -> None:
-        words = "near the best" if cut == "relative" else "fixed"
-        self._push(replace(self._stored, cut=cut), f"Set threshold to {words}")
-
-    def _cure(self, tool: RankedTool, cure: Cure) -> None:
-        row = self.services.live.tool(tool.id)
-        if cure.settings is not None:
-            name = cure.words[:1].upper() + cure.words[1:]
-            self._push(cure.settings, f"{name} for {tool.name}")
-        elif row is not None:
-            carry_out(cure, row, self.services)
-
-    def _push(self, new: RoutingSettings, text: str) -> None:
-        if new == self._stored:
-            return
-        self.services.undo.push(RoutingCommand(self._stored, new, text=text, apply=self._save))
+    def _tell_step(self, text: str) -> None:
         if self.answer is not None:
             shown, tools = len(self.answer.ranked.shown), len(self.answer.ranked.tools)
             self.services.say(f"{text}: {shown} in, {tools - shown} out")
-
-    def _save(self, routing: RoutingSettings) -> None:
-        catalog = self.services.live.catalog
-        if catalog is not None:
-            self.services.live.save_settings(replace(catalog.settings, routing=routing))
-
-    @property
-    def _stored(self) -> RoutingSettings:
-        catalog = self.services.live.catalog
-        return catalog.settings.routing if catalog else RoutingSettings()
 
     def _explain(self, tool: RankedTool | None) -> None:
         if tool is None or self.answer is None:

@@ -1,0 +1,71 @@
+"""Changes the profile's routing settings, each change as an undo step."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from app.routing.ranked import RankedTool
+from app.settings import RoutingSettings
+from ui.models.answer import Answer
+from ui.models.remedies import Cure
+from ui.services import Services
+from ui.views.playground_commands import RoutingCommand, carry_out
+
+
+class RoutingEditor(QObject):
+    """What the playground's fields and the explain card's button do.
+
+    Signals: changed(what was done) after a step.
+    """
+
+    changed = Signal(str)
+
+    def __init__(self, services: Services, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+
+    @property
+    def stored(self) -> RoutingSettings:
+        """The profile's settings."""
+        catalog = self._services.live.catalog
+        return catalog.settings.routing if catalog else RoutingSettings()
+
+    def set_threshold(self, value: float, answer: Answer | None) -> None:
+        """Put the threshold there: for the answer in view, or for queries to come."""
+        if answer is not None:
+            new = answer.moved_to(value)
+        elif self.stored.cut == "theta":
+            new = replace(self.stored, theta=value)
+        else:
+            new = replace(self.stored, delta=round(1 - value, 3))
+        self.push(new, f"Set threshold to {value:.2f}")
+
+    def set_k(self, tools: int) -> None:
+        """Allow at most that many tools, 0 for all."""
+        self.push(replace(self.stored, k=tools), f"Set top-k to {tools or 'all'}")
+
+    def set_cut(self, cut: str) -> None:
+        """Set the threshold relative to the best, or fixed."""
+        words = "near the best" if cut == "relative" else "fixed"
+        self.push(replace(self.stored, cut=cut), f"Set threshold to {words}")
+
+    def cure(self, tool: RankedTool, cure: Cure) -> None:
+        """Do what the explain card offers for a tool."""
+        row = self._services.live.tool(tool.id)
+        if cure.settings is not None:
+            self.push(cure.settings, f"{cure.words} for {tool.name}")
+        elif row is not None:
+            carry_out(cure, row, self._services)
+
+    def push(self, new: RoutingSettings, text: str) -> None:
+        """Use and keep these settings, as one undo step."""
+        if new == self.stored:
+            return
+        command = RoutingCommand(self.stored, new, text=text, apply=self._save)
+        self._services.undo.push(command)
+        self.changed.emit(text)
+
+    def _save(self, routing: RoutingSettings) -> None:
+        live = self._services.live
+        if live.catalog is not None:
+            live.save_settings(replace(live.catalog.settings, routing=routing))
