@@ -5,7 +5,7 @@ import json
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.discovery.register import register
 from app.hosts.reading import read_hosts
@@ -14,6 +14,7 @@ from app.tokens.footprint import count_tool
 from store import profiles, servers, tools
 from store.connection import transaction
 from store.records import NewTool
+from ui.actions import Tick
 from ui.models.host_state import state_text
 from ui.views.hosts import HostsPage
 
@@ -157,6 +158,19 @@ def test_undo_restores_the_file_byte_for_byte_and_redo_writes_again(page, qtbot,
     page.services.undo.undo()
     qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
     qtbot.waitUntil(lambda: page.services.tasks.idle)
+
+
+def test_the_undo_of_the_message_takes_back_the_write_and_nothing_else(page, qtbot, home):
+    before = (home / CLAUDE).read_bytes()
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    live = page.services.live
+    row = live.catalog.find("time/time_1")
+    page.services.undo.push(Tick(live, [row], False))
+    undo = next(b for b in page.messages.findChildren(QPushButton) if b.text() == "Undo")
+    undo.click()
+    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
+    assert not live.catalog.find("time/time_1").on
 
 
 def test_a_file_changed_after_the_preview_is_not_written_until_it_is_looked_at(page, qtbot, home):

@@ -10,7 +10,7 @@ from app.changes import Changes
 from app.errors import ToolcribError
 from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift
-from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from ui.models.diff_rows import diff_rows, pair_lines
 from ui.models.host_list import HostListModel
 from ui.models.host_preview import Preview
@@ -47,6 +47,7 @@ class HostsPage(Page):
         self.preview: Preview | None = None
         self._host = ""  # id of the host shown
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
+        self._told: object = None  # what the message bar said about the files
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
         self._stack.addWidget(self.detail)
@@ -176,7 +177,11 @@ class HostsPage(Page):
         self._tell(status)
 
     def _tell(self, status: HostStatus) -> None:
-        """What the files say that the user has to know."""
+        """What the files say that the user has to know, once."""
+        news = (status.host.id, status.state, self._moved_on(status), hashes(status))
+        if news == self._told:
+            return
+        self._told = news
         if status.state == UNREADABLE:
             again = ("Refresh", self._look_again)
             self.messages.error(ToolcribError(f"{status.problem}", "Nothing is written."), again)
@@ -235,16 +240,23 @@ class HostsPage(Page):
         self.desk.write(preview)
 
     def _on_wrote(self, written: Written) -> None:
-        self.services.undo.push(WriteCommand(written, self.desk))
-        following = next(
-            (row for row in self.model.rows if row.state == CHANGES and row.host.id != self._host),
-            None,
-        )
-        buttons = [("Undo", self.services.undo.undo)]
+        command = WriteCommand(written, self.desk)
+        self.services.undo.push(command)
+        others = [row for row in self.model.rows if row.host.id != self._host]
+        following = next((row for row in others if urgency(row) < 2), None)
+        buttons = [("Undo", lambda: self._take_back(command))]
         if following is not None:
             target = following.host.id
             buttons.append((f"Next: {short_name(following.host)}", lambda: self.choose(target)))
         self.messages.say(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
+
+    def _take_back(self, command: WriteCommand) -> None:
+        """Undo this write, also when other steps came after it."""
+        stack = self.services.undo
+        if stack.index() and stack.command(stack.index() - 1) is command:
+            stack.undo()
+        else:
+            command.undo()
 
     def _on_refused(self, error: ToolcribError) -> None:
         self.messages.error(
