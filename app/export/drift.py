@@ -11,7 +11,7 @@ from app.export.masking import masked_text
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts, host
 from app.hosts.importing import read_data
-from app.hosts.places import Places
+from app.hosts.places import Places, is_file
 from app.hosts.reading import FoundEntry, hash_bytes
 from store.records import ExportRecord
 
@@ -58,7 +58,7 @@ def watched(places: Places, facts: HostFacts) -> tuple[Path, ...]:
     """The files of a host to watch, and the folders in which new ones would appear."""
     kinds = [kind for kind in facts.files if kind.role == "servers"]
     paths = [path for kind in kinds for path in places.candidates(kind)]
-    existing = [path for path in paths if path.is_file()]
+    existing = [path for path in paths if is_file(path)]
     return tuple(dict.fromkeys(existing + [p.parent for p in paths if p.parent.is_dir()]))
 
 

@@ -100,11 +100,19 @@ def plan(
     refusal = _refusal(facts, mode, gateway_path)
     if refusal:
         return replace(empty, refusal=refusal)
-    call = GatewayCall(str(gateway_path), profile, places.environ.get(HOME_VARIABLE, ""))
+    call = GatewayCall(str(gateway_path), profile, _own_folder(places))
     try:
         return _plan(empty, places, catalog, call, history)
     except ToolcribError as error:
         return replace(empty, refusal=f"{error.title} {error.hint}".strip())
+
+
+def _own_folder(places: Places) -> str:
+    """Toolcrib's folder where variables moved it: hosts do not pass those on to the gateway."""
+    if given := places.environ.get(HOME_VARIABLE):
+        return str(Path(given).expanduser().absolute())
+    moved = places.environ.get("XDG_DATA_HOME") if places.system == "linux" else None
+    return str(Path(moved) / "toolcrib") if moved else ""
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:

@@ -8,7 +8,7 @@ from app.errors import ToolcribError
 from app.export.history import active_writes
 from app.hosts.documents.values import format_of
 from app.hosts.facts import HostFacts, HostFile
-from app.hosts.places import Places
+from app.hosts.places import Places, is_file
 from app.hosts.reading import HostReading, read_bytes
 from store.records import ExportRecord
 
@@ -109,8 +109,8 @@ def _kind_of(places: Places, host: HostFacts, path: Path, scope: str) -> HostFil
 
 
 def _first_existing(paths: Sequence[Path]) -> Path:
-    return next((path for path in paths if path.is_file()), paths[0])
+    return next((path for path in paths if is_file(path)), paths[0])
 
 
 def _bytes(path: Path) -> bytes | None:
-    return read_bytes(path) if path.is_file() else None
+    return read_bytes(path) if is_file(path) else None

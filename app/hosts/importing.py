@@ -9,7 +9,13 @@ from app.errors import ToolcribError
 from app.hosts.documents.values import format_of, read_values
 from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
 from app.hosts.places import Places
-from app.hosts.reading import HostReading, hash_bytes, read_bytes, with_entries
+from app.hosts.reading import (
+    HostReading,
+    hash_bytes,
+    read_bytes,
+    read_extension,
+    with_entries,
+)
 
 # Where servers stand, and the entry style that means.
 _SHAPES = (
@@ -27,7 +33,10 @@ def read_file(
     path: Path, host_hint: str | None = None, places: Places | None = None
 ) -> HostReading:
     """The servers that a file names; `host_hint` is a host id, else the file is recognised."""
-    return read_data(read_bytes(path), path, host_hint or _host_of(path, places))
+    data = read_bytes(path)
+    if path.name == "manifest.json":
+        return _read_manifest(data, path, places or Places.here())
+    return read_data(data, path, host_hint or _host_of(path, places))
 
 
 def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:
@@ -41,6 +50,14 @@ def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:
         for entry in found.entries
     )
     return replace(found, entries=entries)
+
+
+def _read_manifest(data: bytes, path: Path, places: Places) -> HostReading:
+    """An extension of Claude Desktop, opened by hand."""
+    facts = host("claude-desktop")
+    reading = HostReading(facts, path, "manual", (), bytes_hash=hash_bytes(data))
+    entry = read_extension(places, read_values(data, "json").value, path)
+    return replace(reading, entries=(replace(entry, scope="manual"),))
 
 
 def _host_of(path: Path, places: Places | None) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from app.hosts import credentials
 from app.secrets import Secrets
@@ -65,10 +65,6 @@ class LaunchSpec:
             url=credentials.reveal(spec.url, secrets.values),
             headers={name: secrets.headers.get(name, "") for name in spec.header_names},
         )
-
-    def with_env(self, extra: Mapping[str, str]) -> "LaunchSpec":
-        """The same launch with more environment variables."""
-        return replace(self, env={**self.env, **extra})
 
 
 def _quoted(word: str) -> str:

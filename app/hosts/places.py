@@ -46,7 +46,7 @@ class Places:
 
     def existing(self, file: HostFile) -> tuple[Path, ...]:
         """The paths of this kind of file that exist here."""
-        return tuple(path for path in self.candidates(file) if path.is_file())
+        return tuple(path for path in self.candidates(file) if is_file(path))
 
     def paths(self, templates: tuple[str, ...]) -> tuple[Path, ...]:
         """The paths that bare templates stand for; none for an unset variable."""
@@ -98,6 +98,14 @@ class Places:
         return "C:/ProgramData" if name == "ProgramData" else None
 
 
+def is_file(path: Path) -> bool:
+    """Whether this is a file; what lies in a folder that may not be read is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def _alternatives(text: str) -> Iterator[str]:
     match = _ALTERNATIVES.search(text)
     if match is None:
@@ -112,12 +120,10 @@ def _globbed(path: Path) -> Iterator[Path]:
     parts = path.parts
     wild = [index for index, part in enumerate(parts) if "*" in part]
     base = Path(*parts[: wild[0]])
-    if not base.is_dir():
-        return
     if "**" in parts:
         tree = parts.index("**")
         for folder in _folders(Path(*parts[:tree])):
-            if (found := folder.joinpath(*parts[tree + 1 :])).is_file():
+            if is_file(found := folder.joinpath(*parts[tree + 1 :])):
                 yield found
         return
     pattern, tail = "/".join(parts[wild[0] : wild[-1] + 1]), parts[wild[-1] + 1 :]

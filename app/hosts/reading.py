@@ -79,7 +79,7 @@ def read_one(places: Places, host: HostFacts, kind: HostFile, path: Path) -> Hos
     except ToolcribError as error:
         return replace(reading, problem=error.title)
     if kind.role == "manifest":
-        return replace(reading, entries=(_extension(places, parsed.value, path),))
+        return replace(reading, entries=(read_extension(places, parsed.value, path),))
     return with_entries(reading, parsed, kind)
 
 
@@ -223,7 +223,8 @@ def _found(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) ->
     )
 
 
-def _extension(places: Places, manifest: Any, path: Path) -> FoundEntry:
+def read_extension(places: Places, manifest: Any, path: Path) -> FoundEntry:
+    """The server of an installed extension."""
     view = view_extension(manifest, path.parent, places.home, places.system)
     name = manifest.get("name") if isinstance(manifest, Mapping) else None
     return _found(str(name or path.parent.name), view, (), "extension")

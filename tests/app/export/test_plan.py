@@ -335,3 +335,11 @@ def test_after_an_export_and_another_reading_every_mode_can_still_be_planned(wor
     assert file.read_bytes() == start
     world.learn()
     assert [server.name for server in world.catalog.servers] == ["stub", "web"]
+
+
+def test_a_data_folder_that_only_the_shell_knows_is_carried_too(world):
+    world.write(".cursor/mcp.json", CURSOR)
+    world.learn()
+    places = Places(world.home, {"XDG_DATA_HOME": "/data"}, "linux", None)
+    after = servers_of(world.plan("cursor", "through", places=places))
+    assert after["toolcrib"]["env"] == {"TOOLCRIB_HOME": "/data/toolcrib"}

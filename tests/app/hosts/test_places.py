@@ -102,3 +102,12 @@ def test_managed_files_can_be_put_under_another_root(tmp_path, home):
 
 def test_this_machine_takes_home_from_the_environment_given():
     assert Places.here(environ={"HOME": "/somewhere"}).home == Path("/somewhere")
+
+
+def test_a_folder_that_may_not_be_read_holds_no_file(home, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "no", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    places = Places(home, {}, "linux")
+    assert places.existing(host("cursor").file("user")) == ()

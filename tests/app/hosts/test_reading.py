@@ -12,9 +12,7 @@ from app.hosts.reading import also_read_by, read_hosts
 SAMPLES = Path(__file__).parents[2] / "data" / "hosts"
 INDEX = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
 READABLE = [
-    name
-    for name, about in INDEX.items()
-    if about["servers"] is not None and about["valid"] and "Extensions/" not in name
+    name for name, about in INDEX.items() if about["servers"] is not None and about["valid"]
 ]
 REFUSED = [name for name, about in INDEX.items() if not about["valid"]]
 
