@@ -10,7 +10,7 @@ from app.changes import Changes
 from app.errors import ToolcribError
 from app.settings import ProfileSettings
 from store import findings, profiles, servers, tools
-from store.connection import transaction
+from store.connection import data_version, transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 from store.serving import SUSPECT
 
@@ -115,6 +115,11 @@ def _row(
     elif suspect:
         held = SUSPECT
     return CatalogTool(tool, server, state.on, state.pinned, held, tokens, summary)
+
+
+def version(db: apsw.Connection) -> int:
+    """A number that changes when another connection wrote to the store."""
+    return data_version(db)
 
 
 def find_profile(db: apsw.Connection, name: str) -> ProfileRecord:

@@ -1,10 +1,10 @@
 """The Catalog page in the window: ticks, undo, filter, map, details, by mouse and keyboard."""
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from app.catalog import load_catalog
 from ui.models.catalog_tree import NAME, TOKENS
@@ -234,5 +234,5 @@ def test_a_change_by_another_process_is_shown(window, ctx, qtbot):
 
     set_on(db, "default", [window.live.catalog.find("time/now").tool.id], False)
     db.close()
-    window.live.load()
+    QApplication.sendEvent(window, QEvent(QEvent.Type.ActivationChange))
     qtbot.waitUntil(lambda: window.strip.on.text() == "4 of 6 tools on")

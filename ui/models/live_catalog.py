@@ -12,6 +12,7 @@ from app.catalog import (
     save_settings,
     set_on,
     set_pinned,
+    version,
 )
 from app.changes import Changes
 from app.context import Db
@@ -40,6 +41,7 @@ class LiveCatalog(QObject):
         self.profile = profile
         self.catalog: Catalog | None = None  # None until the first load
         self._by_id: dict[int, CatalogTool] = {}
+        self._version: int | None = None  # of the store, as other connections wrote it
         self._own = 0  # changes of ours that are still being written
         tasks.changed.connect(self._on_changed)
 
@@ -60,7 +62,15 @@ class LiveCatalog(QObject):
     def load(self) -> None:
         """Read the catalogue from the store."""
         profile, encoding = self.profile, self._tasks.ctx.settings.encoding
-        self._tasks.ask(lambda db: load_catalog(db, profile, encoding), self.show, self._on_failed)
+        self._tasks.ask(
+            lambda db: (version(db), load_catalog(db, profile, encoding)),
+            self._on_loaded,
+            self._on_failed,
+        )
+
+    def refresh(self) -> None:
+        """Read the catalogue again if another process wrote to the store."""
+        self._tasks.ask(version, self._on_version, self._on_failed)
 
     def show(self, catalog: Catalog) -> None:
         """Take a catalogue that was read."""
@@ -100,6 +110,14 @@ class LiveCatalog(QObject):
     def _write(self, change: Callable[[Db], Changes]) -> None:
         self._own += 1
         self._tasks.change(change, failed=self._on_unwritten)
+
+    def _on_loaded(self, read: tuple[int, Catalog]) -> None:
+        self._version = read[0]
+        self.show(read[1])
+
+    def _on_version(self, number: int) -> None:
+        if self._version is not None and self._version != number:
+            self.load()
 
     def _on_changed(self, changes: Changes) -> None:
         if self._own and changes == Changes(profile=True):

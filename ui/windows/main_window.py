@@ -1,6 +1,6 @@
 """The main window: toolbar, sections, budget strip, pages, status bar."""
 
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent, QUndoStack
 from PySide6.QtWidgets import (
     QApplication,
@@ -99,6 +99,12 @@ class MainWindow(QMainWindow):
         """The page's main view has the first focus, not the toolbar."""
         super().showEvent(event)
         self.page.main_view().setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Back in the window: show what the command line did meanwhile."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.live.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow window has a narrow sidebar."""

@@ -1,0 +1,18 @@
+"""Pictures of every page, made without a display."""
+
+from PySide6.QtGui import QImage
+
+from ui.pictures import SIZE, save_pictures
+from ui.windows.sections import SECTIONS
+
+
+def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
+    fill()
+    saved = save_pictures(ctx, tmp_path / "pictures", places=places)
+    names = [f"{s.key}-{look}.png" for s in SECTIONS for look in ("light", "dark")]
+    assert [file.name for file in saved] == names
+    for file in saved:
+        image = QImage(str(file))
+        assert (image.width(), image.height()) == SIZE
+        light = image.pixelColor(500, 60).lightness() > 128
+        assert light == file.stem.endswith("light")
