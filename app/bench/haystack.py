@@ -27,9 +27,18 @@ _SEED = 42
 
 
 def run(
-    given: QuerySet, encoder: Encoder, *, needles: int = NEEDLES, cache: Path | None = None
+    given: QuerySet,
+    encoder: Encoder,
+    *,
+    hay: Sequence[SetTool] = (),
+    needles: int = NEEDLES,
+    cache: Path | None = None,
 ) -> Report:
-    """Hit rates of needles among growing numbers of other tools, and what finding them costs."""
+    """Hit rates of needles among growing numbers of other tools, and what finding them costs.
+
+    `hay` are further tools that no query of the set is about.
+    """
+    given = replace(given, tools=(*given.tools, *hay))
     cached = CachedEncoder(encoder, cache)
     rng = random.Random(_SEED)
     single = [q for q in given.queries if len(q.gold.tools) == 1]
