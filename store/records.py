@@ -14,6 +14,7 @@ NEEDS_SIGN_IN = "needs sign-in"
 COULD_NOT_START = "could not start"
 TOOK_TOO_LONG = "took too long"
 STOPPED = "stopped"
+RETIRED = "retired"  # read once, named by no file any more; never shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from store.records import EntryRecord, Json, ServerRecord, ServerSpec
+from store.records import RETIRED, EntryRecord, Json, ServerRecord, ServerSpec
 
 _COLUMNS = (
     "id, name, spec, trusted, status, problem, stderr, taken_with, server_info, capabilities,"
@@ -17,11 +17,14 @@ _COLUMNS = (
 
 
 def all_servers(db: apsw.Connection) -> list[ServerRecord]:
-    """Every server with its entries, by name."""
+    """Every server that a file names, with its entries, by name."""
     entries: dict[int, list[EntryRecord]] = {}
     for entry in all_entries(db):
         entries.setdefault(entry.server_id, []).append(entry)
-    rows = db.execute(f"SELECT {_COLUMNS} FROM servers ORDER BY name COLLATE NOCASE")
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM servers WHERE id IN (SELECT server_id FROM entries)"
+        " ORDER BY name COLLATE NOCASE"
+    )
     return [_server(row, entries.get(row[0], [])) for row in rows]
 
 
@@ -55,10 +58,14 @@ def place(
     known = db.execute("SELECT id FROM servers WHERE spec_key = ?", (spec.key,)).fetchone()
     if known:
         server_id = int(known[0])
+        _unretire(db, server_id)
         if trusted:
-            db.execute("UPDATE servers SET trusted = 1 WHERE id = ?", (server_id,))
+            set_trusted(db, server_id, True)
     else:
-        server_id = _moved(db, entry, spec) or _insert(db, name, spec, trusted)
+        old = _moved(db, entry) or _retired(db, name)
+        server_id = old or _insert(db, name, spec, trusted)
+        if old:
+            _take_spec(db, old, spec, trusted)
     db.execute(
         "INSERT INTO entries (host, scope, file, name, server_id, disabled)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
@@ -68,8 +75,8 @@ def place(
     return server_id
 
 
-def _moved(db: apsw.Connection, entry: EntryRecord, spec: ServerSpec) -> int | None:
-    """The id of the entry's present server if this entry is its only one, with the new spec."""
+def _moved(db: apsw.Connection, entry: EntryRecord) -> int | None:
+    """The id of the entry's present server if this entry is its only one."""
     row = db.execute(
         "SELECT server_id FROM entries WHERE host = ? AND scope = ? AND file = ? AND name = ?",
         (entry.host, entry.scope, entry.file, entry.name),
@@ -79,12 +86,35 @@ def _moved(db: apsw.Connection, entry: EntryRecord, spec: ServerSpec) -> int | N
     others = db.execute("SELECT 1 FROM entries WHERE server_id = ? LIMIT 2", row).fetchall()
     if len(others) != 1:
         return None
-    db.execute(
-        "UPDATE servers SET spec_key = ?, spec = ?, status = 'configured', problem = ''"
-        " WHERE id = ?",
-        (spec.key, _spec_json(spec), row[0]),
-    )
     return int(row[0])
+
+
+def _retired(db: apsw.Connection, name: str) -> int | None:
+    """The id of the retired server of that name."""
+    sql = f"SELECT id FROM servers WHERE name = ? AND status = '{RETIRED}'"
+    row = db.execute(sql, (_plain_name(name),)).fetchone()
+    return int(row[0]) if row else None
+
+
+def _take_spec(db: apsw.Connection, server_id: int, spec: ServerSpec, trusted: bool) -> None:
+    """Another command under the same name: the tools stay, the trust is that of its new place."""
+    db.execute(
+        "UPDATE servers SET spec_key = ?, spec = ?, trusted = ?, status = 'configured',"
+        " problem = '' WHERE id = ?",
+        (spec.key, _spec_json(spec), int(trusted), server_id),
+    )
+
+
+def _unretire(db: apsw.Connection, server_id: int) -> None:
+    """Bring a retired server back with the tools of its last reading."""
+    sql = f"UPDATE servers SET status = 'read' WHERE id = ? AND status = '{RETIRED}'"
+    db.execute(sql, (server_id,))
+    if db.changes():
+        db.execute(
+            "UPDATE tools SET gone = 0 WHERE server_id = :id AND last_seen ="
+            " (SELECT max(last_seen) FROM tools WHERE server_id = :id)",
+            {"id": server_id},
+        )
 
 
 def _insert(db: apsw.Connection, name: str, spec: ServerSpec, trusted: bool) -> int:
@@ -96,7 +126,7 @@ def _insert(db: apsw.Connection, name: str, spec: ServerSpec, trusted: bool) -> 
 
 
 def _free_name(db: apsw.Connection, wanted: str) -> str:
-    base = re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"
+    base = _plain_name(wanted)
     taken = {row[0] for row in db.execute("SELECT name FROM servers")}
     name, number = base, 2
     while name in taken:
@@ -104,18 +134,19 @@ def _free_name(db: apsw.Connection, wanted: str) -> str:
     return name
 
 
-def drop_missing_entries(
-    db: apsw.Connection, host: str, file: str, keep: Iterable[str]
-) -> list[int]:
-    """Forget entries of this file that are no longer in it; ids of servers left without any."""
+def _plain_name(wanted: str) -> str:
+    """The name without what would confuse a tool id."""
+    return re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"
+
+
+def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterable[str]) -> None:
+    """Forget entries of this file that are no longer in it."""
     names = json.dumps(list(keep))
     db.execute(
         "DELETE FROM entries WHERE host = ? AND file = ?"
         " AND name NOT IN (SELECT value FROM json_each(?))",
         (host, file, names),
     )
-    sql = "SELECT id FROM servers WHERE id NOT IN (SELECT server_id FROM entries)"
-    return [int(row[0]) for row in db.execute(sql)]
 
 
 def set_status(
@@ -161,6 +192,26 @@ def save_reading(
 def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
     """Whether the server's tools may reach a host at all."""
     db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))
+
+
+def retire_unnamed(db: apsw.Connection) -> list[int]:
+    """Take the servers that no file names out of the catalogue; their ids.
+
+    A server that was read keeps its rows and ticks for the day it comes back (a host may lose
+    its file); one that never was is forgotten.
+    """
+    sql = (
+        "SELECT id, read_at FROM servers WHERE id NOT IN (SELECT server_id FROM entries)"
+        f" AND status != '{RETIRED}'"
+    )
+    found = [(int(row[0]), bool(row[1])) for row in db.execute(sql)]
+    for server_id, was_read in found:
+        if was_read:
+            set_status(db, server_id, RETIRED)
+            db.execute("UPDATE tools SET gone = 1 WHERE server_id = ?", (server_id,))
+        else:
+            remove(db, server_id)
+    return [server_id for server_id, _ in found]
 
 
 def remove(db: apsw.Connection, server_id: int) -> None:

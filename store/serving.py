@@ -55,7 +55,8 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
     """Every server, by name."""
     sql = (
         "SELECT id, name, trusted, problem, spec, taken_with, server_info, capabilities,"
-        " instructions, read_at FROM servers ORDER BY name COLLATE NOCASE"
+        " instructions, read_at FROM servers WHERE status != 'retired'"
+        " ORDER BY name COLLATE NOCASE"
     )
     return [
         ServerRow(

@@ -39,7 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What was placed: ids of the servers named, how each is started, ids of those forgotten.
+    """What was placed: ids of the servers named, how each is started, ids of those retired.
 
     `pruned` are launches out of entries that Toolcrib wrote; they may lack secrets that moved to
     the secret store.
@@ -48,7 +48,7 @@ class Registered:
     server_ids: tuple[int, ...]
     launches: dict[int, LaunchSpec]
     pruned: dict[int, LaunchSpec]
-    forgotten: tuple[int, ...]
+    retired: tuple[int, ...]
     changes: Changes
 
 
@@ -60,17 +60,17 @@ def register(
     With `adds`, entries that a reading lacks stay: it is not all that its file stands for.
 
     Servers of a project's file start untrusted. Servers that no file names any more are
-    forgotten, except those of a file that goes through Toolcrib or cannot be read.
+    retired, except those of a file that goes through Toolcrib or cannot be read.
     """
     placing = _Placing(db, install_key(ctx.paths))
     readings = list(readings)
     with transaction(db):
         for reading in readings:
             _place_file(placing, reading, at=ctx.clock(), adds=adds)
-        forgotten = _forget(db, readings)
-    ids = tuple(dict.fromkeys(i for i in placing.placed if i not in forgotten))
-    changes = Changes(servers=True, hosts=True, tools=bool(forgotten))
-    return Registered(ids, placing.launches, placing.pruned, tuple(forgotten), changes)
+        retired = _retire(db, readings)
+    ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
+    changes = Changes(servers=True, hosts=True, tools=bool(retired))
+    return Registered(ids, placing.launches, placing.pruned, tuple(retired), changes)
 
 
 def targets(
@@ -165,16 +165,13 @@ def _place_file(placing: _Placing, reading: HostReading, *, at: float, adds: boo
         )
 
 
-def _forget(db: apsw.Connection, readings: Iterable[HostReading]) -> list[int]:
-    """Forget files that are gone, then servers that nothing names; their ids."""
+def _retire(db: apsw.Connection, readings: Iterable[HostReading]) -> list[int]:
+    """Forget files that are gone, then retire servers that nothing names; their ids."""
     seen = {(reading.host.id, str(reading.file)) for reading in readings}
     for host, file, *_ in servers.host_files(db):
         if host != MANUAL and (host, file) not in seen and not Path(file).exists():
             servers.drop_missing_entries(db, host, file, ())
-    orphans = [server.id for server in servers.all_servers(db) if not server.entries]
-    for server_id in orphans:
-        servers.remove(db, server_id)
-    return orphans
+    return servers.retire_unnamed(db)
 
 
 def _nothing(entry: EntryRecord, key: bytes) -> ServerSpec:

@@ -17,6 +17,7 @@ from store.records import (
     Summary,
     TokenCount,
 )
+from store.serving import server_rows
 
 Add = Callable[..., int]
 SPEC = ServerSpec("stdio", "k1", command="npx", args=("-y", "x"), env_names=("TOKEN",))
@@ -67,14 +68,53 @@ def test_an_entry_whose_spec_changed_keeps_its_server_and_ticks(
     assert [t.name for t in tools.tools(db)] == ["a"]
 
 
-def test_entries_missing_from_a_file_are_dropped_and_orphans_named(
+FILE = "/home/a/.cursor/mcp.json"
+
+
+def test_a_server_that_no_file_names_is_retired_and_comes_back_with_its_ticks(
     db: apsw.Connection, server: Add
 ) -> None:
     server("a")
+    gone = server("b", "x", "y")
+    first = tools.tools(db)[0]
+    spec = servers.all_servers(db)[1].spec
+    with transaction(db):
+        db.execute("UPDATE servers SET read_at = 1.0")
+        profiles.set_on(db, 1, [first.id], False)
+        servers.drop_missing_entries(db, "cursor", FILE, ["a"])
+        assert servers.retire_unnamed(db) == [gone]
+        assert servers.retire_unnamed(db) == []
+    assert [s.name for s in servers.all_servers(db)] == ["a"]
+    assert tools.tools(db) == []
+    assert [row.name for row in server_rows(db)] == ["a"]
+    with transaction(db):
+        entry = EntryRecord("cursor", "user", FILE, "b")
+        assert servers.place(db, entry, spec, name="b", trusted=True) == gone
+    assert [t.name for t in tools.tools(db)] == ["x", "y"]
+    assert not profiles.states(db, 1)[first.id].on
+
+
+def test_a_retired_name_with_another_command_is_trusted_as_its_new_place_is(
+    db: apsw.Connection, server: Add
+) -> None:
+    gone = server("b", "x")
+    with transaction(db):
+        db.execute("UPDATE servers SET read_at = 1.0")
+        servers.drop_missing_entries(db, "cursor", FILE, [])
+        servers.retire_unnamed(db)
+        entry = EntryRecord("claude-code", "project", "/p/.mcp.json", "b")
+        assert servers.place(db, entry, SPEC, name="b", trusted=False) == gone
+    (found,) = servers.all_servers(db)
+    assert (found.name, found.trusted, found.status) == ("b", False, "configured")
+    assert tools.tools(db) == []
+
+
+def test_a_server_that_was_never_read_is_forgotten(db: apsw.Connection, server: Add) -> None:
     gone = server("b")
     with transaction(db):
-        orphans = servers.drop_missing_entries(db, "cursor", "/home/a/.cursor/mcp.json", ["a"])
-    assert orphans == [gone]
+        servers.drop_missing_entries(db, "cursor", FILE, [])
+        assert servers.retire_unnamed(db) == [gone]
+    assert db.execute("SELECT count(*) FROM servers").fetchone() == (0,)
 
 
 def test_a_name_with_a_slash_cannot_confuse_tool_ids(db: apsw.Connection) -> None:

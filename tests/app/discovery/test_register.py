@@ -101,7 +101,7 @@ def test_a_server_that_no_file_names_any_more_is_forgotten(
     both = {"mine": entry(fake("tools=1")), "other": entry(fake("tools=2"))}
     register(ctx, db, home.write(home.user, **both))
     gone = register(ctx, db, home.write(home.user, mine=both["mine"]))
-    assert len(gone.forgotten) == 1
+    assert len(gone.retired) == 1
     assert names(db) == {"mine": True}
 
 
