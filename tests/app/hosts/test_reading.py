@@ -186,7 +186,7 @@ def test_files_of_several_hosts_are_said_to_be_shared(tmp_path):
     project = tmp_path / "p"
     places = Places(tmp_path, {}, "linux", project)
     readers = also_read_by(places, project / ".mcp.json", but="claude-code")
-    assert {"GitHub Copilot CLI", "Warp"} <= set(readers)
+    assert {"Copilot CLI", "Warp"} <= set(readers)
     assert "Warp" in also_read_by(places, tmp_path / ".claude.json", but="claude-code")
 
 
