@@ -58,6 +58,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._marks: Sequence[Mark] = ()
         self._counts = ""
         self._rest = 0.0  # where the line stood when nobody dragged it
+        self._told = -1.0  # the last value of this drag that was told
         self._from: float | None = None  # where the drag began, None when there is none
         self._region = pg.LinearRegionItem((0.0, 2.0), movable=False, pen=pg.mkPen(None))
         self._region.setZValue(-10)
@@ -154,22 +155,30 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._counts = counts
         if self._from is None:
             self._rest = threshold
-        self._line.setValue(threshold)
-        self._region.setRegion((threshold, 2.0))
+            self._line.setValue(threshold)
         self._label.setText(counts)
-        width = self._label.boundingRect().width() + 2 * LABEL_GAP
-        room = self.point_of(threshold).x()
-        self._label.setAnchor((1, 0) if room > width else (0, 0))
-        self._label.setPos(threshold, 1.0)
         self.setAccessibleDescription(f"Threshold {counts}")
+        self._follow_line()
+
+    def _follow_line(self) -> None:
+        """Region and label stay at the line."""
+        place = self.threshold
+        self._region.setRegion((place, 2.0))
+        width = self._label.boundingRect().width() + 2 * LABEL_GAP
+        self._label.setAnchor((1, 0) if self.point_of(place).x() > width else (0, 0))
+        self._label.setPos(place, 1.0)
 
     def _on_dragged(self) -> None:
         if self._from is None:
             self._from = self._rest
-        self.moved.emit(round(self.threshold, 3))
+        self._follow_line()
+        value = round(self.threshold, 2)
+        if value != self._told:  # within a hundredth only the line moves: 3 ms, not 60
+            self._told = value
+            self.moved.emit(value)
 
     def _on_released(self) -> None:
-        old, self._from = self._from, None
+        old, self._from, self._told = self._from, None, -1.0
         if old is not None:
             self.settled.emit(old, round(self.threshold, 2))
 
