@@ -94,10 +94,13 @@ def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) 
         made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
     elif args.experiment == "apibank":
         made = apibank.run(find_folder(data, ["api-bank"]), encoder, cache=cache)
+    elif args.experiment == "haystack":
+        # queries with one right tool; the real catalogue is the hay
+        given = read_set(find_folder(data, ["azure-mcp", "livemcpbench"]))
+        made = haystack.run(given, encoder, hay=catalogue, cache=cache)
     else:
         given = read_set(find_folder(data, ["livemcpbench", "azure-mcp"]))
-        run = haystack.run if args.experiment == "haystack" else discovery.run
-        made = run(given, encoder, cache=cache)
+        made = discovery.run(given, encoder, cache=cache)
     _print(made, console)
     return 0
 
