@@ -43,7 +43,7 @@ def walk() -> int:
         ["export", "claude-desktop", "--mode", "through", "--dry-run"],
         ["export", "cursor", "--mode", "pruned"],
         ["restore", "cursor"],
-        ["pictures", str(pictures)],
+        ["pictures", str(pictures), "--query", "what will the weather be tomorrow"],
     ):
         print(f"\n$ toolcrib {' '.join(verb)}", flush=True)
         code = subprocess.call([TOOLCRIB, *verb], env=env)

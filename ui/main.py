@@ -1,8 +1,10 @@
 """The `toolcrib` command: with arguments the command line, with none the window."""
 
+import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 NO_DISPLAY = 3  # exit code
 
@@ -10,6 +12,8 @@ NO_DISPLAY = 3  # exit code
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line or the window; returns the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if args[:1] == ["pictures"]:
+        return pictures(args[1:])
     if args:
         from app.cli.main import run
 
@@ -24,6 +28,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ui.application import run_window
 
     return run_window()
+
+
+def pictures(argv: Sequence[str]) -> int:
+    """Save pictures of the window; works without a display."""
+    parser = argparse.ArgumentParser(
+        prog="toolcrib pictures", description="Save each page of the window, light and dark."
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--query", default="", help="what to try in the Playground")
+    given = parser.parse_args(argv)
+    from app.context import AppContext
+    from ui.pictures import save_pictures
+
+    for file in save_pictures(AppContext.default(), given.folder, query=given.query):
+        sys.stdout.write(f"{file}\n")
+    return 0
 
 
 def has_display(environ: Mapping[str, str], platform: str) -> bool:

@@ -13,6 +13,7 @@ exit codes:
   4  over budget (check), or nothing can be done without --yes (scan, import)
   5  done in part: some servers could not be read
 
+Without a verb the window opens; `toolcrib pictures FOLDER` saves pictures of it.
 TOOLCRIB_HOME moves all of Toolcrib's own files.
 """
 
