@@ -1,0 +1,1 @@
+"""Real hosts, a model endpoint that is none, and what passed between them."""

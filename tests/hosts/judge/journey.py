@@ -1,0 +1,163 @@
+"""From a host's own file, by way of Toolcrib's export, to what reaches the model."""
+
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.catalog import load_catalog, match_tools, set_on
+from app.context import AppContext
+from app.discovery.register import register, targets
+from app.discovery.scan import ScanOptions, scan
+from app.export.apply import apply
+from app.export.plan import AS_IS, THROUGH, plan
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from app.paths import Paths
+from app.settings import Settings
+from judge.fake_model import CALL, SEARCH, FakeModel, Request, Script
+from judge.real import RealHost, Stub
+from judge.trial import Ended, run_host, write_files
+from store import exports
+from store.records import ExportRecord
+
+SERVER = Path(__file__).resolve().parents[1] / "stub_server.py"
+GATEWAY = Path(sys.executable).with_name("toolcrib-gateway")
+MORE = 56  # tools of the stub besides its four probes
+PROBES = ("alpha_get", "alpha_list", "beta_delete", "gamma-dash.dot")
+ALL = (*PROBES, *(f"res{number}_action" for number in range(MORE)))
+KEPT = ("alpha_get", "alpha_list", "gamma-dash.dot", *(f"res{n}_action" for n in range(7)))
+LATE = "delta_new"
+ANSWER = "ok from alpha_get"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run of a host showed."""
+
+    host: str
+    mode: str  # as-is | native | pruned | through
+    variant: str
+    size: int  # bytes of the first request with a menu
+    tools_size: int  # bytes of its tools, as JSON
+    menu: int  # tools in that menu
+    loaded: int  # bytes of the request that the model answered by asking for a tool
+    named: frozenset[str]  # the stub's tools named anywhere in the requests before a call
+    late: bool  # whether the tool that the stub adds after a call was named later
+    offered: frozenset[str]  # search_tools, call_tool, where the model was offered them
+    asked: tuple[str, ...]
+    called: tuple[str, ...]  # calls that reached the stub
+    answered: bool  # whether the answer reached the model
+    ended: Ended
+
+
+class Household:
+    """A throwaway home with one host's own files, and Toolcrib's in it."""
+
+    def __init__(self, host: RealHost, home: Path) -> None:
+        self.host = host
+        self.home = home
+        self.log = home / "stub.log"
+        self.ctx = AppContext(Paths.default({"TOOLCRIB_HOME": str(self._toolcrib)}), Settings())
+        self.places = Places(home, {}, "linux")
+
+    @property
+    def _toolcrib(self) -> Path:
+        """Where a gateway started with this HOME looks by itself."""
+        return self.home / ".local" / "share" / "toolcrib"
+
+    def set_up(self, port: int) -> None:
+        """The host's own files, naming the stub."""
+        stub = Stub(sys.executable, (str(SERVER), "stub", str(MORE)), {"STUB_LOG": str(self.log)})
+        write_files(self.home, self.host.files(stub, port))
+
+    def export(self, mode: str) -> tuple[ExportRecord, ...]:
+        """Read the host's file and its server, keep ten tools on, write the file in that mode."""
+        self.ctx.paths.create()
+        with closing(self.ctx.open_store()) as db:
+            found = register(self.ctx, db, read_hosts(self.places))
+            scan(self.ctx, targets(self.ctx, db, found), ScanOptions(prepare_encoder=False))
+            off = match_tools(load_catalog(db), [f"stub/{t}" for t in ALL if t not in KEPT])
+            set_on(db, "default", [row.tool.id for row in off], False)
+            made = plan(
+                self.places,
+                self.host.id,
+                catalog=load_catalog(db),
+                mode=mode,
+                profile="default",
+                gateway_path=GATEWAY,
+                history=exports.for_host(db, self.host.id),
+            )
+            return apply(made, self.ctx, db)
+
+    def talk(self, model: FakeModel, *, mode: str, variant: str = "") -> Outcome:
+        """Let the host speak to the model, and tell what happened."""
+        ended = run_host(self.host, self.home, model, more=self.host.variants.get(variant, {}))
+        heard = model.conversation
+        first = heard.requests[0] if heard.requests else None
+        before = [one for one in heard.requests if not one.begun]
+        called = self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
+        return Outcome(
+            self.host.id,
+            mode,
+            variant,
+            size=first.size if first else 0,
+            tools_size=first.tools_size if first else 0,
+            menu=len(first.menu) if first else 0,
+            loaded=before[-1].size if before else 0,
+            named=frozenset(name for one in before for name in one.named),
+            late=any(LATE in one.named for one in heard.requests),
+            offered=_offered(heard.requests),
+            asked=tuple(heard.asked),
+            called=tuple(called),
+            answered=any(ANSWER in one.results for one in heard.requests),
+            ended=ended,
+        )
+
+
+def travel(host: RealHost, home: Path, *, mode: str, variant: str = "") -> Outcome:
+    """A fresh home, the export, one conversation."""
+    household = Household(host, home)
+    with FakeModel(script(mode), delay=host.delay) as model:
+        household.set_up(model.port)
+        if mode != AS_IS:
+            household.export(mode)
+        return household.talk(model, mode=mode, variant=variant)
+
+
+def script(mode: str) -> Script:
+    """What the model wants in that mode."""
+    return Script(
+        "stub/alpha_get",
+        {"q": "x"},
+        query="probe tool alpha get",
+        through=mode == THROUGH,
+        watch=(*ALL, LATE),
+        answers=(ANSWER,),
+    )
+
+
+def as_row(outcome: Outcome) -> Mapping[str, object]:
+    """The figures of an outcome, for JSON."""
+    return {
+        "host": outcome.host,
+        "mode": outcome.mode,
+        "variant": outcome.variant,
+        "bytes": outcome.size,
+        "loaded_bytes": outcome.loaded,
+        "tool_bytes": outcome.tools_size,
+        "menu": outcome.menu,
+        "named": len(outcome.named),
+        "asked": list(outcome.asked),
+        "called": list(outcome.called),
+        "late": outcome.late,
+        "answered": outcome.answered,
+        "seconds": round(outcome.ended.seconds, 1),
+        "cpu": round(outcome.ended.cpu, 1),
+    }
+
+
+def _offered(requests: list[Request]) -> frozenset[str]:
+    names = {item.name for one in requests for item in one.menu}
+    return frozenset(own for own in (SEARCH, CALL) if any(name.endswith(own) for name in names))
