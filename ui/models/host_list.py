@@ -6,7 +6,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from app.export.status import NOT_FOUND, HostStatus
-from ui.models.host_state import short_name, state_text
+from ui.models.host_state import state_text
 
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 Index = QModelIndex | QPersistentModelIndex
@@ -56,9 +56,9 @@ class HostListModel(QAbstractListModel):
             return None
         row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return f"{short_name(row.host)}\n{state_text(row)}"
+            return f"{row.host.name}\n{state_text(row)}"
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{short_name(row.host)}: {state_text(row)}"
+            return f"{row.host.name}: {state_text(row)}"
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{row.host.name}\n{row.problem or state_text(row)}"
         return row if role == HOST_ROLE else None

@@ -32,11 +32,6 @@ def could_save(status: HostStatus) -> bool:
     return status.mode == AS_IS and advice.mode != AS_IS and advice.saving > 0
 
 
-def short_name(facts: HostFacts) -> str:
-    """A host's name without what hosts.toml adds in brackets."""
-    return facts.name.partition(" (")[0]
-
-
 def modes_of(facts: HostFacts) -> tuple[str, ...]:
     """The modes that a host allows."""
     if not facts.writable:

@@ -14,7 +14,7 @@ from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from ui.models.diff_rows import diff_rows, pair_lines
 from ui.models.host_list import HostListModel
 from ui.models.host_preview import Preview
-from ui.models.host_state import first_mode, hashes, short_name, urgency, was_written
+from ui.models.host_state import first_mode, hashes, urgency, was_written
 from ui.services import Services
 from ui.text import plural
 from ui.theme import MARGIN
@@ -230,7 +230,7 @@ class HostsPage(Page):
         if preview.verdict.asks and not write_over_budget(self, preview.verdict):
             return
         if preview.plan.running:
-            name = short_name(preview.plan.host)
+            name = preview.plan.host.name
             self.messages.say(
                 WARN,
                 f"{name} is running and would undo the change. Quit it first.",
@@ -247,7 +247,7 @@ class HostsPage(Page):
         buttons = [("Undo", lambda: self._take_back(command))]
         if following is not None:
             target = following.host.id
-            buttons.append((f"Next: {short_name(following.host)}", lambda: self.choose(target)))
+            buttons.append((f"Next: {following.host.name}", lambda: self.choose(target)))
         self.messages.say(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
 
     def _take_back(self, command: WriteCommand) -> None:
@@ -272,7 +272,7 @@ class HostsPage(Page):
 
     def _open_backups(self) -> None:
         if self.preview is not None:
-            self.sheet.show_backups(short_name(self.preview.plan.host), self.preview.backups)
+            self.sheet.show_backups(self.preview.plan.host.name, self.preview.backups)
             self._stack.setCurrentWidget(self.sheet)
 
     def _on_restored(self, backup: Backup) -> None:
@@ -280,7 +280,7 @@ class HostsPage(Page):
         self.messages.say(DONE, f"Restored {backup.file}.")
 
     def _restore_all(self) -> None:
-        names = [short_name(row.host) for row in self.model.rows if was_written(row)]
+        names = [row.host.name for row in self.model.rows if was_written(row)]
         if restore_hosts(self, names):
             self.desk.restore_all(
                 lambda files: self.messages.say(DONE, f"Restored {plural(files, 'file')}.")

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 from app.export.drift import OUTSIDE
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from ui.models.host_list import HOST_ROLE
-from ui.models.host_state import short_name, state_text
+from ui.models.host_state import state_text
 from ui.theme import Theme
 from ui.views.delegates import Index, RowDelegate
 
@@ -57,6 +57,6 @@ class HostDelegate(RowDelegate):
         faint = not first or status.state == NOT_FOUND
         painter.setFont(self._name if first else self._state)
         painter.setPen(self.theme.colors.text2 if faint else self.theme.colors.text)
-        words = short_name(status.host) if first else state_text(status)
+        words = status.host.name if first else state_text(status)
         told = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, area.width())
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, told)

@@ -2,7 +2,6 @@
 
 from PySide6.QtGui import QUndoCommand
 
-from ui.models.host_state import short_name
 from ui.views.hosts_desk import HostsDesk, Written
 
 
@@ -10,7 +9,7 @@ class WriteCommand(QUndoCommand):
     """A write that was made already; the first redo does nothing."""
 
     def __init__(self, written: Written, desk: HostsDesk) -> None:
-        super().__init__(f"Write config of {short_name(written.plan.host)}")
+        super().__init__(f"Write config of {written.plan.host.name}")
         self._plan, self._ids, self._desk = written.plan, written.ids, desk
         self._made = True
 

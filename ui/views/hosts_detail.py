@@ -22,7 +22,7 @@ from app.export.plan import AS_IS, MODES
 from app.export.status import NOT_FOUND, HostStatus
 from ui.models.diff_rows import DiffRow, diff_rows, pair_lines
 from ui.models.host_preview import Preview, notes
-from ui.models.host_state import MODE_NAMES, modes_of, short_name, state_text
+from ui.models.host_state import MODE_NAMES, modes_of, state_text
 from ui.theme import CARD, GAP, Theme
 from ui.views.badge import Badge, BadgeText
 from ui.views.diff_view import DiffView
@@ -88,7 +88,7 @@ class HostDetail(QWidget):
 
     def show_status(self, status: HostStatus, mode: str) -> None:
         """Show a host before its preview is there."""
-        self.name.setText(short_name(status.host))
+        self.name.setText(status.host.name)
         self.show_state(status)
         self._show_modes(status, mode)
         self.write.setEnabled(False)
@@ -112,8 +112,7 @@ class HostDetail(QWidget):
         lines = [f"{lead} {advice.saving_note}".strip(), *notes(preview)]
         if not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]
-        name = short_name(status.host)
-        self.notes.setText("\n".join(line.replace(status.host.name, name) for line in lines))
+        self.notes.setText("\n".join(lines))
         self.backups.setText(f"Backups ({len(preview.backups)})")
         self.backups.setEnabled(bool(preview.backups))
         self.write.setEnabled(preview.can_write)
