@@ -2,9 +2,9 @@
 
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from app.catalog import load_catalog
 from ui.models.catalog_tree import NAME, TOKENS
@@ -218,6 +218,31 @@ def test_copy_gives_cells_divided_by_tabs(window, content):
     content.show_tool(window.live.catalog.find("github/merge").tool.id)
     press(content.tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "merge\t942\tDestructive\t"
+
+
+def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
+    content.show_tool(window.live.catalog.find("github/merge").tool.id)
+    place = content.tree.visualRect(content.tree.currentIndex()).center()
+    where = content.tree.viewport().mapToGlobal(place)
+    reason = QContextMenuEvent.Reason.Keyboard
+    QApplication.sendEvent(content.tree.viewport(), QContextMenuEvent(reason, place, where))
+    menu = content.tree.findChild(QMenu)
+    texts = [action.text() for action in menu.actions()]
+    assert texts == ["Turn &off", "&Pin", "&Why is it in or out?", "&Filter by this server"]
+    menu.actions()[3].trigger()
+    menu.close()
+    assert content.filter.edit.text() == 'server:"github"'
+    assert len(content.model.shown_tools()) == 3
+
+
+def test_w_asks_the_playground_why(window, content, qtbot):
+    tool = window.live.catalog.find("github/merge").tool.id
+    content.show_tool(tool)
+    asked = []
+    content.why_asked.disconnect()
+    content.why_asked.connect(asked.append)
+    press(content.tree, Qt.Key.Key_W)
+    assert [row.tool.id for row in asked] == [tool]
 
 
 def test_sorting_by_a_header_keeps_the_selection(window, content):

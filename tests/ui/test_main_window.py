@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QWidget
 
 from app.errors import ToolcribError
+from app.settings import Settings
 from ui.windows.sections import SECTIONS
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -158,6 +159,14 @@ def test_the_theme_changes_while_running(window, theme, qtbot):
     assert app.palette().window().color() == theme.colors.window
     dark = window.grab().toImage().pixelColor(300, 90)
     assert light.lightness() > 200 and dark.lightness() < 60
+    theme.choose("light")
+
+
+def test_the_chosen_look_is_kept_for_the_next_start(window, theme, ctx):
+    view = next(m for m in window.menuBar().findChildren(QMenu) if m.title() == "&Appearance")
+    next(a for a in view.actions() if a.text() == "&Dark").trigger()
+    assert theme.colors.dark
+    assert Settings.load(ctx.paths.settings_file).appearance == "dark"
     theme.choose("light")
 
 

@@ -89,6 +89,7 @@ def test_enter_twice_leads_from_consent_to_the_catalogue(hosts, open_window, qtb
     assert window.catalog.state == "content"
     qtbot.waitUntil(lambda: window.strip.verdict.tokens > 0)
     assert window.strip.on.text() == "6 of 6 tools on"
+    assert "of a 200k window" in window.catalog.messages.text
 
 
 def test_faults_are_rows_and_what_was_read_stays(hosts, open_window, qtbot):

@@ -1,16 +1,20 @@
 """What the details card says about a tool, a server or several tools, as plain values."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import join
 from typing import Any
 
 from app.catalog import Catalog, CatalogTool
+from app.logs import HIDDEN
 from store.records import Json, ServerRecord
 from ui.models.catalog_rows import status_words, tool_badge
 from ui.models.roles import BadgeText
 from ui.text import APPROX, ago, count, plural, visible
 
+_SECRET = re.compile(r"'?\$\{secret:\d+\}'?")  # as the store keeps credentials
 LONG_DESCRIPTION = 400  # tokens; above it shortening pays
 
 
@@ -89,7 +93,9 @@ def server_details(
         subtitle=" · ".join(filter(None, [version, hosts])),
         badges=() if server.trusted else (BadgeText("Not trusted", "warn", "alert"),),
         headline=f"{count(on)} tokens {APPROX} · {sum(t.on for t in tools)} of"
-        f" {plural(len(tools), 'tool')} on",
+        f" {plural(len(tools), 'tool')} on"
+        if tools
+        else "No tools known",
         text="\n\n".join(filter(None, [*lines, visible(server.instructions)])),
         code=server.stderr,
         code_title="Last lines of its log" if server.stderr else "",
@@ -148,9 +154,8 @@ def _advice(row: CatalogTool) -> str:
 
 def _start(server: ServerRecord) -> str:
     spec = server.spec
-    return (
-        f"Reached at {spec.url}" if spec.url else f"Starts {' '.join([spec.command, *spec.args])}"
-    )
+    text = f"Reached at {spec.url}" if spec.url else f"Starts {join([spec.command, *spec.args])}"
+    return _SECRET.sub(HIDDEN, text)
 
 
 def _note(row: CatalogTool, hint: str) -> bool:

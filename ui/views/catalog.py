@@ -9,8 +9,10 @@ from app.catalog import CatalogTool
 from app.errors import ToolcribError
 from resources.sample.config import write_sample_config
 from ui.services import Services
+from ui.text import tokens
 from ui.views.catalog_content import CatalogContent
 from ui.views.empty_state import EmptyState
+from ui.views.message_bar import INFO
 from ui.views.page import Page
 from ui.views.reading import ReadingView
 
@@ -125,7 +127,7 @@ class CatalogPage(Page):
         services.live.loaded.connect(self._on_loaded)
         services.live.toggled.connect(content.show_toggled)
         self.reading.more.clicked.connect(self.open_config)
-        self.reading.ended.connect(lambda: self._show(content))
+        self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))
         self.reading.failed.connect(self._on_failed)
         self.empty.buttons[0].clicked.connect(self.open_config)
@@ -139,6 +141,20 @@ class CatalogPage(Page):
         self._started = True
         if not any(server.read_at for server in catalog.servers):
             self.read_tools()
+
+    def _on_read(self) -> None:
+        """Back to the tree; say what comes next."""
+        self._show(self.content)
+        live = self.services.live
+        if live.total and live.catalog is not None:
+            window = live.catalog.settings.budget.window
+            self.messages.say(
+                INFO,
+                f"{tokens(live.total)}, {100 * live.total / window:.0f} % of a"
+                f" {window // 1000}k window. Turn off what you do not need, then write a host's"
+                " config.",
+                ("Choose a host", lambda: self.services.go("hosts")),
+            )
 
     def _on_failed(self, error: ToolcribError) -> None:
         self.messages.error(error, ("Try again", self.read_tools))

@@ -130,6 +130,7 @@ class CatalogContent(QWidget):
         self.tree.why_asked.connect(self.why_asked)
         self.tree.picked.connect(self._on_picked)
         self.tree.filter_asked.connect(self.filter.edit.setFocus)
+        self.tree.server_filter_asked.connect(self.filter.set_text)
         self.tree.details_asked.connect(self.details.area.setFocus)
         self.map.tool_chosen.connect(self.show_tool)
         self.map.server_chosen.connect(self.show_server)
@@ -159,7 +160,9 @@ class CatalogContent(QWidget):
         self._tell_result()
 
     def _server_picked(self) -> ServerRecord | None:
-        """The server, when the current row is one or its problem."""
+        """The server, when it or its problem is all that is selected."""
+        if len(self.tree.selectionModel().selectedRows()) > 1:
+            return None
         index = self.tree.currentIndex()
         return None if self.model.tool_at(index) else self.model.server_at(index)
 

@@ -1,8 +1,8 @@
 """The tree of servers and tools."""
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 
 from app.catalog import CatalogTool
 from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
@@ -17,7 +17,8 @@ class CatalogTreeView(QTreeView):
     """Check boxes, bars and badges; single letters act here only.
 
     Signals: toggle_asked(list of CatalogTool, on) for Space; pin_asked(list); why_asked(tool);
-    picked() when the selection changed; filter_asked() for "/"; details_asked() for Enter.
+    picked() when the selection changed; filter_asked() for "/"; server_filter_asked(filter
+    line); details_asked() for Enter.
     """
 
     toggle_asked = Signal(object, bool)
@@ -25,6 +26,7 @@ class CatalogTreeView(QTreeView):
     why_asked = Signal(object)
     picked = Signal()
     filter_asked = Signal()
+    server_filter_asked = Signal(str)
     details_asked = Signal()
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -107,6 +109,23 @@ class CatalogTreeView(QTreeView):
         else:
             super().keyPressEvent(event)
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """What can be done with the selected tools."""
+        tools = self.selected_tools()
+        if not tools:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        on, pinned = all(t.on for t in tools), all(t.pinned for t in tools)
+        menu.addAction("Turn &off" if on else "Turn &on", lambda: self._toggle(tools))
+        menu.addAction("Un&pin" if pinned else "&Pin", lambda: self.pin_asked.emit(tools))
+        tool = self._tree.tool_at(self.currentIndex())
+        if tool is not None:
+            menu.addAction("&Why is it in or out?", lambda: self.why_asked.emit(tool))
+        server = f'server:"{tools[0].server.name}"'
+        menu.addAction("&Filter by this server", lambda: self.server_filter_asked.emit(server))
+        menu.popup(event.globalPos())
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names keep their room: a narrow tree has no column of hosts."""
         super().resizeEvent(event)
@@ -160,7 +179,7 @@ class CatalogTreeView(QTreeView):
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(60)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((TOKENS, 180), (FLAGS, 128), (HOSTS, 130)):
+        for column, width in ((TOKENS, 180), (FLAGS, 142), (HOSTS, 130)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
             self.setColumnWidth(column, width)
         self.sortByColumn(TOKENS, Qt.SortOrder.DescendingOrder)

@@ -1,6 +1,7 @@
 """Everything the window can do as actions: menus, toolbar, keys."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -101,8 +102,14 @@ class Commands(QObject):
             action = menu.addAction(text)
             action.setCheckable(True)
             action.setChecked(theme.appearance == key)
-            action.triggered.connect(lambda _checked=False, k=key: theme.choose(k))
+            action.triggered.connect(partial(self._choose_look, key))
             group.addAction(action)
+
+    def _choose_look(self, key: str, _checked: bool = False) -> None:
+        """Change the colours now, and keep the choice."""
+        self._services.theme.choose(key)
+        ctx = self._services.ctx
+        replace(ctx.settings, appearance=key).save(ctx.paths.settings_file)
 
     def _make_toolbar(self) -> None:
         bar = QToolBar("Toolbar")

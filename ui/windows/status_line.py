@@ -1,6 +1,6 @@
 """The status bar: what was done last with Undo, what the page shows, what is known."""
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
@@ -29,8 +29,8 @@ class StatusLine(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, 2, MARGIN, 2)
         row.setSpacing(GAP)
-        row.addWidget(self.message, 1)
-        row.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignLeft)
+        row.addWidget(self.message)
+        row.addWidget(self.undo)
         row.addStretch(1)
         row.addWidget(self.result)
         row.addSpacing(GROUP - GAP)
