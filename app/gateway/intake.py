@@ -46,19 +46,14 @@ def _save(database: str, row: ServerRow, items: list[Json]) -> list[str]:
 
     db = open_store(Path(database))
     try:
-        known = tools.tools(db, row.id)
-        names = {tool.name for tool in known}
-        fresh = {}
-        for item in items:
-            name = item.get("name")
-            usable = isinstance(item.get("inputSchema"), dict)
-            if isinstance(name, str) and name and usable and name not in names:
-                fresh[name] = NewTool(name, item, tool_hash(item))
-        if not fresh:
-            return []
-        kept = [NewTool(t.name, t.raw, t.hash, t.problem) for t in known]
         with transaction(db):
-            delta = tools.save_list(db, row.id, [*kept, *fresh.values()], time.time())
+            known = tools.tools(db, row.id)
+            fresh = _fresh(items, {tool.name for tool in known})
+            if not fresh:
+                return []
+            kept = [NewTool(t.name, t.raw, t.hash, t.problem) for t in known]
+            new = [NewTool(str(item["name"]), item, tool_hash(item)) for item in fresh]
+            delta = tools.save_list(db, row.id, [*kept, *new], time.time())
             if row.read_at > 0:
                 for profile in profiles.all_profiles(db):
                     if profile.settings.get("new_tools") != "on":
@@ -68,6 +63,16 @@ def _save(database: str, row: ServerRow, items: list[Json]) -> list[str]:
             tools.save_summaries(
                 db, [Summary(t.id, make_summary(t), "made", t.hash) for t in added]
             )
-        return list(fresh)
+        return [tool.name for tool in added]
     finally:
         db.close()
+
+
+def _fresh(items: list[Json], known: set[str]) -> list[Json]:
+    """The usable tools of a list that the store does not hold, each name once."""
+    found: dict[str, Json] = {}
+    for item in items:
+        name, usable = item.get("name"), isinstance(item.get("inputSchema"), dict)
+        if isinstance(name, str) and name and name not in known and usable:
+            found.setdefault(name, item)
+    return list(found.values())

@@ -66,7 +66,6 @@ class Journal:
         failures = 0
         while True:
             self._wake.wait()
-            self._closing.wait(_BATCH_SECONDS)
             self._wake.clear()
             batch = [self._queue.popleft() for _ in range(len(self._queue))]
             try:
@@ -85,6 +84,7 @@ class Journal:
                 if db is not None:
                     db.close()
                 return
+            self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
 
     def _write(self, db: apsw.Connection, batch: list[dict[str, Any]]) -> None:
         from store import events
