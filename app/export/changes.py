@@ -1,6 +1,6 @@
 """The edits that a mode makes in one file, on top of the file as it is without Toolcrib."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,21 +8,24 @@ from app.catalog import Catalog
 from app.errors import ToolcribError
 from app.export import native
 from app.export.history import Touched, touched
+from app.export.matching import (
+    Match,
+    find_matches,
+    holds_secrets,
+    own_tool_list,
+    passed_on,
+    raw_at,
+    why_not_movable,
+)
 from app.export.targets import REVERT, RULES, SERVERS, Target
 from app.export.wrapping import GatewayCall, pruned_edits, through_entry
-from app.hosts.credentials import is_interpolation
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts
-from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
 from app.secrets import Secrets
-from store.records import READ, ServerRecord
-
-# With one of these a remote entry gets its credentials from the host at run time.
-_SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,15 +39,6 @@ class FileChange:
     secrets: tuple[tuple[str, Secrets], ...] = ()
     server_ids: tuple[int, ...] = ()
     kind_closed: bool = False
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Match:
-    """An entry of the file and the catalogue's server behind it."""
-
-    entry: FoundEntry
-    raw: Mapping[str, Any]
-    server: ServerRecord
 
 
 class _Work:
@@ -66,12 +60,12 @@ def change_file(
         return FileChange(kind_closed=target.kind.write == "closed-only")
     tree = _tree(target, base)
     work = _Work()
-    matches: list[_Match] = []
+    matches: list[Match] = []
     if target.role == SERVERS:
         reading = base_reading(target, base)
         if mode != "as-is":
             work.warnings += reading.notes
-        matches = list(_matches(reading, tree, catalog, work))
+        matches = list(find_matches(reading, tree, catalog, work.warnings))
         style = style_of(reading)
         if mode == "pruned":
             _prune(work, matches, host=target.host, style=style, call=call)
@@ -79,7 +73,7 @@ def change_file(
             _through(work, target, tree, matches, reading=reading, call=call)
         elif mode == "native":
             _native(work, target, tree, matches, catalog=catalog)
-        if target.scope == "project" and work.edits and _holds_secrets(reading):
+        if target.scope == "project" and work.edits and holds_secrets(reading):
             work.warnings.append(f"{target.path.name} holds credentials and may be committed.")
         if mode in ("as-is", "native", "through"):
             _unwrap(work, reading, tree, style)
@@ -94,16 +88,6 @@ def change_file(
         tuple(dict.fromkeys(match.server.id for match in matches)),
         target.kind.write == "closed-only",
     )
-
-
-def _holds_secrets(reading: HostReading) -> bool:
-    """Whether the file itself has a credential, not only the name of a variable."""
-    for entry in reading.entries:
-        secrets = entry.launch.to_spec(b"")[1] if entry.launch else Secrets()
-        values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
-        if any(not is_interpolation(value) for value in values):
-            return True
-    return False
 
 
 def _tree(target: Target, base: bytes | None) -> Any:
@@ -125,60 +109,9 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
     return found
 
 
-def _matches(reading: HostReading, tree: Any, catalog: Catalog, work: _Work) -> Iterator[_Match]:
-    for entry in reading.entries:
-        if entry.disabled or entry.scope.startswith("local:"):
-            continue
-        server = find_server(catalog, reading, entry)
-        if server is None:
-            work.warnings.append(f"{entry.name} is not in the catalogue; it stays as it is.")
-        elif not server.trusted:
-            work.warnings.append(f"{entry.name} is not trusted yet; it stays as it is.")
-        elif server.status != READ and not catalog.of_server(server.id):
-            work.warnings.append(f"The tools of {entry.name} were not read; it stays as it is.")
-        else:
-            yield _Match(entry, _raw(tree, entry.at), server)
-
-
-def _all_matches(target: Target, catalog: Catalog) -> list[_Match]:
-    """Matches over all server files, for rules that stand in another file."""
-    return [
-        match for reading in target.readings for match in _matches(reading, None, catalog, _Work())
-    ]
-
-
-def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> ServerRecord | None:
-    """The catalogue's server that this entry of this file names."""
-    if entry.server:
-        return catalog.server(entry.server)
-    here = [
-        (server, record)
-        for server in catalog.servers
-        for record in server.entries
-        if record.name == entry.name and record.file == str(reading.file)
-    ]
-    same_host = [pair for pair in here if pair[1].host == reading.host.id]
-    exact = [pair for pair in same_host if pair[1].scope == entry.scope]
-    best = exact or same_host or here
-    return best[0][0] if best else None
-
-
-def _raw(tree: Any, at: Path) -> Mapping[str, Any]:
-    for key in at:
-        tree = tree[key] if tree is not None else None
-    return tree if isinstance(tree, Mapping) else {}
-
-
-def _passed(match: _Match, host: HostFacts) -> dict[str, str]:
-    """Variables that the gateway needs from a host that fills them in or passes them on."""
-    if match.entry.launch is None or not (host.interpolation or host.style.passes):
-        return {}
-    return variables(match.entry.launch)
-
-
 def _prune(
     work: _Work,
-    matches: Sequence[_Match],
+    matches: Sequence[Match],
     *,
     host: HostFacts,
     style: EntryStyle,
@@ -198,7 +131,7 @@ def _prune(
             style=style,
             call=call,
             server=match.server.name,
-            passed=_passed(match, host) if remote else {},
+            passed=passed_on(match, host) if remote else {},
         )
         work.changes.append(f"{entry.name}: runs through toolcrib-gateway")
         if remote:
@@ -215,7 +148,7 @@ def _original(raw: Mapping[str, Any], style: EntryStyle, entry: FoundEntry) -> M
     return {**raw, style.command: words[0], style.args: words[1:]}
 
 
-def _again(work: _Work, match: _Match, style: EntryStyle, call: GatewayCall) -> None:
+def _again(work: _Work, match: Match, style: EntryStyle, call: GatewayCall) -> None:
     """A URL server that is wrapped already: the profile or the gateway's path may be new."""
     if match.entry.pruned:
         remote = {key: value for key, value in match.raw.items() if key != style.command}
@@ -231,7 +164,7 @@ def _through(
     work: _Work,
     target: Target,
     tree: Any,
-    matches: Sequence[_Match],
+    matches: Sequence[Match],
     *,
     reading: HostReading,
     call: GatewayCall,
@@ -245,19 +178,30 @@ def _through(
                 "Rename it in the file and try again.",
             )
         passed = {
-            name: spelled for match in gone for name, spelled in _passed(match, target.host).items()
+            name: spelled
+            for match in gone
+            for name, spelled in passed_on(match, target.host).items()
         }
         entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
         work.edits.append(Set(at, entry))
         work.changes.append("toolcrib: one entry for all servers")
+    if gone and target.host.native and target.host.native.form:
+        work.warnings.append(
+            f"Rules of {target.host.name} that name tools of these servers no longer apply."
+        )
     for match in gone:
         work.edits.append(Delete(match.entry.at))
         work.changes.append(f"{match.entry.name}: behind toolcrib")
+        if own_tool_list(match, target.host):
+            work.warnings.append(
+                f"{match.entry.name} has a tool list of its own, which no longer applies;"
+                " tick those tools off in Toolcrib."
+            )
         if match.entry.launch is not None:
             _keep_secrets(work, match, match.entry.launch)
 
 
-def _goes_through(work: _Work, match: _Match) -> bool:
+def _goes_through(work: _Work, match: Match) -> bool:
     entry = match.entry
     if entry.launch is None and not entry.pruned:
         work.warnings.append(f"{entry.name}: {entry.problem} It stays as it is.")
@@ -265,27 +209,28 @@ def _goes_through(work: _Work, match: _Match) -> bool:
     return entry.launch is None or _movable(work, match, entry.launch)
 
 
-def _movable(work: _Work, match: _Match, launch: LaunchSpec) -> bool:
-    """Whether the gateway can do what the host does for this entry: variables, signing in."""
-    name = match.entry.name
-    if asked := only_host_fills(launch):
-        reason = f"uses {asked[0]}, which only the host fills in"
-    elif any(match.raw.get(key) for key in _SIGN_IN_KEYS):
-        reason = "signs in through the host"
-    else:
-        return True
-    work.warnings.append(f"{name} {reason}; it stays as it is.")
-    return False
+def _movable(work: _Work, match: Match, launch: LaunchSpec) -> bool:
+    reason = why_not_movable(match, launch)
+    if reason:
+        work.warnings.append(f"{match.entry.name} {reason}; it stays as it is.")
+    return not reason
 
 
-def _keep_secrets(work: _Work, match: _Match, launch: LaunchSpec) -> None:
+def _keep_secrets(work: _Work, match: Match, launch: LaunchSpec) -> None:
     secrets = launch.to_spec(b"")[1]
     if secrets:
         work.secrets.append((match.server.name, secrets))
 
 
+def _all_matches(target: Target, catalog: Catalog) -> list[Match]:
+    """Matches over all server files, for rules that stand in another file or once per host."""
+    return [
+        match for reading in target.readings for match in find_matches(reading, None, catalog, [])
+    ]
+
+
 def _native(
-    work: _Work, target: Target, tree: Any, matches: Sequence[_Match], *, catalog: Catalog
+    work: _Work, target: Target, tree: Any, matches: Sequence[Match], *, catalog: Catalog
 ) -> None:
     route = target.host.native
     if route is None:
@@ -316,7 +261,7 @@ def _native(
     work.changes += found.changes
 
 
-def _server_tools(match: _Match, catalog: Catalog) -> native.ServerTools:
+def _server_tools(match: Match, catalog: Catalog) -> native.ServerTools:
     rows = [row for row in catalog.of_server(match.server.id) if not row.tool.gone]
     return native.ServerTools(
         match.entry.name,
@@ -336,7 +281,7 @@ def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> 
         if entry.launch is None:
             work.warnings.append(f"The URL of {entry.name} is no longer known; restore a backup.")
             continue
-        raw = _original(_raw(tree, entry.at), style, entry)
+        raw = _original(raw_at(tree, entry.at), style, entry)
         work.edits.append(Set((*entry.at, style.command), raw[style.command]))
         if not style.array:
             work.edits.append(Set((*entry.at, style.args), raw[style.args]))

@@ -343,3 +343,15 @@ def test_a_data_folder_that_only_the_shell_knows_is_carried_too(world):
     places = Places(world.home, {"XDG_DATA_HOME": "/data"}, "linux", None)
     after = servers_of(world.plan("cursor", "through", places=places))
     assert after["toolcrib"]["env"] == {"TOOLCRIB_HOME": "/data/toolcrib"}
+
+
+def test_going_through_says_which_of_the_hosts_own_rules_end(world):
+    text = '[mcp_servers.stub]\ncommand = "x"\ndisabled_tools = ["beta_delete"]\n'
+    world.write(".codex/config.toml", text)
+    world.write(".claude.json", {"mcpServers": {"stub": {"command": "x"}}})
+    world.learn()
+    codex = " ".join(world.plan("codex", "through").warnings)
+    assert "stub has a tool list of its own, which no longer applies" in codex
+    claude = " ".join(world.plan("claude-code", "through").warnings)
+    assert "Rules of Claude Code that name tools" in claude
+    assert "no longer appl" not in " ".join(world.plan("codex", "pruned").warnings)
