@@ -80,6 +80,11 @@ class MatrixMeaning:
             b"".join(stored.values()), dtype="<f4"
         ).reshape(len(self._ids), -1 if stored else 0)
 
+    @property
+    def count(self) -> int:
+        """How many tools have a vector."""
+        return len(self._ids)
+
     def all(self, queries: Sequence[bytes]) -> list[dict[int, float]]:
         """Every tool's cosine with each query text."""
         import numpy

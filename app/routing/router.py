@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import apsw
 
 from app.catalog import Catalog, CatalogTool
-from app.routing.dense import Cosines, Encoding, IndexMeaning, MatrixMeaning
+from app.routing.dense import Encoding
 from app.routing.fuse import SHORT, Fused, Signals, fuse, shares
 from app.routing.gates import Candidate, Verdict, judge
+from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
+from app.routing.meaning import NOTHING_MEANT, Meaning, Meant
 from app.routing.ranked import Ranked, RankedTool, Request
 from app.routing.state import Precondition, State, may_see, parse_preconditions
 from app.routing.text import clauses, content_words, distinct
 from app.settings import RoutingSettings
-from store import vectors
 from store.search import Scope
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
@@ -22,7 +23,6 @@ NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 NO_TOOL = "No tool fits."
 # rows asked of the keyword index per query text when only the best tools are wanted
 POOL = 200
-_LONGEST_TEXT = 2000  # characters given to the encoder; 256 tokens are less
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Scored:
     query_words: tuple[str, ...]
     words_only: bool
     note: str
+    share: float  # of the whole query's meaning in each score
 
 
 class Router:
@@ -56,8 +57,7 @@ class Router:
         self._rules = [
             (who, p) for p, allowed in catalog.settings.scopes.items() for who in allowed
         ]
-        self._index: IndexMeaning | None = None
-        self._matrix: MatrixMeaning | None = None
+        self._compare: Meaning | None = None
         self._stems: dict[int, frozenset[str]] = {}
 
     @classmethod
@@ -80,23 +80,42 @@ class Router:
         """
         return self.judge(self.score(request, state=state, limit=limit), state=state)
 
+    @property
+    def encoder(self) -> Encoding | None:
+        """What turns texts into vectors, None when only words are compared."""
+        return self._encoder
+
+    @property
+    def tool_ids(self) -> Mapping[int, str]:
+        """`server/tool` by row id, of every tool that can be ranked."""
+        return {id_: row.tool.tool_id for id_, row in self._rows.items()}
+
     def score(
-        self, request: Request | str, *, state: State | None = None, limit: int | None = None
+        self,
+        request: Request | str,
+        *,
+        state: State | None = None,
+        limit: int | None = None,
+        learned: bool = True,
     ) -> Scored:
-        """The part of route() that depends on the query only, so that settings can be tried."""
-        asked = Request(request) if isinstance(request, str) else request
+        """The part of route() that depends on the query only, so that settings can be tried.
+
+        `learned` False leaves past use out even where the settings use it.
+        """
+        asked = parse_request(request) if isinstance(request, str) else request
+        query = asked.query.strip() or asked.tool.strip()
         scope = self._scope(state or State(), only_shown=limit is not None)
-        length = len(content_words(asked.query))
-        steps = clauses(asked.query) if length > SHORT else []
-        texts = [asked.query, *steps]
-        said = [self._words(text, scope, limit) for text in texts]
-        meant, note = self._meaning(texts, scope, limit)
-        whole, *parts = _paired(meant, said)
+        spoken = content_words(query)
+        steps = clauses(query) if len(spoken) > SHORT else []
+        texts = [asked.tool.strip() or query, *steps]
+        meant, note = self._meaning(texts, asked, scope, near=limit is not None, learned=learned)
+        whole, *parts = self._paired(meant, texts, scope, limit)
+        weights = shares(len(spoken), has_steps=bool(steps))
         tools = self._found([whole, *parts], scope, limit)
-        fused = fuse(tools, whole, parts, weights=shares(length, has_steps=bool(steps)))
+        fused = fuse(tools, whole, parts, weights=weights, extras=meant.extras)
         candidates = self._candidates(fused, whole)[:limit]
-        words = tuple(distinct(content_words(asked.query)))
-        return Scored(asked, candidates, words, not meant, note)
+        words_only = not meant.whole
+        return Scored(asked, candidates, tuple(distinct(spoken)), words_only, note, weights.meaning)
 
     def judge(
         self,
@@ -148,32 +167,36 @@ class Router:
             if may_see(row.tool.tool_id, self._rules, state.principals)
         )
 
-    def _words(self, text: str, scope: Scope | None, limit: int | None) -> dict[int, float]:
+    def _paired(
+        self, meant: Meant, texts: Sequence[str], scope: Scope | None, limit: int | None
+    ) -> list[Signals]:
+        """Meaning and words of each text; without an encoder there are only words."""
         most = len(self._rows) if limit is None else POOL
-        return word_scores(self._db, text, limit=most, scope=scope)
+        said = [word_scores(self._db, text, limit=most, scope=scope) for text in texts]
+        cosines = [meant.whole, *meant.steps]
+        return [Signals(cosines[i] if meant.whole else {}, one) for i, one in enumerate(said)]
 
     def _meaning(
-        self, texts: Sequence[str], scope: Scope | None, limit: int | None
-    ) -> tuple[list[dict[int, float]], str]:
+        self,
+        texts: Sequence[str],
+        asked: Request,
+        scope: Scope | None,
+        *,
+        near: bool,
+        learned: bool,
+    ) -> tuple[Meant, str]:
         if not texts[0].strip():
-            return [], ""
+            return NOTHING_MEANT, ""
         if self._encoder is None:
-            return [], WORDS_ONLY
-        queries = [self._encoder.encode_bytes(t[:_LONGEST_TEXT], query=True) for t in texts]
-        if limit is not None:
-            self._index = self._index or IndexMeaning(
-                self._db, self._encoder.key, self._encoder.dims
+            return NOTHING_MEANT, WORDS_ONLY
+        if self._compare is None:
+            self._compare = Meaning(
+                self._db, self._catalog, self._encoder, learned=self._settings.learned
             )
-            found = self._index.nearest(queries, scope=scope)
-        else:
-            found = self._all(queries)
-        return (found, "") if found and found[0] else ([], NOT_INDEXED)
-
-    def _all(self, queries: Sequence[bytes]) -> list[dict[int, float]]:
-        assert self._encoder is not None
-        if self._matrix is None:
-            self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
-        return self._matrix.all(queries)
+        meant = self._compare.compare(
+            texts, server=asked.server.strip(), scope=scope, near=near, learned=learned
+        )
+        return meant, "" if meant.whole else NOT_INDEXED
 
     def _found(
         self, signals: Sequence[Signals], scope: Scope | None, limit: int | None
@@ -185,7 +208,7 @@ class Router:
         return [id_ for id_ in found if id_ in self._rows]
 
     def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
-        isos: Cosines = whole.meaning
+        isos = whole.meaning
         made = [
             Candidate(
                 self._rows[id_], one.score, isos.get(id_), whole.words.get(id_, 0.0), one.parts
@@ -234,8 +257,3 @@ def _conditions(declared: Mapping[str, Sequence[str]]) -> tuple[Precondition, ..
     return parse_preconditions(
         (pattern, text) for pattern, texts in declared.items() for text in texts
     )
-
-
-def _paired(meant: Sequence[dict[int, float]], said: Sequence[dict[int, float]]) -> list[Signals]:
-    """Meaning and words of each text; without an encoder there are only words."""
-    return [Signals(meant[i] if meant else {}, words) for i, words in enumerate(said)]

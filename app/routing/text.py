@@ -9,6 +9,7 @@ _WORD = re.compile(r"[^\W_]+")
 _CLAUSE_END = re.compile(r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s+and then\s+|,\s*and\s+", re.IGNORECASE)
 # A query is user input of any size; what counts in it is at the beginning.
 LONGEST_QUERY = 8000  # characters
+MOST_QUERY = 2000  # characters given to the encoder; its 256 tokens are less
 MOST_WORDS = 128
 MOST_CLAUSES = 4
 # "Add a tag." is a clause; "ok" and "Yes, please." add nothing but noise.

@@ -1,0 +1,163 @@
+"""Meaning of a request: cosines of its texts, after learning, and with the server it names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.catalog import Catalog, CatalogTool
+from app.routing import hierarchy, learn
+from app.routing.dense import Encoding, IndexMeaning, MatrixMeaning
+from app.routing.fuse import NO_EXTRAS, Extras
+from app.routing.text import MOST_QUERY
+from store import vectors
+from store.search import Scope
+
+if TYPE_CHECKING:
+    from app.routing.projection import Likeness, Projection
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Cosines by tool of the whole request and of its steps, and what replaces the first."""
+
+    whole: Mapping[int, float]
+    steps: Sequence[Mapping[int, float]]
+    extras: Extras = NO_EXTRAS
+
+
+NOTHING_MEANT = Meant({}, ())
+
+
+class Meaning:
+    """Compares texts with one catalogue's tools; loads what it needs at the first question."""
+
+    def __init__(
+        self, db: apsw.Connection, catalog: Catalog, encoder: Encoding, *, learned: bool
+    ) -> None:
+        self._db = db
+        self._catalog = catalog
+        self._encoder = encoder
+        self._rows: dict[int, CatalogTool] = {row.tool.id: row for row in catalog.tools}
+        self._projection: Projection | None = learn.load(db, encoder.key) if learned else None
+        self._index: IndexMeaning | None = None
+        self._matrix: MatrixMeaning | None = None
+        self._servers: dict[int, list[bytes]] | None = None
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether past use counts."""
+        return self._projection is not None
+
+    def compare(
+        self,
+        texts: Sequence[str],
+        *,
+        server: str = "",
+        scope: Scope | None = None,
+        near: bool = False,
+        learned: bool = True,
+    ) -> Meant:
+        """Cosines of the whole request (first text) and its steps.
+
+        `near` asks sqlite-vec for the nearest tools that a host may get; else every tool counts.
+        """
+        queries = [self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts]
+        found = self._cosines(queries, scope, near=near)
+        if not found[0]:
+            return NOTHING_MEANT
+        whole, steps = found[0], found[1:]
+        changed: Mapping[int, float] = {}
+        if self._projection is not None and learned:
+            likeness = self._projection.likeness(queries[0])
+            if likeness.whole > 0:
+                self._add_logged(queries, found, likeness, scope, near=near)
+                after = self._shifted(self._projection, queries, found, likeness=likeness)
+                changed, steps = after[0], after[1:]
+        named = self._hierarchical(server, changed or whole) if server else {}
+        return Meant(whole, steps, Extras(changed, named))
+
+    def _cosines(
+        self, queries: Sequence[bytes], scope: Scope | None, *, near: bool
+    ) -> list[dict[int, float]]:
+        if near:
+            if self._index is None:
+                self._index = IndexMeaning(self._db, self._encoder.key, self._encoder.dims)
+            return self._index.nearest(queries, scope=scope)
+        if self._matrix is None:
+            self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
+        return self._matrix.all(queries)
+
+    def _add_logged(
+        self,
+        queries: Sequence[bytes],
+        found: Sequence[dict[int, float]],
+        likeness: "Likeness",
+        scope: Scope | None,
+        *,
+        near: bool,
+    ) -> None:
+        """Make sure that the tools which like queries led to are candidates."""
+        if not near or self._index is None:
+            return
+        allowed = scope.tool_ids if scope else None
+        wanted = {
+            id_
+            for id_, share in likeness.tools.items()
+            if share > 0
+            and id_ in self._rows
+            and self._rows[id_].shown
+            and (allowed is None or id_ in allowed)
+        }
+        self._index.fill(queries, found, wanted | set(found[0]))
+
+    def _shifted(
+        self,
+        projection: "Projection",
+        queries: Sequence[bytes],
+        found: Sequence[dict[int, float]],
+        *,
+        likeness: "Likeness",
+    ) -> list[dict[int, float]]:
+        from app.routing.projection import shifted
+
+        moved = [projection.move(query, likeness) for query in queries]
+        vectors_ = [vector for vector, _length in moved]
+        if self._matrix is not None and len(found[0]) == self._matrix.count:
+            after = self._matrix.all(vectors_)
+        else:
+            after = [{} for _ in vectors_]
+            assert self._index is not None
+            self._index.fill(vectors_, after, set(found[0]))
+        return [
+            shifted(old, new, length, likeness)
+            for old, new, (_vector, length) in zip(found, after, moved, strict=True)
+        ]
+
+    def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:
+        asked = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)
+        best = {id_: max(_dot(asked, v) for v in texts) for id_, texts in self._server_texts()}
+        server_of = {id_: row.tool.server_id for id_, row in self._rows.items()}
+        known = {id_: cosine for id_, cosine in cosines.items() if id_ in server_of}
+        return hierarchy.scores(known, best, server_of)
+
+    def _server_texts(self) -> Sequence[tuple[int, list[bytes]]]:
+        """Vectors of both texts of each server, made at the first structured request."""
+        if self._servers is None:
+            self._servers = {
+                s.id: [
+                    self._encoder.encode_bytes(hierarchy.described(s)),
+                    self._encoder.encode_bytes(
+                        hierarchy.enhanced(s, self._catalog.of_server(s.id))
+                    ),
+                ]
+                for s in self._catalog.servers
+            }
+        return list(self._servers.items())
+
+
+def _dot(left: bytes, right: bytes) -> float:
+    from array import array
+
+    return sum(a * b for a, b in zip(array("f", left), array("f", right), strict=True))
