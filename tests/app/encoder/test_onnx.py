@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,10 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.discovery.probe import ProbeOptions, probe
+from app.discovery.reading import Limits
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ModelFiles, packaged_weights
 from app.errors import ToolcribError
+from app.hosts.launch import STDIO, LaunchSpec
+from app.routing.summary import summarise
 from tests.fakes.tool_texts import tool_texts
+from tests.servers import launches
 
 TORCH = """
 import json, sys
@@ -22,8 +28,28 @@ print(json.dumps(model.encode(texts, normalize_embeddings=True).tolist()))
 
 
 def test_onnx_gives_what_sentence_transformers_gives(encoder: Encoder) -> None:
-    texts = tool_texts(200)
-    assert len(set(texts)) == 200
+    assert_agreement(encoder, tool_texts(60))
+
+
+@pytest.mark.servers
+def test_onnx_agrees_on_the_tools_of_the_real_servers(encoder: Encoder, tmp_path: Path) -> None:
+    reason = launches.missing()
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    texts = []
+    for entry in launches.mcp_servers(tmp_path).values():
+        env = {**entry.get("env", {}), "HOME": str(tmp_path)}
+        launch = LaunchSpec(STDIO, entry["command"], tuple(entry["args"]), env=env)
+        reading = probe(launch, options=ProbeOptions(Limits(grace_seconds=1.0)))
+        texts += [summarise(tool.name, str(tool.raw.get("description"))) for tool in reading.tools]
+    assert len(set(texts)) >= 200
+    assert_agreement(encoder, texts)
+
+
+def assert_agreement(encoder: Encoder, texts: list[str]) -> None:
+    """Cosine at least 0.9999, and each text as a query finds the same ten in the same order."""
     done = subprocess.run(
         [sys.executable, "-c", TORCH, str(packaged_weights())],
         input=json.dumps(texts),
@@ -35,7 +61,6 @@ def test_onnx_gives_what_sentence_transformers_gives(encoder: Encoder) -> None:
     expected = np.array(json.loads(done.stdout), dtype=np.float32)
     found = encoder.encode(texts)
     assert (found * expected).sum(axis=1).min() >= 0.9999
-    # each text as the query: the ten nearest, in order
     assert (_top_ten(found) == _top_ten(expected)).all()
 
 
