@@ -30,6 +30,8 @@ class Settings:
         """The settings of that file; defaults where it is missing or silent."""
         if not path.exists():
             return cls()
+        import tomllib  # the gateway's start has no use for it
+
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
