@@ -8,12 +8,11 @@ from typing import Any
 
 from app.bench.corpus import catalog_of, open_corpus
 from app.bench.embeddings import CachedEncoder
+from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
 from app.bench.metrics import Judged, average, mean
-from app.bench.retrieval import Progress, judge_ours, sample
 from app.bench.sets import Labelled, QuerySet
 from app.routing import learn
 from app.routing.router import Router
-from app.routing.text import clauses
 from store.records import LabelRecord
 
 _SEED = 50
@@ -38,14 +37,14 @@ def run(
     for given in used:
         progress(f"{given.name}: learning from {count} of {len(given.queries)} queries")
         tables[given.name] = _one(given, encoder, count=count, limit=limit, encoder_ms=encoder_ms)
-    ways = ("cold", "learned")
+    ways = ("paper", "ours", "learned")
     macro: dict[str, Any] = {way: average([t[way] for t in tables.values()]) for way in ways}
-    gains = {name: t["learned"]["ndcg10"] - t["cold"]["ndcg10"] for name, t in tables.items()}
+    gains = {name: t["learned"]["ndcg10"] - t["ours"]["ndcg10"] for name, t in tables.items()}
     never = [t["never_gain"] for t in tables.values() if t["never"]]
     macro["gain"] = sum(gains.values()) / len(gains) if gains else 0.0
     macro["never_gain"] = sum(never) / len(never) if never else 0.0
     return {
-        "n": count,
+        "own_log": count,
         "macro": macro,
         "sets": tables,
         "left_out": [given.name for given in sets if given not in used],
@@ -59,8 +58,7 @@ def _one(
     random.Random(_SEED).shuffle(order)
     log = [given.queries[i] for i in order[:count]]
     rest = sample([given.queries[i] for i in sorted(order[count:])], limit)
-    encoder.encode([q.query for q in given.queries], query=True)
-    encoder.encode([step for q in given.queries for step in clauses(q.query)], query=True)
+    encode_queries(given.queries, encoder)
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         db = open_corpus(Path(folder) / "bench.db", given, encoder)
         try:
@@ -69,7 +67,8 @@ def _one(
                 router = Router.from_store(db, catalog_of(db), None, encoder)
                 return [judge_ours(router, q, encoder, encoder_ms=encoder_ms) for q in rest]
 
-            return _compared(db, encoder, log, rest, judged=judged)
+            paper = mean(judge_paper(given, rest, encoder, encoder_ms=encoder_ms))
+            return {"paper": paper} | _compared(db, encoder, log, rest, judged=judged)
         finally:
             db.close()
 
@@ -94,7 +93,7 @@ def _compared(
         "used": report.used,
         "seconds": report.seconds,
         "held_back": {"before": report.before, "after": report.after},
-        "cold": mean(cold),
+        "ours": mean(cold),
         "learned": mean(learned),
         "never": len(never),
         "never_gain": 100 * (sum(after) - sum(before)) / len(never) if never else 0.0,

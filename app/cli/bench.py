@@ -138,7 +138,7 @@ def _retrieval_text(value: dict[str, Any]) -> str:
     rows = [["set", "method", *_COLUMNS]]
     blocks = [*value["sets"].items(), ("macro", value["macro"])]
     for name, block in blocks:
-        for way in ("paper", "ours"):
+        for way in (way for way in ("paper", "ours", "learned") if way in block):
             cells = [f"{block[way][column]:.1f}" for column in _COLUMNS if column in block[way]]
             rows.append([name, way, *cells, *[""] * (len(_COLUMNS) - len(cells))])
     return table(rows, right=frozenset(range(2, 10)))

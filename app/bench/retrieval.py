@@ -1,0 +1,103 @@
+"""`bench retrieval`: the paper's method and ours side by side on public labelled sets."""
+
+import random
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.bench import own_log
+from app.bench.corpus import catalog_of, open_corpus
+from app.bench.embeddings import CachedEncoder
+from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
+from app.bench.metrics import average, mean
+from app.bench.sets import QuerySet, read_sets
+from app.encoder.onnx import Encoder
+from app.routing.router import Router
+
+_TIMED = 40  # queries encoded anew to time the encoder
+_SEED = 20260421
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `bench retrieval` was asked for."""
+
+    limit: int = 0  # queries a set; 0: all
+    own_log: int = 0  # labelled queries learned from; 0: cold
+    cache: Path | None = None  # folder that keeps embeddings
+
+
+def run(
+    data: Path,
+    encoder: Encoder,
+    options: Options | None = None,
+    *,
+    progress: Progress = lambda _line: None,
+) -> dict[str, Any]:
+    """The report of every set below `data`, as JSON-ready tables (all figures measured).
+
+    With `own_log`, "ours" is the cold router on the queries that are not the log, and "learned"
+    the same after learning from it.
+    """
+    asked = options or Options()
+    sets = read_sets(data)
+    cached = CachedEncoder(encoder, asked.cache)
+    try:
+        milliseconds = _encoder_ms(encoder, sets)
+        report: dict[str, Any] = {
+            "measured": True,
+            "model": encoder.key,
+            "encoder_ms": milliseconds,
+        }
+        if asked.own_log:
+            return report | own_log.run(
+                sets,
+                cached,
+                count=asked.own_log,
+                limit=asked.limit,
+                encoder_ms=milliseconds,
+                progress=progress,
+            )
+        tables = {}
+        for given in sets:
+            progress(f"{given.name}: {len(given.tools)} tools, {len(given.queries)} queries")
+            tables[given.name] = compare(given, cached, limit=asked.limit, encoder_ms=milliseconds)
+    finally:
+        cached.close()
+    macro = {way: average([table[way] for table in tables.values()]) for way in ("paper", "ours")}
+    return report | {"macro": macro, "sets": tables}
+
+
+def compare(
+    given: QuerySet, encoder: CachedEncoder, *, limit: int, encoder_ms: float
+) -> dict[str, Any]:
+    """Both methods on one set."""
+    queries = sample(given.queries, limit)
+    encode_queries(queries, encoder)
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        db = open_corpus(Path(folder) / "bench.db", given, encoder)
+        try:
+            router = Router.from_store(db, catalog_of(db), None, encoder)
+            ours = [judge_ours(router, q, encoder, encoder_ms=encoder_ms) for q in queries]
+        finally:
+            db.close()
+    return {
+        "tools": len(given.tools),
+        "queries": len(queries),
+        "paper": mean(judge_paper(given, queries, encoder, encoder_ms=encoder_ms)),
+        "ours": mean(ours),
+    }
+
+
+def _encoder_ms(encoder: Encoder, sets: Sequence[QuerySet]) -> float:
+    """Mean CPU milliseconds of the encoder for one query, over queries of all sets."""
+    every = [q.query for given in sets for q in given.queries]
+    chosen = random.Random(_SEED).sample(every, min(_TIMED, len(every)))
+    encoder.encode_bytes("warm up", query=True)
+    started = time.process_time()
+    for query in chosen:
+        encoder.encode_bytes(query, query=True)
+    return (time.process_time() - started) * 1000 / max(1, len(chosen))
