@@ -12,6 +12,7 @@ from app.hosts.places import Places
 from app.logs import configure
 from ui.icons import app_icon
 from ui.problems import as_problem
+from ui.signals import QuitOnSignal
 from ui.theme import Theme
 from ui.windows.main_window import MainWindow
 
@@ -52,5 +53,10 @@ def run_window() -> int:
         window.show_problem(as_problem(error))
 
     sys.excepthook = tell
+    signals = QuitOnSignal(app)
     window.show()
-    return app.exec()
+    try:
+        return app.exec()
+    finally:
+        window.close()
+        signals.close()
