@@ -1,6 +1,5 @@
 """Settings: one global TOML file, and what each profile decides for itself."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
