@@ -102,6 +102,7 @@ def shared(host_world):
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 @settings(
     derandomize=True,
     max_examples=1000,
