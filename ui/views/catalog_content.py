@@ -7,13 +7,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.catalog import CatalogTool, trust_server
-from app.hosts.facts import load_hosts
 from app.tokens.host_text import compact
 from store.records import ServerRecord
 from ui.actions import Pin, Tick
 from ui.models.catalog_tree import CatalogTree
 from ui.models.details import server_details, several_details, tool_details
 from ui.models.filter_query import Filter, parse
+from ui.models.host_names import host_names
 from ui.models.shares import server_shares
 from ui.models.treemap import Group, Item
 from ui.services import Services
@@ -41,8 +41,7 @@ class CatalogContent(QWidget):
         super().__init__(parent)
         self._services = services
         theme = services.theme
-        # "Cursor (IDE + cursor-agent CLI)" is too long for a column
-        self._names = {host.id: host.name.partition(" (")[0] for host in load_hosts()}
+        self._names = host_names()
         self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
         self.filter = FilterLine(theme, self)
         self.tree = CatalogTreeView(theme, self.model)

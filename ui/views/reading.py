@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import ToolcribError
-from app.hosts.facts import load_hosts
 from ui.finding import Found, look, read, take_file
+from ui.models.host_names import host_names
 from ui.models.reading_table import FOUND_IN, SERVER, STARTS, STATUS, TOKENS, TOOLS, ReadingTable
 from ui.services import Services
 from ui.tasks import Job
@@ -55,8 +55,7 @@ class ReadingView(QWidget):
         self._found = Found()
         self._job: Job | None = None
         self._after_read = False
-        names = {host.id: host.name.partition(" (")[0] for host in load_hosts()}
-        self.model = ReadingTable(names, self)
+        self.model = ReadingTable(host_names(), self)
         self._build()
         self._lay_out()
         self._clock = QTimer(self, interval=1000)
