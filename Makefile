@@ -22,8 +22,9 @@ format: $(TEST_STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-servers: $(TEST_STAMP)  ## the pinned real servers the tests start
+servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
 	$(BIN)/python tests/servers/install.py
+	$(BIN)/python tests/hosts/install.py
 
 bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison"
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
-from judge.journey import ALL, KEPT, Household, Outcome, travel
+from judge.fake_model import FakeModel
+from judge.journey import ALL, KEPT, Household, Outcome, script, travel
 from judge.real import HOSTS, RealHost, chosen, real_host
 from judge.trial import program, run_program
 
@@ -145,15 +146,23 @@ def _listed(host_id: str, text: str) -> set[str]:
     return {name for name in ("stub", "toolcrib") if f"{name} (local)" in text}
 
 
-@EACH_HOST
+@pytest.mark.parametrize("host_id", [_marked("claude-code")])
 def test_taking_the_export_back_keeps_what_the_host_wrote_meanwhile(
     installed: RealHost, tmp_path: Path
 ) -> None:
     house = Household(installed, tmp_path)
-    house.set_up(port=9)
-    records = house.export(THROUGH)
-    file = Path(records[0].file)
-    original = Path(records[0].backup).read_bytes()
-    assert file.read_bytes() != original
+    with FakeModel(script(THROUGH)) as model:
+        house.set_up(model.port)
+        [record] = house.export(THROUGH)
+        outcome = house.talk(model, mode=THROUGH)
+    assert outcome.answered, said(outcome)
+    original, written = _json(record.backup), _json(record.file)
+    assert written.keys() > original.keys(), "the host wrote nothing of its own"
     house.export(AS_IS)
-    assert file.read_bytes() == original
+    assert _json(record.file) == written | {"mcpServers": original["mcpServers"]}
+
+
+def _json(path: str) -> dict[str, object]:
+    value = json.loads(Path(path).read_text(encoding="utf-8"))
+    assert isinstance(value, dict)
+    return value

@@ -90,9 +90,10 @@ class Conversation:
         script = self.script
         loaded = [item for item in found if not item.deferred or HOST_SEARCH in self.asked]
         if script.through:
-            arguments = {"name": script.tool, "arguments": script.arguments}
+            arguments: Json = {"name": script.tool, "arguments": script.arguments}
             search, call = _ends(loaded, SEARCH), _ends(loaded, CALL)
-            wishes = [(SEARCH, search, {"query": script.query}), (CALL, call, arguments)]
+            query: Json = {"query": script.query}
+            wishes = [(SEARCH, search, query), (CALL, call, arguments)]
         else:
             wishes = [(DIRECT, _ends(loaded, script.name), script.arguments)]
         searched = self.asked == [HOST_SEARCH] * len(self.asked)

@@ -1,7 +1,6 @@
 """From a host's own file, by way of Toolcrib's export, to what reaches the model."""
 
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +92,7 @@ class Household:
 
     def talk(self, model: FakeModel, *, mode: str, variant: str = "") -> Outcome:
         """Let the host speak to the model, and tell what happened."""
-        ended = run_host(self.host, self.home, model, more=self.host.variants.get(variant, {}))
+        ended = run_host(self.host, self.home, model, variant=variant)
         heard = model.conversation
         first = heard.requests[0] if heard.requests else None
         before = [one for one in heard.requests if not one.begun]
@@ -136,26 +135,6 @@ def script(mode: str) -> Script:
         watch=(*ALL, LATE),
         answers=(ANSWER,),
     )
-
-
-def as_row(outcome: Outcome) -> Mapping[str, object]:
-    """The figures of an outcome, for JSON."""
-    return {
-        "host": outcome.host,
-        "mode": outcome.mode,
-        "variant": outcome.variant,
-        "bytes": outcome.size,
-        "loaded_bytes": outcome.loaded,
-        "tool_bytes": outcome.tools_size,
-        "menu": outcome.menu,
-        "named": len(outcome.named),
-        "asked": list(outcome.asked),
-        "called": list(outcome.called),
-        "late": outcome.late,
-        "answered": outcome.answered,
-        "seconds": round(outcome.ended.seconds, 1),
-        "cpu": round(outcome.ended.cpu, 1),
-    }
 
 
 def _offered(requests: list[Request]) -> frozenset[str]:

@@ -22,6 +22,14 @@ class Stub:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """Another way to start the same host."""
+
+    environ: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RealHost:
     """One host: its npm package, its files before the export, its command line."""
 
@@ -34,7 +42,7 @@ class RealHost:
     list_command: tuple[str, ...] = ()  # prints the configured servers, starts none
     before: Callable[[int], tuple[str, ...]] | None = None  # one command of the host to run first
     delay: float = 0.0  # seconds the model thinks, for hosts that connect late
-    variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variants: Mapping[str, Variant] = field(default_factory=dict)
 
 
 def _url(port: int) -> str:
@@ -88,6 +96,7 @@ def _opencode(stub: Stub, port: int) -> dict[str, str]:
   "$schema": "https://opencode.ai/config.json",
   "model": "fake/{MODEL}",
   "small_model": "fake/{MODEL}",
+  "experimental": {{ "mcp_timeout": 60000 }},
   "provider": {{
     "fake": {{
       "npm": "@ai-sdk/openai-compatible",
@@ -157,6 +166,7 @@ HOSTS = (
         _codex,
         lambda port: {"FAKE_KEY": "x"},
         list_command=("mcp", "list", "--json"),
+        variants={"gpt-5.5": Variant(arguments=("-m", "gpt-5.5"))},
     ),
     RealHost(
         "opencode",
@@ -183,7 +193,7 @@ HOSTS = (
     ),
     RealHost(
         "claude-code",
-        "@anthropic-ai/claude-agent-sdk",
+        "@anthropic-ai/claude-agent-sdk-linux-x64",
         "@anthropic-ai/claude-agent-sdk-linux-x64/claude",
         ("-p", PROMPT, "--allowedTools", "mcp__stub,mcp__toolcrib"),
         _claude_code,
@@ -192,8 +202,10 @@ HOSTS = (
             "ANTHROPIC_API_KEY": "x",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            "MCP_TIMEOUT": "60000",
+            "MCP_CONNECT_TIMEOUT_MS": "60000",
         },
-        variants={"without tool search": {"ENABLE_TOOL_SEARCH": "false"}},
+        variants={"without tool search": Variant({"ENABLE_TOOL_SEARCH": "false"})},
     ),
     RealHost(
         "gemini-cli",
@@ -248,7 +260,7 @@ HOSTS = (
 )
 
 
-EVERYDAY = ("codex", "opencode", "copilot-cli", "claude-code", "gemini-cli", "qwen-code")
+EVERYDAY = ("codex", "opencode", "copilot-cli", "claude-code", "gemini-cli")
 ALL_VARIABLE = "TOOLCRIB_ALL_HOSTS"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.processes import prepare, start, stop
 from judge.fake_model import FakeModel
-from judge.real import NOBODY, RealHost
+from judge.real import NOBODY, RealHost, Variant
 
 ROOT = Path(__file__).resolve().parents[3]
 INSTALLED = ROOT / ".servers" / "hosts"
@@ -43,14 +43,13 @@ def write_files(home: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def run_host(
-    host: RealHost, home: Path, model: FakeModel, *, more: Mapping[str, str] | None = None
-) -> Ended:
+def run_host(host: RealHost, home: Path, model: FakeModel, *, variant: str = "") -> Ended:
     """Let the host answer one prompt."""
     if host.before:
         run_program(host, home, host.before(model.port))
-    environ = {**host.environ(model.port), **(more or {})}
-    return run_program(host, home, host.arguments, environ=environ)
+    more = host.variants.get(variant, Variant())
+    environ = {**host.environ(model.port), **more.environ}
+    return run_program(host, home, (*host.arguments, *more.arguments), environ=environ)
 
 
 def run_program(

@@ -140,7 +140,7 @@ def _responses(call: Call) -> Reply:
         if call.item.namespace:
             item["namespace"] = call.item.namespace
     begun: Json = {"id": "resp_1", "object": "response", "created_at": 1, "model": "fake-model"}
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    usage: Json = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     usage |= {"input_tokens_details": {"cached_tokens": 0}}
     usage |= {"output_tokens_details": {"reasoning_tokens": 0}}
     ended = {**begun, "status": "completed", "output": [item], "usage": usage}
