@@ -25,7 +25,6 @@ format: $(TEST_STAMP)
 servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
 	$(BIN)/python tests/servers/install.py
 	$(BIN)/python tests/hosts/install.py
-	$(BIN)/python tests/hosts/install.py
 
 bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison"
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
