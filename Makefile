@@ -30,7 +30,7 @@ bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY=
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
 
 bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
-	$(BIN)/python -m pip install -q -c constraints.txt '.[bundle]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'
 	$(BIN)/python packaging/build.py
 
 $(STAMP): pyproject.toml constraints.txt
