@@ -1,0 +1,65 @@
+"""Calibration runs, stored so that a later one can be compared: fixed, regressed, still failing."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apsw
+
+from app.routing import learn
+from app.routing.calibration import Calibration
+from app.settings import RoutingSettings
+from store import queries
+from store.connection import transaction
+from store.records import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of each labelled query between two runs."""
+
+    same_catalogue: bool
+    fixed: tuple[str, ...]
+    regressed: tuple[str, ...]
+    still_failing: tuple[str, ...]
+    passed: tuple[str, ...]
+    new: tuple[str, ...]  # not asked in the earlier run
+
+
+def save_run(
+    db: apsw.Connection,
+    found: Calibration,
+    settings: RoutingSettings,
+    *,
+    model: str,
+    clock: Callable[[], float] = time.time,
+) -> RunRecord:
+    """Store a calibration with the settings it chose and a fingerprint of the catalogue."""
+    result: dict[str, Any] = {
+        "queries": found.queries,
+        "unknown": found.unknown,
+        "sweeps": [asdict(s) for s in (found.theta, found.delta) if s],
+        "passed": dict(found.passed),
+    }
+    mark = learn.fingerprint(db, model)
+    run = RunRecord(0, clock(), mark, asdict(settings), result)
+    with transaction(db):
+        id_ = queries.save_run(db, run)
+    return RunRecord(id_, run.at, mark, run.settings, result)
+
+
+def compare(earlier: RunRecord, later: RunRecord) -> Comparison:
+    """The later run against the earlier one, query by query."""
+    before, after = earlier.result.get("passed", {}), later.result.get("passed", {})
+    kinds: dict[tuple[bool | None, bool], list[str]] = {}
+    for query, passed in after.items():
+        kinds.setdefault((before.get(query), passed), []).append(query)
+    return Comparison(
+        same_catalogue=earlier.fingerprint == later.fingerprint,
+        fixed=tuple(kinds.get((False, True), ())),
+        regressed=tuple(kinds.get((True, False), ())),
+        still_failing=tuple(kinds.get((False, False), ())),
+        passed=tuple(kinds.get((True, True), ())),
+        new=tuple(kinds.get((None, True), [])) + tuple(kinds.get((None, False), [])),
+    )
