@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from app.catalog import load_catalog
 from ui.models.catalog_tree import NAME, TOKENS
+from ui.models.roles import BADGE
 
 
 @pytest.fixture
@@ -207,6 +208,12 @@ def test_a_failed_server_shows_its_reason_as_a_row_and_offers_another_try(window
     assert content.details.buttons[0].text() == "Try again"
 
 
+def test_the_sidebar_counts_servers_that_failed(window):
+    index = window.nav.model().index(0, 0)
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Catalog, 1"
+    assert index.data(BADGE).word == "1"
+
+
 def test_a_project_server_is_trusted_by_a_button(window, content, ctx, qtbot):
     content.tree.open_server("team")
     assert content.details.buttons[0].text() == "Trust server"
@@ -220,6 +227,7 @@ def test_copy_gives_cells_divided_by_tabs(window, content):
     assert QGuiApplication.clipboard().text() == "merge\t942\tDestructive\t"
 
 
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # menus, offscreen
 def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
     content.show_tool(window.live.catalog.find("github/merge").tool.id)
     place = content.tree.visualRect(content.tree.currentIndex()).center()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 from app.catalog import CatalogTool
 from app.errors import ToolcribError
 from resources.sample.config import write_sample_config
+from ui.models.catalog_rows import ATTENTION
 from ui.services import Services
 from ui.text import tokens
 from ui.views.catalog_content import CatalogContent
@@ -136,7 +137,11 @@ class CatalogPage(Page):
     def _on_loaded(self) -> None:
         self.content.show_catalog()
         catalog = self.services.live.catalog
-        if self._started or catalog is None:
+        if catalog is None:
+            return
+        failed = sum(server.status in ATTENTION for server in catalog.servers)
+        self.badge.emit(str(failed) if failed else "", "warn")
+        if self._started:
             return
         self._started = True
         if not any(server.read_at for server in catalog.servers):

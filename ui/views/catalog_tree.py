@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 from app.catalog import CatalogTool
 from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
 from ui.theme import ROW, Theme
-from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
+from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate, TextDelegate
 
 NARROW_BELOW = 680  # pixels
 OPEN_BELOW = 200  # matches
@@ -47,9 +47,9 @@ class CatalogTreeView(QTreeView):
         self.setItemDelegate(RowDelegate(theme, ROW, self))
         self.setItemDelegateForColumn(TOKENS, BarDelegate(theme, ROW, self))
         self.setItemDelegateForColumn(FLAGS, BadgeDelegate(theme, ROW, self))
+        self.setItemDelegateForColumn(HOSTS, TextDelegate(theme, ROW, self))
         self._set_columns()
         self.selectionModel().selectionChanged.connect(lambda: self.picked.emit())
-        self.selectionModel().currentChanged.connect(lambda: self.picked.emit())
         self.expanded.connect(lambda index: self._remember(index.row(), True))
         self.collapsed.connect(lambda index: self._remember(index.row(), False))
 
