@@ -1,4 +1,4 @@
-"""A stdio MCP server with four probe tools and any number of others, stdlib only.
+"""A stdio MCP server with five probe tools and any number of others, stdlib only.
 
 stub_server.py NAME [MORE]: MORE tools res0_action ... besides. STUB_LOG names a file for the calls.
 After the first call it has one tool more and says so.
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PROBES = ("alpha_get", "alpha_list", "beta_delete", "gamma-dash.dot")
+PROBES = ("alpha_get", "alpha_list", "beta_delete", "gamma-dash.dot", "zeta-dash.dot")
 LATE = "delta_new"
 
 

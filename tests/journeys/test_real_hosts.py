@@ -34,6 +34,9 @@ def _marked(host_id: str) -> object:
 
 
 EACH_HOST = pytest.mark.parametrize("host_id", [_marked(host.id) for host in HOSTS])
+PRUNING_HOST = pytest.mark.parametrize(
+    "host_id", [_marked(host.id) for host in HOSTS if facts_of(host.id).native]
+)
 LISTING = pytest.mark.parametrize(
     "host_id", [_marked(host.id) for host in HOSTS if host.list_command]
 )
@@ -57,10 +60,10 @@ def trip(tmp_path_factory: pytest.TempPathFactory) -> Trip:
     """Runs a host once in a home of its own; the same trip is made only once."""
 
     @cache
-    def once(host_id: str, mode: str, variant: str = "") -> Outcome:
+    def once(host_id: str, mode: str, variant: str = "", kept: tuple[str, ...] = KEPT) -> Outcome:
         home = tmp_path_factory.mktemp("home")
         try:
-            return travel(real_host(host_id), home, mode=mode, variant=variant)
+            return travel(real_host(host_id), home, mode=mode, variant=variant, kept=kept)
         finally:
             shutil.rmtree(home, ignore_errors=True)  # hosts keep their prompts in there
 
@@ -102,6 +105,16 @@ def test_a_tool_is_found_and_called_through_toolcrib(installed: RealHost, trip: 
     assert after.called == ("alpha_get",)
     assert not after.late, "a tool that nobody has seen yet was let in"
     assert after.loaded < before.loaded
+
+
+@PRUNING_HOST
+def test_a_server_without_any_tool_on_stays_away_from_the_model(
+    installed: RealHost, trip: Trip
+) -> None:
+    after = trip(installed.id, NATIVE, kept=())
+    assert after.size, said(after)
+    assert after.named == set(), said(after)
+    assert after.called == ()
 
 
 @pytest.mark.parametrize("host_id", [_marked("codex"), _marked("cline")])

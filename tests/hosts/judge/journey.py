@@ -1,6 +1,7 @@
 """From a host's own file, by way of Toolcrib's export, to what reaches the model."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,10 @@ from store.records import ExportRecord
 
 SERVER = Path(__file__).resolve().parents[1] / "stub_server.py"
 GATEWAY = Path(sys.executable).with_name("toolcrib-gateway")
-MORE = 56  # tools of the stub besides its four probes
-PROBES = ("alpha_get", "alpha_list", "beta_delete", "gamma-dash.dot")
+MORE = 55  # tools of the stub besides its probes
+PROBES = ("alpha_get", "alpha_list", "beta_delete", "gamma-dash.dot", "zeta-dash.dot")
 ALL = (*PROBES, *(f"res{number}_action" for number in range(MORE)))
+# one name that hosts respell is kept and one is not, so a list in the wrong spelling shows
 KEPT = ("alpha_get", "alpha_list", "gamma-dash.dot", *(f"res{n}_action" for n in range(7)))
 LATE = "delta_new"
 ANSWER = "ok from alpha_get"
@@ -71,13 +73,13 @@ class Household:
         stub = Stub(sys.executable, (str(SERVER), "stub", str(MORE)), {"STUB_LOG": str(self.log)})
         write_files(self.home, self.host.files(stub, port))
 
-    def export(self, mode: str) -> tuple[ExportRecord, ...]:
-        """Read the host's file and its server, keep ten tools on, write the file in that mode."""
+    def export(self, mode: str, kept: Sequence[str] = KEPT) -> tuple[ExportRecord, ...]:
+        """Read the host's file and its server, keep these tools on, write the file in that mode."""
         self.ctx.paths.create()
         with closing(self.ctx.open_store()) as db:
             found = register(self.ctx, db, read_hosts(self.places))
             scan(self.ctx, targets(self.ctx, db, found), ScanOptions(prepare_encoder=False))
-            off = match_tools(load_catalog(db), [f"stub/{t}" for t in ALL if t not in KEPT])
+            off = match_tools(load_catalog(db), [f"stub/{t}" for t in ALL if t not in kept])
             set_on(db, "default", [row.tool.id for row in off], False)
             made = plan(
                 self.places,
@@ -115,13 +117,15 @@ class Household:
         )
 
 
-def travel(host: RealHost, home: Path, *, mode: str, variant: str = "") -> Outcome:
+def travel(
+    host: RealHost, home: Path, *, mode: str, variant: str = "", kept: Sequence[str] = KEPT
+) -> Outcome:
     """A fresh home, the export, one conversation."""
     household = Household(host, home)
     with FakeModel(script(mode), delay=host.delay) as model:
         household.set_up(model.port)
         if mode != AS_IS:
-            household.export(mode)
+            household.export(mode, kept)
         return household.talk(model, mode=mode, variant=variant)
 
 
