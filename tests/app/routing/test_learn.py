@@ -1,0 +1,118 @@
+"""Learning from labelled queries, with words that the tools do not use."""
+
+import pytest
+
+from app.routing import learn
+from app.routing.projection import Projection
+from store import queries
+from store.records import EventRecord, LabelRecord
+
+SLANG = {
+    "slack/post_message": "ping the crew",
+    "github/merge_pull_request": "land the branch",
+    "files/read_file": "peek at the doc",
+    "time/get_current_time": "clock please",
+}
+EXTRAS = ["quickly", "today", "again", "for anna", "right away", "tomorrow"]
+
+
+def logged(count):
+    pairs = [(f"{said} {extra}", tool) for extra in EXTRAS for tool, said in SLANG.items()]
+    return [LabelRecord(0, query, (tool,), "typed") for query, tool in pairs[:count]]
+
+
+def rank_of(ranked, tool_id):
+    return next(tool.rank for tool in ranked.tools if tool.tool_id == tool_id)
+
+
+def test_what_was_logged_is_found_better_and_says_why(make_router):
+    router, db, catalog = make_router()
+    report = learn.train(db, router, logged(24))
+    assert report.used
+    assert report.after > report.before
+    after = type(router).from_store(db, catalog, None, router.encoder).route("ping the crew soon")
+    assert after.tools[0].tool_id == "slack/post_message"
+    assert dict(after.tools[0].parts)["Past use"] != 0
+    assert sum(v for _n, v in after.tools[0].parts) == pytest.approx(after.tools[0].score)
+    assert rank_of(router.route("ping the crew soon"), "slack/post_message") > 1
+
+
+def test_the_limited_form_learns_alike(make_router):
+    router, db, catalog = make_router()
+    learn.train(db, router, logged(24))
+    fresh = type(router).from_store(db, catalog, None, router.encoder)
+    whole, limited = fresh.route("ping the crew soon"), fresh.route("ping the crew soon", limit=3)
+    assert [t.tool_id for t in limited.tools] == [t.tool_id for t in whole.tools[:3]]
+    assert [t.score for t in limited.tools] == pytest.approx(
+        [t.score for t in whole.tools[:3]], abs=1e-5
+    )
+
+
+def test_too_few_labels_teach_nothing(make_router):
+    router, db, _catalog = make_router()
+    report = learn.train(db, router, logged(learn.LEAST - 1))
+    assert not report.used
+    assert report.reason == "Too few labelled queries to learn from: 19 of 20."
+    assert queries.blob(db, learn.BLOB) is None
+
+
+def test_labels_that_contradict_each_other_are_not_used(make_router):
+    router, db, catalog = make_router()
+    tools = [row.tool.tool_id for row in catalog.tools]
+    wrong = [
+        LabelRecord(0, f"{row.tool.name.replace('_', ' ')} {extra}", (tools[i - 3 - n],), "typed")
+        for n, extra in enumerate(EXTRAS[:4])
+        for i, row in enumerate(catalog.tools)
+    ]
+    report = learn.train(db, router, wrong)
+    assert report.before > report.after or not report.used
+
+
+def test_without_an_encoder_nothing_is_learned(make_router):
+    router, db, _catalog = make_router(encoder=False)
+    assert not learn.train(db, router, logged(24)).used
+
+
+def test_learning_can_be_reset_and_left_out(make_router):
+    router, db, catalog = make_router()
+    learn.train(db, router, logged(24))
+    fresh = type(router).from_store(db, catalog, None, router.encoder)
+    cold = router.route("ping the crew soon")
+    left_out = fresh.judge(fresh.score("ping the crew soon", learned=False))
+    assert [t.score for t in left_out.tools] == [t.score for t in cold.tools]
+    learn.reset(db)
+    assert learn.load(db, router.encoder.key) is None
+
+
+def test_another_model_does_not_get_the_projection(make_router):
+    router, db, _catalog = make_router()
+    learn.train(db, router, logged(24))
+    assert learn.load(db, "another@1") is None
+    assert not learn.is_stale(db, router.encoder.key)
+
+
+def test_a_projection_survives_storing(make_router):
+    router, db, _catalog = make_router()
+    learn.train(db, router, logged(24))
+    data = queries.blob(db, learn.BLOB)[1]
+    again = Projection.from_bytes(data)
+    assert again.to_bytes() == data
+    assert again.down.shape[0] == router.encoder.dims
+
+
+def test_labels_come_from_a_search_and_the_call_after_it():
+    def event(at, kind, session="s", **more):
+        return EventRecord(at, kind, session=session, **more)
+
+    told = learn.labels_from_activity(
+        [
+            event(1, "search", query="open a bug"),
+            event(2, "call", tool="github/create_issue"),
+            event(3, "call", tool="files/read_file"),
+            event(4, "search", session="t", query="what time"),
+            event(5, "call", session="t", tool="time/now", problem="failed"),
+        ]
+    )
+    assert [(label.query, label.expected) for label in told] == [
+        ("open a bug", ("github/create_issue",))
+    ]
