@@ -20,6 +20,7 @@ _EXPERIMENTS = {
     "discovery": "semantic discovery over 10 to 200 tools",
     "apibank": "API-Bank, beside MCP-Zero's figures",
     "poison": "how many poisoned tools gate and rules keep out",
+    "own": "our own queries over real servers, and the floor that refuses chit-chat",
 }
 _REPORT = 'JSON: {"experiment", "tables": [{"title", "kinds", "rows"}], "notes"}.'
 
@@ -80,9 +81,9 @@ def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Consol
 
 def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Run one of the field's experiments."""
-    from app.bench import apibank, discovery, haystack, paper, poison
+    from app.bench import apibank, discovery, haystack, own, paper, poison
     from app.bench.catalogues import find_folder, read_catalogue
-    from app.bench.sets import read_set
+    from app.bench.sets import read_set, read_sets
 
     encoder, data, cache = prepared_encoder(ctx, console), args.data, args.cache
     real = data / "catalog" / "real_catalog.jsonl"
@@ -92,6 +93,9 @@ def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) 
     elif args.experiment == "poison":
         file = data / "poison" / "tools.jsonl"
         made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "own":
+        sets = read_sets(data) if any(data.rglob("catalogue.jsonl")) else ()
+        made = own.run(real, encoder, sets=sets, cache=cache)
     elif args.experiment == "apibank":
         made = apibank.run(find_folder(data, ["api-bank"]), encoder, cache=cache)
     elif args.experiment == "haystack":
