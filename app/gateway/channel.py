@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from app.logs import redact
 from app.processes import Prepared, Tree, cpu_seconds, start, stop
 
 MAX_LINE = 128 * 1024 * 1024  # bytes; a longer line ends the server
@@ -169,6 +168,8 @@ class StdioChannel:
 
     def printed(self) -> str:
         """The last 4 kB of stderr, redacted."""
+        from app.logs import redact  # logging is not needed while all goes well
+
         text = b"".join(self._stderr)[-_TAIL_BYTES:].decode("utf-8", "replace")
         return _ESCAPES.sub("", redact(text, self._secrets))
 

@@ -1,0 +1,148 @@
+"""Servers behind a URL: the official SDK's servers, reached through a gateway's upstream."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from app.gateway.exchange import Exchange
+from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
+from app.gateway.remote import RemoteChannel
+from app.gateway.upstream import Upstream
+from app.hosts.launch import LaunchSpec
+
+SERVER = Path(__file__).parents[3] / "tests" / "fakes" / "sdk_web_server.py"
+
+
+class Listener:
+    """The host's side, in memory."""
+
+    def __init__(self):
+        self.heard_messages = []
+        self.problems = []
+
+    def hello(self):
+        info = {"name": "t", "version": "1"}
+        return {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+
+    def envelope(self):
+        info = {"name": "t", "version": "1"}
+        return {VERSION_KEY: MODERN, CLIENT_INFO_KEY: info, CAPABILITIES_KEY: {}}
+
+    def first_words(self, upstream):
+        return []
+
+    def ready(self, upstream):
+        pass
+
+    def heard(self, upstream, line, message):
+        self.heard_messages.append(message)
+
+    def down(self, upstream, reason, printed):
+        self.problems.append(reason)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@pytest.fixture(scope="module", params=["streamable-http", "sse"])
+def web(request):
+    """(transport, URL) of a running server."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, str(SERVER), request.param, str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    sse = request.param == "sse"
+    yield (
+        ("sse", f"http://127.0.0.1:{port}/sse")
+        if sse
+        else (
+            "http",
+            f"http://127.0.0.1:{port}/mcp",
+        )
+    )
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture
+def upstream():
+    """upstream(url, ...) connects lazily; closed at the end."""
+    made = []
+
+    def make(transport, url, headers=None, *, modern=False):
+        launch = LaunchSpec(transport, url=url, headers=headers or {})
+        listener = Listener()
+        one = Upstream("web", lambda: RemoteChannel(launch, ()), listener, modern=modern)
+        made.append(one)
+        return one, listener
+
+    yield make
+    for one in made:
+        one.close(2.0)
+
+
+def ask(upstream, method, params, seconds=30):
+    """The answer to one request, or the reason why there is none."""
+    found, done = [], threading.Event()
+    message = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+
+    def took(value):
+        found.append(value)
+        done.set()
+
+    upstream.request(
+        Exchange(b"", message, answered=lambda _line, answer: took(answer), failed=took)
+    )
+    assert done.wait(seconds)
+    return found[0]
+
+
+def test_calls_headers_and_progress_pass(web, upstream):
+    one, listener = upstream(*web, {"Authorization": "Bearer secret-value"})
+    listed = ask(one, "tools/list", {})["result"]["tools"]
+    assert {tool["name"] for tool in listed} == {"add", "headers", "steps"}
+    called = ask(one, "tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})
+    assert called["result"]["structuredContent"] == {"result": 3}
+    said = ask(one, "tools/call", {"name": "headers", "arguments": {}})
+    assert said["result"]["content"][0]["text"] == "Bearer secret-value"
+    meta = {"progressToken": "p"}
+    ask(one, "tools/call", {"name": "steps", "arguments": {}, "_meta": meta})
+    steps = [m["params"]["progress"] for m in listener.heard_messages if "progress" in m["method"]]
+    assert steps == [1, 2] and one.version == "2025-11-25"
+
+
+def test_the_stateless_revision_over_http(web, upstream):
+    if web[0] == "sse":
+        pytest.skip("SSE ended before the stateless revision")
+    one, _ = upstream(*web, modern=True)
+    called = ask(one, "tools/call", {"name": "add", "arguments": {"a": 2, "b": 2}})
+    assert called["result"]["resultType"] == "complete" and one.modern
+
+
+def test_a_wrong_address_is_one_clear_error(web, upstream):
+    one, _ = upstream(web[0], web[1] + "/nothing-here")
+    reason = ask(one, "tools/list", {})
+    assert reason.startswith("web could not be started.") and "404" in reason
+
+
+def test_a_server_that_is_not_there_is_one_clear_error(upstream):
+    one, listener = upstream("http", f"http://127.0.0.1:{free_port()}/mcp")
+    assert "could not be reached" in ask(one, "tools/list", {})
+    assert listener.problems and "tried again" in ask(one, "tools/list", {})
