@@ -71,7 +71,7 @@ class Meaning:
         changed: Mapping[int, float] = {}
         if self._projection is not None and learned:
             likeness = self._projection.likeness(queries[0])
-            if likeness.whole > 0:
+            if likeness.share > 0:
                 self._add_logged(queries, found, likeness, scope, near=near)
                 after = self._shifted(self._projection, queries, found, likeness=likeness)
                 changed, steps = after[0], after[1:]
@@ -104,11 +104,8 @@ class Meaning:
         allowed = scope.tool_ids if scope else None
         wanted = {
             id_
-            for id_, share in likeness.tools.items()
-            if share > 0
-            and id_ in self._rows
-            and self._rows[id_].shown
-            and (allowed is None or id_ in allowed)
+            for id_ in likeness.tools
+            if id_ in self._rows and self._rows[id_].shown and (allowed is None or id_ in allowed)
         }
         self._index.fill(queries, found, wanted | set(found[0]))
 
@@ -120,8 +117,6 @@ class Meaning:
         *,
         likeness: "Likeness",
     ) -> list[dict[int, float]]:
-        from app.routing.projection import shifted
-
         moved = [projection.move(query, likeness) for query in queries]
         vectors_ = [vector for vector, _length in moved]
         if self._matrix is not None and len(found[0]) == self._matrix.count:
@@ -131,8 +126,8 @@ class Meaning:
             assert self._index is not None
             self._index.fill(vectors_, after, set(found[0]))
         return [
-            shifted(old, new, length, likeness)
-            for old, new, (_vector, length) in zip(found, after, moved, strict=True)
+            {tool: cosine * length for tool, cosine in cosines.items()}
+            for cosines, (_vector, length) in zip(after, moved, strict=True)
         ]
 
     def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:

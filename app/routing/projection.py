@@ -20,8 +20,9 @@ RIDGE = 1.0
 START = 0.5  # share of the closed-form solution to start from
 HARDEST = 40  # wrong tools per query that training looks at,
 MOST_ROWS = 1000  # and about this many tools in all: the cost of a step grows with them
-# Likeness (cosine) to logged queries: up to FAR nothing is moved, from NEAR on all of it.
-FAR, NEAR = 0.2, 0.5
+# Likeness (cosine) to the nearest logged query: up to FAR nothing is moved, from NEAR on all of it.
+# This is what guards tools that were never logged: queries for them are seldom like a logged one.
+FAR, NEAR = 0.3, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +37,32 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How like a query is to the log: at all, and to each logged tool's own queries, 0 to 1."""
+    """How like a query is to the log, 0 to 1, and the tools that like queries led to."""
 
-    whole: float
-    tools: Mapping[int, float]
+    share: float
+    tools: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """q' = q + g (q down) up; g grows with the likeness to any logged query.
-
-    A logged tool gains only as far as the query is like one of its own (`owners`, a tool's key
-    for each logged query): so tools that were never logged keep their place.
-    """
+    """q' = q + g (q down) up; g grows with the likeness to any logged query."""
 
     down: Matrix  # dims x RANK
     up: Matrix  # RANK x dims
     logged: Matrix  # vectors of the logged queries
-    owners: tuple[tuple[int, ...], ...]
+    owners: tuple[tuple[int, ...], ...]  # keys of the tools each of them led to
 
     def likeness(self, query: bytes) -> Likeness:
         """How much of the projection a query gets."""
         found = self.logged @ np.frombuffer(query, dtype="<f4")
         grown = np.clip((found - FAR) / (NEAR - FAR), 0.0, 1.0).tolist()
-        tools: dict[int, float] = {}
-        for keys, share in zip(self.owners, grown, strict=True):
-            for key in keys:
-                tools[key] = max(share, tools.get(key, 0.0))
-        return Likeness(max(grown, default=0.0), tools)
+        like = [keys for keys, share in zip(self.owners, grown, strict=True) if share > 0]
+        return Likeness(max(grown, default=0.0), frozenset(key for keys in like for key in keys))
 
     def move(self, text: bytes, likeness: Likeness) -> tuple[bytes, float]:
         """The moved vector of a query or of one of its steps at unit length, and its length."""
         vector = np.frombuffer(text, dtype="<f4")
-        moved = vector + np.float32(likeness.whole) * ((vector @ self.down) @ self.up)
+        moved = vector + np.float32(likeness.share) * ((vector @ self.down) @ self.up)
         length = float(np.linalg.norm(moved))
         return (moved / length).astype("<f4").tobytes(), length
 
@@ -94,19 +88,6 @@ class Projection:
             for line, key in found["owners"].tolist():
                 owners[line].append(key)
             return cls(found["down"], found["up"], logged, tuple(map(tuple, owners)))
-
-
-def shifted(
-    before: Mapping[int, float], moved: Mapping[int, float], length: float, likeness: Likeness
-) -> dict[int, float]:
-    """Cosines after learning, from those before and those of the moved vector."""
-    after = {}
-    for tool, cosine in before.items():
-        change = moved.get(tool, 0.0) * length - cosine
-        if change > 0:
-            change *= likeness.tools.get(tool, 1.0)
-        after[tool] = cosine + change
-    return after
 
 
 def fit(
@@ -211,17 +192,13 @@ def base_scores(candidates: Mapping[int, float], cosines: Matrix, share: float) 
     return scores
 
 
-def rescored(
-    projection: Projection, example: Example, tools: Matrix, *, keys: Sequence[int]
-) -> Matrix:
+def rescored(projection: Projection, example: Example, tools: Matrix) -> Matrix:
     """An example's scores of all tools with the projection (its steps are left as they are)."""
     query = example.vector.astype("<f4").tobytes()
     likeness = projection.likeness(query)
     moved, length = projection.move(query, likeness)
     before = tools @ example.vector
-    change = (tools @ np.frombuffer(moved, dtype="<f4")) * np.float32(length) - before
-    gate = np.array([likeness.tools.get(key, 1.0) for key in keys], dtype=np.float32)
-    after = before + np.where(change > 0, change * gate, change)
+    after = (tools @ np.frombuffer(moved, dtype="<f4")) * np.float32(length)
     old, new = (np.clip((c - NOTHING) / (c.max() - NOTHING), 0, None) for c in (before, after))
     scores: Matrix = example.scores + np.float32(example.share) * (new - old)
     return scores

@@ -43,8 +43,15 @@ def _piece_tokens(piece: str) -> int:
         # one blank belongs to the word behind it
         return 0 if piece == " " else 1
     if piece.isascii():
-        return math.ceil(len(piece) / (3 if piece.isdigit() else 5)) if piece.isalnum() else 1
+        return math.ceil(len(piece) / _letters_a_token(piece)) if piece.isalnum() else 1
     return len(piece.encode())
+
+
+def _letters_a_token(piece: str) -> int:
+    """Digits come in threes; words of everyday length are one to three tokens, others worse."""
+    if piece.isdigit():
+        return 3
+    return 5 if len(piece) <= 14 else 2
 
 
 def _sentences(text: str, room: int) -> str:

@@ -56,16 +56,14 @@ def test_too_few_labels_teach_nothing(make_router):
     assert queries.blob(db, learn.BLOB) is None
 
 
-def test_labels_that_contradict_each_other_are_not_used(make_router):
-    router, db, catalog = make_router()
-    tools = [row.tool.tool_id for row in catalog.tools]
-    wrong = [
-        LabelRecord(0, f"{row.tool.name.replace('_', ' ')} {extra}", (tools[i - 3 - n],), "typed")
-        for n, extra in enumerate(EXTRAS[:4])
-        for i, row in enumerate(catalog.tools)
-    ]
-    report = learn.train(db, router, wrong)
-    assert report.before > report.after or not report.used
+def test_a_projection_that_does_harm_is_dropped(make_router, monkeypatch):
+    router, db, _catalog = make_router()
+    learn.train(db, router, logged(24))
+    monkeypatch.setattr(learn, "DOUBT", -1000.0)  # now nothing is good enough
+    report = learn.train(db, router, logged(24))
+    assert not report.used
+    assert report.reason == "It ranks held-back queries worse, so it is not used."
+    assert learn.load(db, router.encoder.key) is None
 
 
 def test_without_an_encoder_nothing_is_learned(make_router):
