@@ -56,17 +56,14 @@ class Outcome:
 class Household:
     """A throwaway home with one host's own files, and Toolcrib's in it."""
 
-    def __init__(self, host: RealHost, home: Path) -> None:
+    def __init__(self, host: RealHost, home: Path, *, folder: str = "") -> None:
         self.host = host
         self.home = home
         self.log = home / "stub.log"
-        self.ctx = AppContext(Paths.default({"TOOLCRIB_HOME": str(self._toolcrib)}), Settings())
-        self.places = Places(home, {}, "linux")
-
-    @property
-    def _toolcrib(self) -> Path:
-        """Where a gateway started with this HOME looks by itself."""
-        return self.home / ".local" / "share" / "toolcrib"
+        own = home / (folder or ".local/share/toolcrib")  # where a gateway looks by itself
+        moved = {"TOOLCRIB_HOME": str(own)}
+        self.ctx = AppContext(Paths.default(moved), Settings())
+        self.places = Places(home, moved if folder else {}, "linux")
 
     def set_up(self, port: int) -> None:
         """The host's own files, naming the stub."""
