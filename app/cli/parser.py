@@ -2,7 +2,18 @@
 
 import argparse
 
-from app.cli import bench, export, footprint, labels, profile, review, route, scan, summary
+from app.cli import (
+    bench,
+    calibrate,
+    export,
+    footprint,
+    labels,
+    profile,
+    review,
+    route,
+    scan,
+    summary,
+)
 
 _EPILOG = """\
 exit codes:
@@ -29,6 +40,17 @@ def make_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")
-    for module in (scan, footprint, route, export, profile, review, summary, labels, bench):
+    for module in (
+        scan,
+        footprint,
+        route,
+        export,
+        profile,
+        review,
+        summary,
+        labels,
+        calibrate,
+        bench,
+    ):
         module.add(verbs, common)
     return parser

@@ -1,0 +1,172 @@
+"""`toolcrib calibrate` and `toolcrib learn`: what follows from labelled queries."""
+
+import argparse
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any
+
+from app.catalog import load_catalog, save_settings
+from app.cli.console import Console
+from app.cli.options import Verbs, add_profile
+from app.cli.route import load_encoder
+from app.context import AppContext
+from app.encoder.onnx import Encoder
+from app.errors import ToolcribError
+from app.routing import learn
+from app.routing.calibration import Calibration, Sweep, calibrate
+from app.routing.floor import own_chit_chat
+from app.routing.router import Router
+from app.routing.runs import Comparison, compare, save_run
+from store import events, queries
+from store.records import RunRecord
+
+_EVENTS = 100_000  # newest journal entries looked at for a search and the tool then called
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add both verbs."""
+    _add_calibrate(verbs, common)
+    _add_learn(verbs, common)
+
+
+def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    point = '{"value", "f1", "recall", "precision", "active", "empty"}'
+    parser = verbs.add_parser(
+        "calibrate",
+        parents=[common],
+        help="choose theta, delta and floor by your labelled queries",
+        description='JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
+        ' "delta": SWEEP or null, "run": ID, "compared": null or {"same_catalogue", "fixed",'
+        ' "regressed", "still_failing", "passed", "new"}}; SWEEP is {"best": POINT, "band": [low,'
+        f' high] of the best F1, "reached", "held": POINT or null, "points"}}, POINT {point}.',
+    )
+    parser.add_argument(
+        "--target-recall", type=_share, default=0.0, metavar="R", help="0 to 1, instead of best F1"
+    )
+    parser.add_argument("--use", action="store_true", help="write what was found to the profile")
+    parser.add_argument("--compare", action="store_true", help="with the run before")
+    add_profile(parser)
+    parser.set_defaults(run=run_calibrate)
+
+
+def _add_learn(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    parser = verbs.add_parser(
+        "learn",
+        parents=[common],
+        help="let rankings learn from your labelled queries and from activity",
+        description='JSON: {"used", "labels", "before", "after", "reason", "seconds"}: nDCG@10 of'
+        ' held-back queries in per cent, CPU seconds; with --reset {"reset": true}.',
+    )
+    parser.add_argument("--reset", action="store_true", help="forget what was learned")
+    add_profile(parser)
+    parser.set_defaults(run=run_learn)
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError("from 0 to 1")
+    return value
+
+
+def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Calibrate; with --use the profile gets what was found."""
+    encoder = _needed_encoder(ctx, console)
+    with closing(ctx.open_store()) as db:
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        routing = catalog.settings.routing
+        found = calibrate(
+            Router.from_store(db, catalog, routing, encoder),
+            queries.labels(db),
+            settings=routing,
+            chit_chat=own_chit_chat(),
+            target_recall=args.target_recall,
+        )
+        chosen = found.settings(routing)
+        before = queries.runs(db)
+        run = save_run(db, found, chosen, model=encoder.key, clock=ctx.clock)
+        if args.use:
+            changed = catalog.settings.with_routing(
+                theta=chosen.theta, delta=chosen.delta, floor=chosen.floor
+            )
+            save_settings(db, args.profile, changed)
+    compared = compare(before[0], run) if args.compare and before else None
+    value = _calibration_json(found, run, compared, used=args.use)
+    console.result(value, lambda: _calibration_text(found, compared, used=args.use))
+    return 0
+
+
+def _needed_encoder(ctx: AppContext, console: Console) -> Encoder:
+    encoder = load_encoder(ctx, console)
+    if encoder is None:
+        raise ToolcribError(
+            "This needs the encoder, which is not there.", "Prepare it with: toolcrib scan"
+        )
+    return encoder
+
+
+def _calibration_json(
+    found: Calibration, run: RunRecord, compared: Comparison | None, *, used: bool
+) -> dict[str, Any]:
+    return {
+        "queries": found.queries,
+        "unknown": found.unknown,
+        "floor": found.floor,
+        "note": found.note,
+        "used": used,
+        "theta": asdict(found.theta) if found.theta else None,
+        "delta": asdict(found.delta) if found.delta else None,
+        "run": run.id,
+        "compared": asdict(compared) if compared else None,
+    }
+
+
+def _calibration_text(found: Calibration, compared: Comparison | None, *, used: bool) -> str:
+    lines = [f"{found.queries} labelled queries, {sum(found.passed.values())} get their tools."]
+    if found.unknown:
+        lines.append(f"{found.unknown} more name no tool of this catalogue.")
+    lines += [_sweep_text(sweep) for sweep in (found.theta, found.delta) if sweep]
+    lines += [text for text in (found.note,) if text]
+    lines.append(f"floor {found.floor:.2f}")
+    if compared:
+        counts = [
+            f"{len(compared.fixed)} fixed",
+            f"{len(compared.regressed)} regressed",
+            f"{len(compared.still_failing)} still failing",
+            f"{len(compared.new)} new",
+        ]
+        lines.append("Since the run before: " + ", ".join(counts))
+        lines += [f"  regressed: {query}" for query in compared.regressed]
+        if not compared.same_catalogue:
+            lines.append("The catalogue has changed since.")
+    lines.append("Written to the profile." if used else "Use it with: toolcrib calibrate --use")
+    return "\n".join(lines)
+
+
+def _sweep_text(sweep: Sweep) -> str:
+    best, (low, high) = sweep.best, sweep.band
+    text = (
+        f"{sweep.setting} {best.value:.2f}: F1 {best.f1:.2f} ({low:.2f} to {high:.2f}), recall"
+        f" {best.recall:.2f}, {best.active:.1f} tools in"
+    )
+    if sweep.held:
+        text += f"; held out: F1 {sweep.held.f1:.2f}, recall {sweep.held.recall:.2f}"
+    return text if sweep.reached else f"{text}; no value reaches the recall asked for"
+
+
+def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Learn from labels and activity, or forget."""
+    if args.reset:
+        with closing(ctx.open_store()) as db:
+            learn.reset(db)
+        console.result({"reset": True}, lambda: "Forgotten. The labelled queries are kept.")
+        return 0
+    encoder = _needed_encoder(ctx, console)
+    with closing(ctx.open_store()) as db:
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
+        seen = learn.labels_from_activity(events.recent(db, _EVENTS))
+        report = learn.train(db, router, [*queries.labels(db), *seen], clock=ctx.clock)
+    figures = f" nDCG@10 {report.before:.1f} → {report.after:.1f}." if report.after else ""
+    console.result(asdict(report), lambda: f"{report.labels} queries. {report.reason}{figures}")
+    return 0

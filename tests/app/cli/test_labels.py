@@ -1,0 +1,150 @@
+"""`toolcrib labels`, `calibrate` and `learn`, with the real encoder where one is needed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from app.catalog import load_catalog
+from app.cli.labels import read
+from app.cli.main import run
+from app.context import AppContext
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ensure_model
+from app.errors import ToolcribError
+from app.routing import learn
+from store import tools, vectors
+from store.connection import transaction
+from store.records import Vector
+
+Verb = Callable[..., Any]
+
+
+@pytest.fixture
+def verb(
+    ctx: AppContext,
+    add_server: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Verb:
+    """Runs a verb over a small store; gives its JSON document."""
+    add_server("github", "create_issue", "list_issues")
+    add_server("files", "read_file", "delete_file")
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+
+    def call(*argv: str, code: int = 0) -> Any:
+        capsys.readouterr()
+        assert run([*argv, "--json"]) == code, capsys.readouterr().err
+        text = capsys.readouterr().out
+        return json.loads(text) if text else None
+
+    return call
+
+
+@pytest.fixture
+def indexed(ctx: AppContext, verb: Verb, db: apsw.Connection) -> Verb:
+    """The same, with tools encoded and 24 labelled queries."""
+    encoder = Encoder.load(ensure_model(ctx.paths))
+    with transaction(db):
+        tools.trust(db, [t.id for t in tools.tools(db)])
+        vectors.save(
+            db,
+            [
+                Vector(
+                    t.id, encoder.key, "summary", t.hash,
+                    encoder.encode_bytes(t.name.replace("_", " ")),
+                )
+                for t in tools.tools(db)
+            ],
+        )  # fmt: skip
+    ways = ("now", "please", "for me", "again", "today", "quickly")
+    for tool in tools.tools(db):
+        for way in ways:
+            verb("labels", "add", f"{tool.name.replace('_', ' ')} {way}", tool.tool_id)
+    return verb
+
+
+def test_labels_are_added_listed_and_deleted(verb: Verb) -> None:
+    added = verb("labels", "add", "file a bug", "github/create_issue")
+    assert added == {"added": 1, "labels": 1}
+    assert verb("labels", "add", "file a bug", "github/create_issue")["added"] == 0
+    verb("labels", "add", "tell me a joke")
+    first, second = verb("labels", "list")["labels"]
+    assert (first["query"], first["expected"], first["source"]) == (
+        "file a bug",
+        ["github/create_issue"],
+        "typed",
+    )
+    assert second["expected"] == []
+    assert verb("labels", "delete", str(first["id"])) == {"deleted": first["id"]}
+    assert len(verb("labels", "list")["labels"]) == 1
+    verb("labels", "delete", "999", code=1)
+    verb("labels", "add", "x", "nobody/nothing", code=1)
+    verb("labels", "add", " ", code=1)
+
+
+def test_labels_are_imported_from_both_forms(verb: Verb, tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_text('{"query": "a", "expected": ["s/x", "s/y"]}\n\n{"query": "b", "expected": []}')
+    cells = tmp_path / "b.csv"
+    cells.write_text('\ufeffquery,expected\n"c, d",s/x | s/y\ne,\n', encoding="utf-8")
+    assert verb("labels", "import", str(lines)) == {"added": 2, "labels": 2}
+    assert verb("labels", "import", str(cells)) == {"added": 2, "labels": 4}
+    found = {r["query"]: r["expected"] for r in verb("labels", "list")["labels"]}
+    assert found == {"a": ["s/x", "s/y"], "b": [], "c, d": ["s/x", "s/y"], "e": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", "{"),
+        ("a.jsonl", "[]"),
+        ("a.jsonl", '{"query": "x"}'),
+        ("a.jsonl", '{"query": " ", "expected": []}'),
+        ("a.jsonl", '{"query": "x", "expected": ["no_server"]}'),
+        ("a.csv", "query\nx\n"),
+        ("a.csv", "query,expected\n,s/x\n"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(ToolcribError):
+        read(file)
+
+
+def test_too_few_labels_are_said_and_change_no_theta(verb: Verb) -> None:
+    found = verb("calibrate", "--use")
+    assert (found["theta"], found["delta"], found["queries"]) == (None, None, 0)
+    assert found["note"] == "Too few labelled queries: 0 of 20."
+    assert not verb("learn")["used"]
+
+
+def test_calibrating_writes_the_profile_only_when_asked(indexed: Verb, db: apsw.Connection) -> None:
+    found = indexed("calibrate")
+    assert (found["queries"], found["compared"], found["used"]) == (24, None, False)
+    assert load_catalog(db).settings.routing.floor == 0
+    used = indexed("calibrate", "--use", "--compare", "--target-recall", "0.9")
+    routing = load_catalog(db).settings.routing
+    assert routing.theta == used["theta"]["best"]["value"]
+    assert (routing.delta, routing.floor) == (used["delta"]["best"]["value"], used["floor"])
+    assert used["theta"]["best"]["recall"] >= 0.9
+    assert used["compared"]["same_catalogue"]
+    assert used["run"] != found["run"]
+
+
+def test_learning_reports_and_is_forgotten(indexed: Verb, db: apsw.Connection) -> None:
+    found = indexed("learn")
+    assert set(found) == {"used", "labels", "before", "after", "reason", "seconds"}
+    assert found["labels"] == 24
+    assert indexed("learn", "--reset") == {"reset": True}
+    assert learn.load(db, "anything") is None
+    assert len(indexed("labels", "list")["labels"]) == 24
+
+
+@pytest.mark.parametrize("value", ["2", "-1"])
+def test_a_recall_target_is_a_share(value: str) -> None:
+    assert run(["calibrate", f"--target-recall={value}"]) == 2
