@@ -50,6 +50,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
     )
     costs.set_defaults(run=run_performance)
+    judged = kinds.add_parser(
+        "judged", parents=[common], help="the gateway judge's raw folder as a report"
+    )
+    judged.add_argument("raw", type=Path)
+    judged.set_defaults(run=run_judged)
     writes = kinds.add_parser(
         "document", parents=[common], help="put BENCHMARKS.md together from the experiments' JSON"
     )
@@ -106,6 +111,14 @@ def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) 
         given = read_set(find_folder(data, ["livemcpbench", "azure-mcp"]))
         made = discovery.run(given, encoder, cache=cache)
     _print(made, console)
+    return 0
+
+
+def run_judged(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Print what the gateway judge measured."""
+    from app.bench.judged import run
+
+    _print(run(args.raw), console)
     return 0
 
 

@@ -1,0 +1,147 @@
+"""The gateway judge's raw figures (a program outside this project) as a report."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.bench.report import Column, Report, Table, label, table
+from app.errors import ToolcribError
+
+# rows of the pass-through checks that tell times, not behaviour
+_TIMES = frozenset({"ready_s", "conc20x500ms", "load", "took_s", "stop", "junk"})
+_NOTE = (
+    "Measured from outside by a raw JSON-RPC client that starts the gateway as a host does, in"
+    " front of real servers; cl100k tokens of compact {name, description, input_schema}. Wall"
+    " times are of the machine's load at that moment: compare within one run."
+)
+
+
+def run(raw: Path) -> Report:
+    """The report of what the judge left in its raw folder; what is missing is left out."""
+    if not raw.is_dir():
+        raise ToolcribError(f"There is no folder {raw}.", "Run the gateway judge first.")
+    makers = (_menus, _latency, _starts, _first_search, _faults, _passing)
+    tables = tuple(made for maker in makers if (made := maker(raw)) and made.rows)
+    return Report("Gateway, judged from outside", tables, (_NOTE,))
+
+
+def _menus(raw: Path) -> Table:
+    columns = [
+        label("gateway"),
+        *map(Column, ("menu tokens", "instructions tokens", "search hit@1")),
+    ]
+    columns += map(Column, ("hit@3 (of 10)", "answer tokens, median", "ms a search", "MB"))
+    rows = []
+    for name, found in _each(raw, "perf"):
+        search = found.get("search_sum") or {}
+        rows.append(
+            (
+                name,
+                found.get("host_tokens"),
+                found.get("instr_tokens"),
+                search.get("hit1"),
+                search.get("hit3"),
+                search.get("tokens_med"),
+                search.get("ms_med"),
+                found.get("rss_gw_after_mb"),
+            )
+        )
+    return table("Menu and search over ten real servers (145 tools, 30,553 tokens)", columns, rows)
+
+
+def _latency(raw: Path) -> Table:
+    columns = [label("gateway"), *map(Column, ("direct p50 ms", "p50 ms", "added p50 ms", "ratio"))]
+    columns += map(Column, ("50 at once, ms", "CPU ms a call"))
+    rows = [
+        (
+            name,
+            found["direct_p50"],
+            found["p50"],
+            found["added_p50"],
+            found["ratio_med"],
+            found["conc"][1],
+            found["gw_cpu_ms"],
+        )
+        for name, found in _read(raw / "calls.json").items()
+        if "p50" in found
+    ]
+    return table("Added latency of a call, alternating blocks", columns, rows)
+
+
+def _starts(raw: Path) -> Table:
+    names = ("init_s", "list_s", "ready_s", "gw_cpu_s", "rss_gw_mb", "exit_s")
+    columns = [label("gateway"), *map(Column, names), Column("orphans")]
+    rows = [
+        (name, *(found.get(f"{key}_med") for key in names), found.get("orphans"))
+        for name, found in _read(raw / "light.json").items()
+    ]
+    return table("Cold start with ten light servers, medians", columns, rows)
+
+
+def _first_search(raw: Path) -> Table:
+    columns = [label("gateway"), label("start"), Column("s to the first right search, median")]
+    rows = []
+    for name, found in _read(raw / "firstsearch.json").items():
+        for kind in ("cold", "warm"):
+            times = sorted(row[0] for row in found.get(kind, ()) if row[0] is not None)
+            if times:
+                rows.append((name, kind, times[len(times) // 2]))
+    return table("Spawn to the first search that finds the right tool", columns, rows)
+
+
+def _faults(raw: Path) -> Table:
+    columns = [label("gateway"), label("bad server"), Column("init s"), label("other answered")]
+    columns += [label("what the model is told"), Column("exit s"), Column("orphans")]
+    rows = []
+    for name, found in _each(raw, "fault"):
+        for mode, case in found.items():
+            if not isinstance(case, Mapping):
+                continue
+            told = case.get("bad_call")
+            text = told.get("text") if isinstance(told, Mapping) else told
+            stop = case.get("stop", {})
+            answered = "yes" if case.get("ready_s") else "no"
+            rows.append(
+                (
+                    name,
+                    mode,
+                    case.get("init_s"),
+                    answered,
+                    str(text),
+                    stop.get("exit_s"),
+                    stop.get("orphans"),
+                )
+            )
+    return table("Five bad servers beside a good one", columns, rows)
+
+
+def _passing(raw: Path) -> Table | None:
+    control = _read(raw / "direct.pass.json")
+    if not control:
+        return None
+    columns = [label("gateway"), Column("checks equal to no gateway"), Column("of")]
+    columns.append(label("different"))
+    rows = []
+    for name, found in _each(raw, "pass"):
+        if name == "direct":
+            continue
+        checks = [key for key in control if key not in _TIMES]
+        other = [key for key in checks if found.get(key) != control[key]]
+        rows.append((name, len(checks) - len(other), len(checks), ", ".join(other)))
+    return table("Pass-through checks", columns, rows)
+
+
+def _each(raw: Path, kind: str) -> list[tuple[str, dict[str, Any]]]:
+    files = sorted(raw.glob(f"*.{kind}.json"))
+    return [(file.name.removesuffix(f".{kind}.json"), _read(file)) for file in files]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise ToolcribError(f"{file} is no JSON: {error}.") from error
+    return found
