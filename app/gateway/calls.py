@@ -18,6 +18,7 @@ from app.settings import GatewaySettings, ProfileSettings
 from store.serving import ServerRow, ToolRow
 
 if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
     from app.gateway.through import Through
 
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
@@ -44,6 +45,11 @@ class Caller:
     def warm(self) -> None:
         """Load the search in the background."""
         self._finder.warm()
+
+    @property
+    def encoder(self) -> "Encoder | None":
+        """The encoder, once it is loaded."""
+        return self._finder.encoder
 
     @property
     def gateway(self) -> GatewaySettings:

@@ -4,68 +4,110 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.errors import ToolcribError
+import apsw
+
 from app.gateway.protocol import Json
+from store import serving
+from store.connection import open_store, transaction
 from store.errors import StoreError
 from store.serving import ServerRow
+
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
 
 NEW = "new"
 
 
 def take_in(
-    database: str, row: ServerRow, items: list[Json], done: Callable[[list[str]], None]
+    database: str,
+    row: ServerRow,
+    items: list[Json],
+    done: Callable[[list[str]], None],
+    *,
+    encoder: "Encoder | None" = None,
 ) -> None:
     """Compare a running server's list with the stored one, in a thread of its own.
 
     `done` gets the names that were added; tools that are missing stay, since a list may depend on
-    who asks (STACK.md, fault 3).
+    who asks (STACK.md, fault 3). With an encoder at hand the new ones are embedded too.
     """
-    threading.Thread(target=_run, args=(database, row, items, done), daemon=True).start()
+    given = (database, row, items, done, encoder)
+    threading.Thread(target=_run, args=given, daemon=True).start()
 
 
 def _run(
-    database: str, row: ServerRow, items: list[Json], done: Callable[[list[str]], None]
+    database: str,
+    row: ServerRow,
+    items: list[Json],
+    done: Callable[[list[str]], None],
+    encoder: "Encoder | None",
 ) -> None:
     try:
-        added = _save(database, row, items)
-    except (StoreError, ToolcribError):
+        db = open_store(Path(database))
+        try:
+            known = {name for id_, name in serving.tool_names(db) if id_ == row.id}
+            fresh = _fresh(items, known)
+            added = _save(db, row, fresh) if fresh else []
+            if added and encoder is not None:
+                _embed(db, row, added, encoder)
+        finally:
+            db.close()
+    except StoreError:
         return  # the window's next scan will see them
     if added:
         done(added)
 
 
-def _save(database: str, row: ServerRow, items: list[Json]) -> list[str]:
+def _save(db: apsw.Connection, row: ServerRow, fresh: list[Json]) -> list[str]:
+    """Store the new tools, searchable by words, checked, and held where the profile says so."""
     from app.routing.keyword import keyword_row
     from app.routing.summary import make_summary
-    from store import profiles, tools
-    from store.connection import open_store, transaction
+    from app.safety import patterns
+    from store import findings, profiles, tools
     from store.hashes import tool_hash
     from store.records import NewTool, Summary
     from store.search import save_keywords
 
-    db = open_store(Path(database))
-    try:
-        with transaction(db):
-            known = tools.tools(db, row.id)
-            fresh = _fresh(items, {tool.name for tool in known})
-            if not fresh:
-                return []
-            kept = [NewTool(t.name, t.raw, t.hash, t.problem) for t in known]
-            new = [NewTool(str(item["name"]), item, tool_hash(item)) for item in fresh]
-            delta = tools.save_list(db, row.id, [*kept, *new], time.time())
-            if row.read_at > 0:
-                for profile in profiles.all_profiles(db):
-                    if profile.settings.get("new_tools") != "on":
-                        profiles.set_held(db, profile.id, delta.added, NEW)
-            added = [tool for tool in tools.tools(db, row.id) if tool.id in delta.added]
-            save_keywords(db, [keyword_row(tool) for tool in added])
-            tools.save_summaries(
-                db, [Summary(t.id, make_summary(t), "made", t.hash) for t in added]
-            )
-        return [tool.name for tool in added]
-    finally:
-        db.close()
+    with transaction(db):
+        kept = [NewTool(t.name, t.raw, t.hash, t.problem) for t in tools.tools(db, row.id)]
+        known = {tool.name for tool in kept}
+        new = [
+            NewTool(str(item["name"]), item, tool_hash(item))
+            for item in fresh
+            if item["name"] not in known
+        ]
+        delta = tools.save_list(db, row.id, [*kept, *new], time.time())
+        if row.read_at > 0:
+            for profile in profiles.all_profiles(db):
+                if profile.settings.get("new_tools") != "on":
+                    profiles.set_held(db, profile.id, delta.added, NEW)
+        every = tools.tools(db)
+        added = [tool for tool in every if tool.id in delta.added]
+        save_keywords(db, [keyword_row(tool) for tool in added])
+        tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in added])
+        for tool in added:
+            findings.save(db, tool.id, patterns.check(tool, every))
+    return [tool.name for tool in added]
+
+
+def _embed(db: apsw.Connection, row: ServerRow, names: list[str], encoder: "Encoder") -> None:
+    from app.routing.dense import VIEW
+    from app.routing.summary import embedded_text
+    from store import tools, vectors
+    from store.hashes import text_hash
+    from store.records import Vector
+
+    summaries = tools.summaries(db)
+    made = []
+    for tool in tools.tools(db, row.id):
+        if tool.name in names and tool.id in summaries:
+            text = embedded_text(tool, summaries[tool.id].text)
+            data = encoder.encode_bytes(text)
+            made.append(Vector(tool.id, encoder.key, VIEW, text_hash(text), data))
+    with transaction(db):
+        vectors.save(db, made)
 
 
 def _fresh(items: list[Json], known: set[str]) -> list[Json]:

@@ -51,7 +51,7 @@ class Finder:
         self._db: Any = None
         self._catalog: Catalog | None = None
         self._router: Router | None = None
-        self._encoder: Encoder | None = None
+        self.encoder: Encoder | None = None
         self._loading = False
         self._generation = -1
 
@@ -74,7 +74,7 @@ class Finder:
         except (ToolcribError, StoreError, OSError, ImportError):
             encoder = None  # words must do
         with self._lock:
-            self._encoder = encoder
+            self.encoder = encoder
             self._router = None
             self._loading = False
 
@@ -110,7 +110,7 @@ class Finder:
             self._generation = generation
             self._router = None
         if self._router is None:
-            self._router = Router.from_store(self._db, self._catalog, encoder=self._encoder)
+            self._router = Router.from_store(self._db, self._catalog, encoder=self.encoder)
         return self._router
 
     def rank(self, asked: Json, state: "State", generation: int, limit: int) -> "Ranked":

@@ -219,4 +219,5 @@ class Through(Front):
             for name in added:
                 self.links.journal.add(kind, tool=f"{row.name}/{name}", problem=intake.NEW)
 
-        intake.take_in(self.shelf.database, row, items, done)
+        encoder = self._caller.encoder if self._caller is not None else None
+        intake.take_in(self.shelf.database, row, items, done, encoder=encoder)

@@ -151,7 +151,8 @@ def call(number, params):
     elif name == "liar":
         ok(text(f"took {given}"))
     elif name == "add_tool":
-        added.append(tool(f"zebra_{len(added)}", "Count the zebras in a field", TEXT))
+        made = tool(f"zebra_{len(added)}", "Count the zebras in a field", TEXT)
+        added.append(given.get("raw") or made)
         tell("notifications/tools/list_changed")
         ok(text("added"))
     elif name == "update":
