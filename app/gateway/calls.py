@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from app.gateway import own, results, slim
+from app.gateway.access import Access
 from app.gateway.arguments import Checker, as_object
 from app.gateway.front import params_of
 from app.gateway.guard import Guard, Rules, guidance
@@ -13,9 +14,8 @@ from app.gateway.pruned import problem_of, refusal
 from app.gateway.search import Finder, describe, query_hash
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
 from app.paths import Paths
-from app.routing.state import State, may_see, parse_preconditions, unmet
-from app.settings import GatewaySettings, ProfileSettings
-from store.serving import ServerRow, ToolRow
+from app.settings import GatewaySettings
+from store.serving import ToolRow
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
@@ -34,8 +34,7 @@ class Caller:
         self._front = front
         self._links = front.links
         self._shelf = front.shelf
-        self._generation = -1
-        self._settings = ProfileSettings()
+        self._access = Access(self._shelf)
         self._finder = Finder(paths, self._shelf.profile_name, self._shelf.database)
         self._checker = Checker()
         self._noted: set[tuple[int, str]] = set()
@@ -54,14 +53,7 @@ class Caller:
     @property
     def gateway(self) -> GatewaySettings:
         """The profile's settings for the gateway, as they are now."""
-        return self._profile.gateway
-
-    @property
-    def _profile(self) -> ProfileSettings:
-        if self._generation != self._shelf.generation:
-            self._generation = self._shelf.generation
-            self._settings = ProfileSettings.from_json(self._shelf.settings)
-        return self._settings
+        return self._access.profile.gateway
 
     def _new_session(self) -> Session:
         used = self.gateway
@@ -103,7 +95,7 @@ class Caller:
         if exact is not None:
             self._front.reply(message, text_result(exact))
             return
-        state = self._state(session)
+        state = self._access.state(session)
         found = self._finder.search(
             asked,
             state,
@@ -151,8 +143,8 @@ class Caller:
         name = query.strip()
         if "/" not in name or " " in name:
             return None
-        row, tool = self._find(name)
-        if row is None or tool is None or self._reason(row, tool, session):
+        row, tool = self._access.find(name)
+        if row is None or tool is None or self._access.reason(row, tool, session):
             return None
         self._note_evicted(self._load(session, f"{row.name}/{tool.name}", tool.id))
         return describe(f"{row.name}/{tool.name}", json.loads(tool.raw), self.gateway.slim)
@@ -182,7 +174,7 @@ class Caller:
         """The loaded tools of the host's main conversation, for tools/list."""
         found: dict[tuple[str, str], ToolRow] = {}
         for tool_id in self._sessions.get("").loaded.ids:
-            row, tool = self._find(tool_id)
+            row, tool = self._access.find(tool_id)
             if row is not None and tool is not None and not refusal(tool):
                 found[row.name, tool.name] = tool
         return found
@@ -207,7 +199,7 @@ class Caller:
             self._own(message, params, name, arguments)
             return
         _, session = self._session(params)
-        row, tool = self._find(name)
+        row, tool = self._access.find(name)
         if row is None or (tool is None and row.read_at > 0):
             self._unavailable(message, session, name, reason="there is no such tool")
             return
@@ -216,7 +208,7 @@ class Caller:
             self._send(message, params, session, (row.name, tool_name), asked, arguments)
             return
         tool_id = f"{row.name}/{tool.name}"
-        reason = self._reason(row, tool, session)
+        reason = self._access.reason(row, tool, session)
         if reason:
             self._unavailable(message, session, tool_id, reason=reason)
             return
@@ -231,57 +223,8 @@ class Caller:
         session.loaded.touch(tool_id, time.monotonic())
         self._send(message, params, session, (row.name, tool.name), asked, arguments)
 
-    def _find(self, name: str) -> tuple[ServerRow | None, ToolRow | None]:
-        """The server and tool that a name means: server/tool, server__tool, or a lone tool."""
-        for separator in ("/", "__", ".", ":"):
-            server, found, tool = name.partition(separator)
-            row = self._shelf.servers.get(server) if found else None
-            if row is not None:
-                return row, self._shelf.tool(row.id, tool)
-        owners = [server for server, tool in self._shelf.names() if tool == name]
-        if len(set(owners)) == 1:
-            row = self._shelf.servers[owners[0]]
-            return row, self._shelf.tool(row.id, name)
-        return None, None
-
-    def _reason(self, row: ServerRow, tool: ToolRow, session: Session) -> str:
-        """Why a tool may not be used now, "" when it may."""
-        if not row.trusted:
-            return "its server is not trusted yet"
-        reason = refusal(tool)
-        if reason:
-            return reason
-        profile = self._profile
-        if not profile.scopes and not profile.preconditions:
-            return ""
-        tool_id, state = f"{row.name}/{tool.name}", self._state(session)
-        rules = [(who, p) for p, allowed in profile.scopes.items() for who in allowed]
-        if rules and not may_see(tool_id, rules, state.principals):
-            return "it is not for this user"
-        if profile.preconditions:
-            declared = [(p, text) for p, texts in profile.preconditions.items() for text in texts]
-            condition = unmet(tool_id, parse_preconditions(declared), state)
-            if condition is not None:
-                return condition.problem
-        return ""
-
-    def _state(self, session: Session) -> State:
-        """What the session has reached, for preconditions."""
-        signed_in = {
-            row.name
-            for row in self._shelf.servers.values()
-            if row.name not in session.refused and own.has_credentials(row.spec)
-        }
-        principals = self._shelf.settings.get("principals")
-        return State(
-            scopes=frozenset(signed_in),
-            called=tuple(session.called),
-            milestones=frozenset(session.milestones),
-            principals=frozenset(map(str, principals if isinstance(principals, list) else ())),
-        )
-
     def _unavailable(self, message: Json, session: Session, name: str, *, reason: str) -> None:
-        near = self._finder.near(name, self._state(session), self._shelf.generation)
+        near = self._finder.near(name, self._access.state(session), self._shelf.generation)
         body = {"error": "tool_not_available", "tool": name, "reason": reason}
         text = _dump({**body, "available": [t for t in near if t != name]})
         self._front.reply(message, text_result(text, is_error=True))
