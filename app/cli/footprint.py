@@ -1,13 +1,16 @@
 """`toolcrib footprint` and `toolcrib check`: what the tools cost, and whether that is too much."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.catalog import Catalog, load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.tokens.footprint import Footprint, footprint
+
+if TYPE_CHECKING:
+    from app.policy.budget import Budget
 
 OVER_BUDGET = 4
 
@@ -31,9 +34,13 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="PASS, WARN or BLOCK against a budget (for CI)",
         description="Compare the tools that are on with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "tokens", "budget", "tools", '
-        '"reasons"}.',
+        '"reasons"}; --suggest adds "moves" [{"kind", "title", "tools", "saves", "evidence", '
+        '"needed"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
     )
     add_profile(check)
+    check.add_argument(
+        "--suggest", action="store_true", help="the cheapest ways to get under the budget"
+    )
     check.add_argument("--budget", type=int, metavar="N", help="tokens (default: the profile's)")
     check.add_argument("--warn", type=int, metavar="PCT", help="WARN from this share on")
     check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
@@ -68,14 +75,16 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     )
     cost = footprint(catalog.tools, catalog.encoding)
     found = verdict(cost.shown_tokens, cost.shown_tools, budget)
-    value = {
+    value: dict[str, Any] = {
         "verdict": found.word,
         "tokens": cost.shown_tokens,
         "budget": budget.limit,
         "tools": cost.shown_tools,
         "reasons": list(found.reasons),
     }
-    console.result(value, lambda: "\n".join([_verdict_line(value), *found.reasons]))
+    if args.suggest:
+        value |= _suggestions(ctx, catalog, budget)
+    console.result(value, lambda: _check_text(value))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if found.word in failing else 0
 
@@ -141,6 +150,57 @@ def _tool_row(tool: dict[str, object]) -> list[str]:
     return [f"  {tool['name']}", state, number(int(str(tool["tokens"]))), ""]
 
 
-def _verdict_line(value: dict[str, object]) -> str:
-    tokens, budget = int(str(value["tokens"])), int(str(value["budget"]))
-    return f"{value['verdict']}: {number(tokens)} tokens of {number(budget)}"
+def _check_text(value: dict[str, Any]) -> str:
+    lines = [f"{value['verdict']}: {number(value['tokens'])} tokens of {number(value['budget'])}"]
+    lines += value["reasons"]
+    for move in value.get("moves", ()):
+        mark = "needed" if move["needed"] else "more"
+        lines.append(f"  [{mark}] {move['title']}: saves {number(move['saves'])}")
+        lines.append(f"    {move['evidence']}")
+        lines.append(f"    toolcrib profile off {' '.join(move['tools'][:8])}")
+    if len(value.get("parts", ())) > 1:
+        lines.append("Or give narrower agents a profile each:")
+        for part in value["parts"]:
+            servers = ", ".join(part["servers"])
+            lines.append(f"  {part['name']}: {number(part['tokens'])} tokens, {servers}")
+    return "\n".join(lines)
+
+
+def _suggestions(ctx: AppContext, catalog: Catalog, budget: "Budget") -> dict[str, Any]:
+    """The cheapest moves under the budget, and how the profile could be split."""
+    from app.policy.pruner import propose
+    from app.policy.splitter import split
+    from app.policy.usage import DAY, read_usage
+    from store import events
+
+    now = ctx.clock()
+    db = ctx.open_store()
+    try:
+        usage = read_usage(db, now)
+        together = events.called_together(db, now - 30 * DAY)
+    finally:
+        db.close()
+    moves = propose(catalog.tools, budget, usage).moves
+    parts = split(catalog.tools, budget, together)
+    return {
+        "moves": [
+            {
+                "kind": m.kind,
+                "title": m.title,
+                "tools": [t.tool.tool_id for t in m.tools],
+                "saves": m.saves,
+                "evidence": m.evidence,
+                "needed": m.chosen,
+            }
+            for m in moves
+        ],
+        "parts": [
+            {
+                "name": p.name,
+                "servers": list(p.servers),
+                "tools": len(p.tools),
+                "tokens": p.tokens,
+            }
+            for p in parts
+        ],
+    }

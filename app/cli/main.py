@@ -1,6 +1,5 @@
 """Entry of the command line: parse, run one verb, say what went wrong."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 
@@ -37,9 +36,3 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
-
-
-def known_verbs(parser: argparse.ArgumentParser) -> list[str]:
-    """The verbs a parser knows."""
-    actions = parser._subparsers._group_actions if parser._subparsers else []
-    return [verb for action in actions for verb in (action.choices or ())]

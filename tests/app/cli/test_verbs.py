@@ -86,6 +86,14 @@ def test_check_says_block_with_its_exit_code(verb: Verb) -> None:
     assert verb("check", "--budget", "210", "--fail-on", "warn", code=4)["verdict"] == "WARN"
 
 
+def test_check_suggests_moves_and_parts(verb: Verb, db: apsw.Connection, add_server: Add) -> None:
+    add_server("copy", "create_issue")
+    found = verb("check", "--budget", "250", "--suggest", code=4)
+    (move,) = found["moves"]
+    assert (move["kind"], move["saves"], move["needed"]) == ("duplicate", 100, True)
+    assert sum(part["tools"] for part in found["parts"]) == 3
+
+
 def test_profiles(verb: Verb) -> None:
     assert verb("profile", "create", "work", "--copy", "default") == {"created": "work"}
     off = verb("profile", "off", "github/list_*", "--profile", "work")
