@@ -35,9 +35,9 @@ class Host:
         """Write one line; blocks while the host does not read. A host that is gone is noted."""
         with self._writing:
             try:
-                left = os.write(self._out, line + b"\n") - len(line) - 1
-                while left < 0:
-                    left += os.write(self._out, memoryview(line + b"\n")[left:])
+                left = memoryview(line + b"\n")
+                while left:
+                    left = left[os.write(self._out, left) :]
             except OSError:
                 self.gone = True
 
