@@ -1,6 +1,6 @@
 """Meaning: cosines of query and tools, from sqlite-vec or from a matrix in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 VIEW = "summary"
 # neighbours asked for per query text; what is not among them gets its cosine one by one
-POOL = 100
+POOL = 60
 
 Cosines = Mapping[int, float]  # by tool row id
 
@@ -45,9 +45,14 @@ class IndexMeaning:
         self._index = vectors.ensure_index(db, model, dims, VIEW)
 
     def nearest(
-        self, queries: Sequence[bytes], *, limit: int = POOL, scope: Scope | None = None
+        self,
+        queries: Sequence[bytes],
+        *,
+        also: Set[int] = frozenset(),
+        limit: int = POOL,
+        scope: Scope | None = None,
     ) -> list[dict[int, float]]:
-        """The nearest tools of each query text, and those of the others with their cosines."""
+        """Cosines of the tools nearest to any query text, and of these other tools."""
         found = [
             {
                 h.tool_id: h.score
@@ -55,11 +60,11 @@ class IndexMeaning:
             }
             for q in queries
         ]
-        self.fill(queries, found, set().union(*found))
+        self.fill(queries, found, set(also).union(*found))
         return found
 
     def fill(
-        self, queries: Sequence[bytes], found: Sequence[dict[int, float]], wanted: set[int]
+        self, queries: Sequence[bytes], found: Sequence[dict[int, float]], wanted: Set[int]
     ) -> None:
         """Add the cosines of wanted tools that a list does not hold."""
         for query, cosines in zip(queries, found, strict=True):

@@ -1,6 +1,6 @@
 """Meaning of a request: cosines of its texts, after learning, and with the server it names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,15 +56,16 @@ class Meaning:
         *,
         server: str = "",
         scope: Scope | None = None,
-        near: bool = False,
+        near: Set[int] | None = None,
         learned: bool = True,
     ) -> Meant:
         """Cosines of the whole request (first text) and its steps.
 
-        `near` asks sqlite-vec for the nearest tools that a host may get; else every tool counts.
+        With `near`, sqlite-vec is asked for the nearest tools within the scope and for these
+        tools; without it every tool counts.
         """
         queries = [self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts]
-        found = self._cosines(queries, scope, near=near)
+        found = self._cosines(queries, scope, near)
         if not found[0]:
             return NOTHING_MEANT
         whole, steps = found[0], found[1:]
@@ -72,19 +73,20 @@ class Meaning:
         if self._projection is not None and learned:
             likeness = self._projection.likeness(queries[0])
             if likeness.share > 0:
-                self._add_logged(queries, found, likeness, scope, near=near)
+                if near is not None:
+                    self._add_logged(queries, found, likeness, scope)
                 after = self._shifted(self._projection, queries, found, likeness=likeness)
                 changed, steps = after[0], after[1:]
         named = self._hierarchical(server, changed or whole) if server else {}
         return Meant(whole, steps, Extras(changed, named))
 
     def _cosines(
-        self, queries: Sequence[bytes], scope: Scope | None, *, near: bool
+        self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None
     ) -> list[dict[int, float]]:
-        if near:
+        if near is not None:
             if self._index is None:
                 self._index = IndexMeaning(self._db, self._encoder.key, self._encoder.dims)
-            return self._index.nearest(queries, scope=scope)
+            return self._index.nearest(queries, also=near, scope=scope)
         if self._matrix is None:
             self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
         return self._matrix.all(queries)
@@ -95,11 +97,9 @@ class Meaning:
         found: Sequence[dict[int, float]],
         likeness: "Likeness",
         scope: Scope | None,
-        *,
-        near: bool,
     ) -> None:
         """Make sure that the tools which like queries led to are candidates."""
-        if not near or self._index is None:
+        if self._index is None:
             return
         allowed = scope.tool_ids if scope else None
         wanted = {

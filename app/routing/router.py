@@ -1,6 +1,6 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import apsw
@@ -22,7 +22,7 @@ WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 NO_TOOL = "No tool fits."
 # rows asked of the keyword index per query text when only the best tools are wanted
-POOL = 200
+POOL = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Router:
         self._db = db
         self._catalog = catalog
         self._rows = {row.tool.id: row for row in catalog.tools if not row.tool.gone}
+        self._hides = not all(row.shown for row in self._rows.values())
         self._settings = settings
         self._encoder = encoder
         self._preconditions = _conditions(catalog.settings.preconditions)
@@ -108,8 +109,11 @@ class Router:
         spoken = content_words(query)
         steps = clauses(query) if len(spoken) > SHORT else []
         texts = [asked.tool.strip() or query, *steps]
-        meant, note = self._meaning(texts, asked, scope, near=limit is not None, learned=learned)
-        whole, *parts = self._paired(meant, texts, scope, limit)
+        most = len(self._rows) if limit is None else POOL
+        said = [word_scores(self._db, text, limit=most, scope=scope) for text in texts]
+        near = None if limit is None else set().union(*said)
+        meant, note = self._meaning(texts, asked, scope, near=near, learned=learned)
+        whole, *parts = _paired(meant, said)
         weights = shares(len(spoken), has_steps=bool(steps))
         tools = self._found([whole, *parts], scope, limit)
         fused = fuse(tools, whole, parts, weights=weights, extras=meant.extras)
@@ -146,7 +150,7 @@ class Router:
         """
         allowed = self._allowed(state)
         wanted = self._catalog.settings.servers
-        hides = only_shown and not all(row.shown for row in self._rows.values())
+        hides = only_shown and self._hides
         if allowed is None and wanted is None and not hides:
             return None
         servers = None if wanted is None else frozenset(s.id for s in self._catalog.servers)
@@ -167,22 +171,13 @@ class Router:
             if may_see(row.tool.tool_id, self._rules, state.principals)
         )
 
-    def _paired(
-        self, meant: Meant, texts: Sequence[str], scope: Scope | None, limit: int | None
-    ) -> list[Signals]:
-        """Meaning and words of each text; without an encoder there are only words."""
-        most = len(self._rows) if limit is None else POOL
-        said = [word_scores(self._db, text, limit=most, scope=scope) for text in texts]
-        cosines = [meant.whole, *meant.steps]
-        return [Signals(cosines[i] if meant.whole else {}, one) for i, one in enumerate(said)]
-
     def _meaning(
         self,
         texts: Sequence[str],
         asked: Request,
         scope: Scope | None,
         *,
-        near: bool,
+        near: Set[int] | None,
         learned: bool,
     ) -> tuple[Meant, str]:
         if not texts[0].strip():
@@ -257,3 +252,9 @@ def _conditions(declared: Mapping[str, Sequence[str]]) -> tuple[Precondition, ..
     return parse_preconditions(
         (pattern, text) for pattern, texts in declared.items() for text in texts
     )
+
+
+def _paired(meant: Meant, said: Sequence[dict[int, float]]) -> list[Signals]:
+    """Meaning and words of each text; without an encoder there are only words."""
+    cosines = [meant.whole, *meant.steps]
+    return [Signals(cosines[i] if meant.whole else {}, one) for i, one in enumerate(said)]
