@@ -21,6 +21,7 @@ from app.errors import ToolcribError
 MARK_VARIABLE = "TOOLCRIB_TREE"
 OWN_VARIABLES = ("TOOLCRIB_HOME", "TOOLCRIB_MODELS")
 _POLL_SECONDS = 0.02
+_HURRY_SECONDS = 0.15  # what is left of each wait once somebody waits for the end
 _CHUNK = 32_768
 _PR_SET_CHILD_SUBREAPER = 36
 _WINDOWS = sys.platform == "win32"
@@ -118,17 +119,24 @@ def start_error(prepared: Prepared, error: OSError | ValueError) -> ToolcribErro
     return ToolcribError(f"{name} could not be started: {reason or error}.", "")
 
 
-def stop(trees: Sequence[Tree], *, grace: float = 5.0, term: float = 2.0) -> None:
+def stop(
+    trees: Sequence[Tree],
+    *,
+    grace: float = 5.0,
+    term: float = 2.0,
+    hurry: Callable[[], bool] = lambda: False,
+) -> None:
     """End the trees together: close stdin, wait `grace` s, TERM, wait `term` s, KILL everything.
 
     Blocks at most grace + term + 2 s; members that left the group or the session are ended too.
+    Both waits are cut to 0.15 s from the moment that `hurry` says so.
     """
     for tree in trees:
         members(tree)  # children of a process that ends now are remembered
         tree.close_stdin()
-    _wait(lambda: all(tree.poll() is not None for tree in trees), grace)
+    _wait(lambda: all(tree.poll() is not None for tree in trees), grace, hurry=hurry)
     if _signal_all(trees, gently=True):
-        _wait(lambda: _all_gone(trees), term)
+        _wait(lambda: _all_gone(trees), term, hurry=hurry)
     for _ in range(3):  # a child may be forked between the look and the kill
         if not _signal_all(trees, gently=False):
             break
@@ -247,10 +255,15 @@ def _add_children(found: dict[int, Member], table: Mapping[int, Member]) -> None
         grown = bool(fresh)
 
 
-def _wait(done: Callable[[], bool], seconds: float) -> bool:
+def _wait(
+    done: Callable[[], bool], seconds: float, *, hurry: Callable[[], bool] = lambda: False
+) -> bool:
     deadline = time.monotonic() + seconds
+    hurried = False
     pause = 0.002
     while not done():
+        if not hurried and hurry():
+            hurried, deadline = True, min(deadline, time.monotonic() + _HURRY_SECONDS)
         if time.monotonic() >= deadline:
             return False
         time.sleep(pause)

@@ -29,6 +29,11 @@ class Attempt:
     silent_death: bool = False  # it ended at the greeting and gave no reason
     started: float = field(default_factory=time.monotonic)
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the user gave up."""
+        return self.cancel is not None and self.cancel.is_set()
+
 
 async def guarded(attempt: Attempt, work: Callable[[], Awaitable[Reading]]) -> Reading:
     """The reading that `work` makes, or why it was ended before it made one."""
@@ -64,7 +69,7 @@ async def _watch(attempt: Attempt, scope: anyio.CancelScope) -> None:
 def _verdict(attempt: Attempt, now: float, quiet_since: float) -> Reading | None:
     """Why the attempt ends here, None when it may go on."""
     limits = attempt.limits
-    if attempt.cancel is not None and attempt.cancel.is_set():
+    if attempt.cancelled:
         return Reading(STOPPED, "You stopped the reading.")
     for since, seconds in (
         (attempt.started, limits.total_seconds),

@@ -1,7 +1,7 @@
 """A stdio server as a pair of message streams: a marked process tree, limits, a stderr tail."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
@@ -88,11 +88,11 @@ class Pipe:
                     text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await self.process.stdin.send(text.encode("utf-8", "replace") + b"\n")
 
-    async def stop(self, grace: float) -> None:
+    async def stop(self, grace: float, hurry: Callable[[], bool]) -> None:
         """End the whole tree; its output is drained meanwhile."""
         self._closing = True
         self.read.close()
-        end = partial(processes.stop, [self.tree], grace=grace, term=_TERM_SECONDS)
+        end = partial(processes.stop, [self.tree], grace=grace, term=_TERM_SECONDS, hurry=hurry)
         await to_thread.run_sync(end)
 
     async def close(self) -> None:
@@ -138,10 +138,16 @@ class Pipe:
 
 @asynccontextmanager
 async def open_pipe(
-    launch: LaunchSpec, *, limits: Limits, tail: Tail, environ: Mapping[str, str] = os.environ
+    launch: LaunchSpec,
+    *,
+    limits: Limits,
+    tail: Tail,
+    environ: Mapping[str, str] = os.environ,
+    hurry: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[Pipe]:
     """Start the server; its whole tree is gone when the context ends, however it ends.
 
+    A server is given little time to end once `hurry` says that somebody waits for it.
     Raises ToolcribError when it cannot be started.
     """
     prepared = processes.prepare(
@@ -166,7 +172,7 @@ async def open_pipe(
             grace = limits.grace_seconds
         finally:
             with anyio.CancelScope(shield=True):
-                await pipe.stop(grace)
+                await pipe.stop(grace, hurry)
             tasks.cancel_scope.cancel()
 
 

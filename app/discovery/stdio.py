@@ -24,7 +24,13 @@ async def attempt(
     """Start the server, read it in this era, and end its whole tree."""
     tail = Tail()
     try:
-        async with open_pipe(launch, limits=attempt.limits, environ=environ, tail=tail) as pipe:
+        async with open_pipe(
+            launch,
+            limits=attempt.limits,
+            environ=environ,
+            tail=tail,
+            hurry=lambda: attempt.cancelled,
+        ) as pipe:
             attempt.progress = pipe.progress
             attempt.reading = await _talk(pipe, attempt, era)
             if attempt.reading.read:  # stopping the server may take seconds
