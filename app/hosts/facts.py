@@ -108,7 +108,7 @@ class HostFacts:
     limit_kind: str = ""  # hard | warn
     defers: str = ""  # "" | always | default | model | auto
     defers_why: str = ""
-    measured: str = ""  # request bytes saved by native pruning of 60 tools, measured
+    measured: str = ""  # request bytes saved with 10 of 60 tools kept, by tests/hosts/measure.py
     list_changed: str = "unknown"
     restart: str = ""
     processes: tuple[str, ...] = ()

@@ -52,7 +52,7 @@ def test_a_host_that_loads_tools_on_demand_saves_nothing_and_says_so(world):
     learned(world, "claude-code", 10)
     found = recommend(host("claude-code"), world.catalog)
     assert (found.mode, found.saving) == ("as-is", 0)
-    assert "on demand" in found.reason and "33 %" in found.saving_note
+    assert "on demand" in found.reason and "32 %" in found.saving_note
     world.off("stub/tool_1")
     found = recommend(host("claude-code"), world.catalog)
     assert (found.mode, found.saving) == ("native", 0)
