@@ -63,13 +63,14 @@ def measured(host: RealHost, variant: str = "") -> Row:
 def report(rows: dict[str, Row]) -> Report:
     """Bytes, and what reached the model."""
     notes = (
-        f"A server with {len(ALL)} tools (about 48 kB as JSON), {len(KEPT)} of them on; the model"
+        f"A server with {len(ALL)} tools (49 kB as JSON), {len(KEPT)} of them on; the model"
         " is a fake one on 127.0.0.1. Made by `python tests/hosts/measure.py`.",
         "Each host starts from the file that Toolcrib's export wrote; as is: before it. native: the"
         " host's own switches; pruned: the gateway in front of the one server; through:"
         " search_tools and call_tool.",
         "Claude Code, Qwen Code, Droid and Codex with gpt-5.5 load schemas on demand: the second"
         " table has the request after that, where the fake model can ask for it.",
+        "Droid names MCP tools only in the answers of its search; the fake model asks it for all.",
         "CPU: the host, the server and the gateway together, as far as the host waited for them.",
     )
     return Report(
