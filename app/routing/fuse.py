@@ -14,7 +14,7 @@ NOTHING = -0.1
 # Queries up to SHORT content words are one step; from LONG on, the steps count most.
 SHORT, LONG = 8, 20
 # Words' weight beside a meaning of 1 for the shortest queries: on 60 queries of each public set
-# 0.3 gives Hit@1 +0.4, R@5 +0.3, nDCG@10 +0.2 over LONGQ's 0.05, and what a query names comes first.
+# 0.3 gives Hit@1 +0.4, R@5 +0.3, nDCG@10 +0.2 over LONGQ 0.05.
 LEAST_WORDS = 0.3
 _MOST_STEPS = 0.7  # share of the steps in a long query's meaning
 _STEP_WORDS = 0.75  # of which this much in its words
