@@ -9,7 +9,7 @@ from typing import Any
 from app.catalog import load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
+from app.context import AppContext, Db
 from app.errors import ToolcribError
 from app.export import apply as writes
 from app.export.masking import DiffFile, masked_diff
@@ -130,7 +130,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         elif args.last:
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
-            done = writes.restore_host(_known(args.host), ctx, db)
+            done = _restored(_known(args.host), ctx, db)
     finally:
         db.close()
     paths = list(dict.fromkeys(record.file for record in done))
@@ -161,6 +161,13 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> dict[str,
         "saving": status.recommendation.saving,
         "exports": [_write(r) for r in history],
     }
+
+
+def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[ExportRecord, ...]:
+    try:
+        return writes.restore_host(host_id, ctx, db)
+    except ToolcribError as error:
+        raise ToolcribError(f"{host_id}: {error.title}", error.hint) from error
 
 
 def _known(host_id: str) -> str:
