@@ -36,6 +36,7 @@ bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 $(STAMP): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	$(BIN)/python -m compileall -q app store ui resources  # where PYTHONDONTWRITEBYTECODE is set
 	@touch $@
 
 $(TEST_STAMP): $(STAMP)
