@@ -16,6 +16,10 @@ PIN = Remedy("pinned", True, "It would be in if you pinned it")
 _EARLY = (ON, TRUSTED, PRECONDITION)
 
 
+# below it a tool has no score at all, and never passes a relative cut
+LEAST_SCORE = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A tool with its scores, before any gate."""
@@ -43,6 +47,7 @@ class Cut:
     setting: str  # theta | delta | floor: what would have to change
     needed: float
     top: float
+    line: float = 0.0  # of a floor: the score that the relative cut would ask for without it
 
     def value(self, candidate: Candidate) -> float:
         """The figure of a tool that this gate compares."""
@@ -132,12 +137,12 @@ def find_cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
     top = max((c.score for c in free), default=0.0)
     isos = [c.iso for c in free if c.iso is not None]
     nearest = max(isos, default=None)
+    line = max(top - settings.delta, LEAST_SCORE)
     if nearest is not None and nearest < settings.floor:
-        return Cut("floor", settings.floor, nearest)
+        return Cut("floor", settings.floor, nearest, line)
     if settings.cut == THETA and nearest is not None:
         return Cut("theta", settings.theta, nearest)
-    # a tool without any score never passes
-    return Cut("delta", max(top - settings.delta, 1e-6), top)
+    return Cut("delta", line, top)
 
 
 def _missing(
@@ -179,7 +184,8 @@ def _kept_out(
 
 def _under(candidate: Candidate, cut: Cut, queue: Queue, settings: RoutingSettings) -> Verdict:
     why = cut.why(candidate)
-    if not queue.has_room(settings, candidate.row.cost) or cut.value(candidate) <= 0:
+    least = LEAST_SCORE if cut.setting == "delta" else 0.0
+    if not queue.has_room(settings, candidate.row.cost) or cut.value(candidate) <= least:
         return Verdict(SCORE, why, PIN)
     if cut.setting == "delta":
         wider = math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100
@@ -198,7 +204,7 @@ def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSetti
     """Whether the best tool alone is held up by the floor (the others need more than that)."""
     if settings.cut == THETA:
         return (candidate.iso or 0.0) >= settings.theta
-    return candidate.iso == cut.top
+    return candidate.iso == cut.top and candidate.score >= cut.line
 
 
 def _too_late(place: int, queue: Queue, settings: RoutingSettings, cost: int) -> Verdict:
