@@ -13,7 +13,7 @@ from app.context import AppContext
 from app.encoder.onnx import Encoder
 from app.errors import ToolcribError
 from app.routing import learn
-from app.routing.calibration import Calibration, Sweep, calibrate
+from app.routing.calibrate import Calibration, Sweep, calibrate
 from app.routing.floor import own_chit_chat
 from app.routing.router import Router
 from app.routing.runs import Comparison, compare, save_run

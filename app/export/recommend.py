@@ -49,9 +49,11 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
         return Recommendation(AS_IS, "Every tool is on and within the limits.", 0, note)
     off = len(rows) - len(shown)
     if native:
-        reason = f"{host.name} can hide the {off} tools that are off by itself."
+        named = "the tool that is" if off == 1 else f"the {off} tools that are"
+        reason = f"{host.name} can hide {named} off by itself."
         return Recommendation(NATIVE, reason, cut, note)
-    reason = f"{host.name} has no switches of its own, so the gateway hides {off} tools."
+    named = "1 tool" if off == 1 else f"{off} tools"
+    reason = f"{host.name} has no switches of its own, so the gateway hides {named}."
     return Recommendation(PRUNED, reason, cut, note)
 
 

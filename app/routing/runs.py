@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from app.routing import learn
-from app.routing.calibration import Calibration
+from app.routing.calibrate import Calibration
 from app.settings import RoutingSettings
 from store import queries
 from store.connection import transaction

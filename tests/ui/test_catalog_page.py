@@ -137,7 +137,10 @@ def test_typing_is_applied_after_a_rest(window, content, qtbot):
 
 def test_a_filter_that_finds_nothing_says_so(window, content):
     content.filter.set_text("zebra")
-    assert window.status.message.text() == "No tool matches. Press Esc to clear the filter."
+    tree = window.catalog.content.tree
+    assert tree.nothing.isVisible() and "No tool matches" in tree.nothing.text()
+    tree.nothing.linkActivated.emit("#")
+    assert not tree.nothing.isVisible() and window.catalog.content.filter.edit.text() == ""
     press(window, Qt.Key.Key_Escape)
     assert len(content.model.shown_tools()) == 6
 

@@ -17,6 +17,7 @@ from store.records import NewTool
 from ui.actions import Tick
 from ui.models.host_state import state_text
 from ui.views.hosts import HostsPage
+from ui.windows.export_state import ExportState
 
 SECRET = "ghp_neverShownAnywhere123"
 GITHUB = {
@@ -115,7 +116,7 @@ def test_only_the_modes_a_host_allows_are_offered_and_one_is_recommended(page, q
     page.choose("claude-desktop")
     shown = [radio.text() for radio in page.detail.radios.values() if not radio.isHidden()]
     assert shown == ["As is", "Pruned (recommended)", "Through Toolcrib"]
-    assert "the gateway hides 1 tools" in page.detail.notes.text()
+    assert "the gateway hides 1 tool." in page.detail.notes.text()
 
 
 def test_the_diff_is_what_gets_written_with_secrets_masked(page, qtbot, home):
@@ -326,3 +327,20 @@ def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
         and not (w.accessibleName() or getattr(w, "text", str)())
     ]
     assert nameless == []
+
+
+def test_the_export_button_counts_changes_that_hosts_do_not_have(page, qtbot):
+    services = page.services
+    watch, told, waiting = ExportState(services), [], []
+    watch.told.connect(lambda *said: told.append(said))
+    watch.waiting.connect(waiting.append)
+    for host, mode in (("claude-desktop", "pruned"), ("cursor", "pruned"), ("codex", "native")):
+        open_host(page, qtbot, host, mode)
+        page.messages.clear()
+        write(page, qtbot)
+    qtbot.waitUntil(lambda: bool(told) and not told[-1][2], timeout=10_000)
+    assert told[-1][:2] == ("Export to hosts…", "All hosts are in sync")
+    services.live.set_on([t.tool.id for t in services.live.catalog.tools][:1], False)
+    qtbot.waitUntil(lambda: told[-1][2], timeout=10_000)
+    assert told[-1][:2] == ("Export 1 change…", "Not written yet: Codex (Ctrl+E)")
+    assert waiting[-1] == 1

@@ -145,9 +145,10 @@ def test_without_hosts_sample_data_leads_to_a_table(open_window, qtbot):
     qtbot.waitUntil(lambda: window.catalog.state == "empty", timeout=20_000)
     assert [b.text() for b in window.catalog.empty.buttons] == [
         "Open a config file…",
+        "Add a server…",
         "Try with sample data",
     ]
-    window.catalog.empty.buttons[1].click()
+    window.catalog.empty.buttons[2].click()
     qtbot.waitUntil(lambda: len(rows(window)) == 7, timeout=20_000)
     assert window.catalog.reading.go.text() == "Read tools of 7 servers"
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.routing import calibration
-from app.routing.calibration import Case, calibrate, serve, split, sweep
+from app.routing import calibrate
+from app.routing.calibrate import Case, calibrate, serve, split, sweep
 from app.routing.floor import calibrated_floor, nearest_iso, own_chit_chat, quantile
 from app.routing.runs import compare, save_run
 from app.settings import RoutingSettings
