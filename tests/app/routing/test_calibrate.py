@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.routing import calibrate
-from app.routing.calibrate import Case, calibrate, serve, split, sweep
+from app.routing.calibrate import Case, calibrate, make_cases, serve, split, sweep
 from app.routing.floor import calibrated_floor, nearest_iso, own_chit_chat, quantile
 from app.routing.runs import compare, save_run
 from app.settings import RoutingSettings
@@ -81,7 +80,7 @@ def test_serving_agrees_with_the_routers_own_gates(
     make_router: Callable, labelled: list[LabelRecord]
 ) -> None:
     router, _db, _catalog = make_router()
-    cases, _unknown = calibration.make_cases(router, labelled)
+    cases, _unknown = make_cases(router, labelled)
     for settings in (PLAIN, THETA, replace(PLAIN, floor=0.9), replace(PLAIN, k=2, delta=0.6)):
         for one in cases:
             ranked = router.judge(router.score(one.query, limit=100), settings=settings)
