@@ -25,6 +25,7 @@ from ui.views.catalog import CatalogPage
 from ui.views.page import Page
 from ui.views.sidebar import Sidebar
 from ui.windows.commands import Commands
+from ui.windows.export_state import ExportState
 from ui.windows.sections import SECTIONS, make_page
 from ui.windows.status_line import StatusLine
 
@@ -142,12 +143,17 @@ class MainWindow(QMainWindow):
         column.addWidget(self.status)
         self.setCentralWidget(whole)
         self.commands = Commands(self, self.services)
+        self.export_state = ExportState(self.services, self)
 
     def _connect(self) -> None:
         self.nav.chosen.connect(self.go)
         self.strip.server_chosen.connect(lambda name: self.catalog.show_server(name))
         self.status.undo.clicked.connect(self.undo.undo)
         self.undo.indexChanged.connect(self._tell_step)
+        self.export_state.told.connect(self.commands.show_export)
+        self.export_state.waiting.connect(
+            lambda number: self.nav.set_badge("hosts", str(number or ""), "accent")
+        )
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.loaded.connect(self._tell_known)

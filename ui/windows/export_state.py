@@ -1,0 +1,86 @@
+"""What the toolbar's button and the sidebar say about the hosts, without opening their page."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.changes import Changes
+from app.context import Db
+from ui.services import Services
+from ui.text import plural
+
+if TYPE_CHECKING:
+    from app.export.status import HostStatus
+
+_REST_MS = 250  # ticks that follow each other are looked at together
+
+
+class ExportState(QObject):
+    """Looks at the hosts' files in the background after every change.
+
+    Signals: told(words of the button, its tooltip, whether there is anything to do);
+    waiting(number of changes that hosts do not have yet).
+    """
+
+    told = Signal(str, str, bool)
+    waiting = Signal(int)
+
+    def __init__(self, services: Services, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._number = 0  # of the latest survey: older answers are stale
+        self._timer = QTimer(self, interval=_REST_MS, singleShot=True)
+        self._timer.timeout.connect(self._look)
+        live = services.live
+        live.loaded.connect(self._timer.start)
+        live.toggled.connect(lambda _ids: self._timer.start())
+        live.configured.connect(self._timer.start)
+        services.tasks.changed.connect(self._on_task)
+
+    def _on_task(self, changes: Changes) -> None:
+        if changes.hosts or changes.exports:
+            self._timer.start()
+
+    def _look(self) -> None:
+        catalog, places = self._services.live.catalog, self._services.places
+        if catalog is None:
+            return
+        self._number += 1
+        number = self._number
+
+        def ask(db: Db) -> "tuple[HostStatus, ...]":
+            from app.export.overview import survey  # not needed for the window's start
+
+            return survey(db, places, catalog)
+
+        self._services.tasks.ask(
+            ask,
+            lambda rows: self._show(rows) if number == self._number else None,
+            lambda _error: None,  # the Hosts page says what is wrong
+        )
+
+    def _show(self, rows: "Sequence[HostStatus]") -> None:
+        number, tip, useful = button_words(rows)
+        self.waiting.emit(number)
+        words = f"Export {plural(number, 'change')}…" if number else "Export to hosts…"
+        self.told.emit(words, tip, useful)
+
+
+def button_words(rows: "Sequence[HostStatus]") -> tuple[int, str, bool]:
+    """How many changes wait, what the button's tooltip says, whether pressing it helps."""
+    from app.export.plan import AS_IS
+    from app.export.status import CHANGES, NOT_FOUND
+    from ui.models.host_state import urgency
+
+    here = [row for row in rows if row.state != NOT_FOUND]
+    if not here:
+        return 0, "No host was found on this computer", True
+    number = sum(row.changes for row in here if row.state == CHANGES)
+    names = ", ".join(row.host.name for row in here if row.state == CHANGES)
+    if number:
+        return number, f"Not written yet: {names} (Ctrl+E)", True
+    synced = all(urgency(row) > 1 and not row.problem for row in here)
+    if synced and any(row.mode != AS_IS for row in here):
+        return 0, "All hosts are in sync", False
+    return 0, "See what each host would get, and write its config (Ctrl+E)", True
