@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.catalog import CatalogTool, trust_server
@@ -19,12 +19,10 @@ from ui.models.treemap import Group, Item
 from ui.services import Services
 from ui.text import APPROX, plural, short
 from ui.theme import MARGIN
-from ui.views.catalog_tree import CatalogTreeView
+from ui.views.catalog_tree import NOTHING, CatalogTreeView
 from ui.views.details import DetailsCard
 from ui.views.filter_line import CHIPS, FilterLine
 from ui.views.treemap import Treemap
-
-_NOTHING = "No tool matches. Press Esc to clear the filter."
 
 
 class CatalogContent(QWidget):
@@ -123,6 +121,7 @@ class CatalogContent(QWidget):
     def _connect(self) -> None:
         self.filter.filtered.connect(self._set_filter)
         self.filter.left.connect(self.tree.setFocus)
+        self.tree.nothing.linkActivated.connect(lambda _link: self.filter.clear())
         self.model.tick_asked.connect(self._tick)
         self.tree.toggle_asked.connect(self._tick)
         self.tree.pin_asked.connect(self._pin)
@@ -140,9 +139,11 @@ class CatalogContent(QWidget):
         self.model.set_filter(wanted)
         self.tree.keep_open()
         self._tell_result()
+        found = bool(self.model.shown_tools())
+        self.tree.nothing.setVisible(self.model.filtered and not found)
         if self.model.filtered:
-            text = self._result_text()
-            self._services.say(text if self.model.shown_tools() else _NOTHING)
+            text = self._result_text() if found else NOTHING
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.tree, text))
 
     def _tick(self, tools: Sequence[CatalogTool], on: bool) -> None:
         if tools:

@@ -2,7 +2,14 @@
 
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QTreeView,
+    QVBoxLayout,
+)
 
 from app.catalog import CatalogTool
 from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
@@ -11,6 +18,7 @@ from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate, TextDele
 
 NARROW_BELOW = 680  # pixels
 OPEN_BELOW = 200  # matches
+NOTHING = "No tool matches. Press Esc to clear the filter."
 
 
 class CatalogTreeView(QTreeView):
@@ -49,6 +57,10 @@ class CatalogTreeView(QTreeView):
         self.setItemDelegateForColumn(FLAGS, BadgeDelegate(theme, ROW, self))
         self.setItemDelegateForColumn(HOSTS, TextDelegate(theme, ROW, self))
         self._set_columns()
+        self.nothing = QLabel('No tool matches. <a href="#">Clear filter</a>', self.viewport())
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.hide()
+        QVBoxLayout(self.viewport()).addWidget(self.nothing)
         self.selectionModel().selectionChanged.connect(lambda: self.picked.emit())
         self.expanded.connect(lambda index: self._remember(index.row(), True))
         self.collapsed.connect(lambda index: self._remember(index.row(), False))
