@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog import load_catalog, trust_server
 from app.context import AppContext, Db
+from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from store.records import CONFIGURED, ServerRecord
 from ui.tasks import Job
@@ -40,6 +41,7 @@ class Found:
     candidates: tuple[Candidate, ...] = ()
     problems: tuple[str, ...] = ()  # of files that could not be read
     targets: "dict[int, Target]" = field(default_factory=dict, repr=False)
+    named: frozenset[int] = frozenset()  # ids of the servers that were just registered
 
     @property
     def hosts(self) -> int:
@@ -73,6 +75,28 @@ def take_file(ctx: AppContext, path: Path) -> Found:
         db.close()
 
 
+def take_text(ctx: AppContext, text: str) -> Found:
+    """Register the servers of a pasted config; raises ToolcribError when it names none."""
+    from app.discovery.importing import import_text
+
+    db = ctx.open_store()
+    try:
+        return _found(ctx, db, import_text(ctx, db, text).registered, ())
+    finally:
+        db.close()
+
+
+def add(ctx: AppContext, name: str, launch: LaunchSpec) -> Found:
+    """Register one server that was typed in."""
+    from app.discovery.importing import add_server
+
+    db = ctx.open_store()
+    try:
+        return _found(ctx, db, add_server(ctx, db, name, launch).registered, ())
+    finally:
+        db.close()
+
+
 def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport":
     """Start these servers and read their tools; ticking a project's server trusted it.
 
@@ -102,7 +126,8 @@ def _found(ctx: AppContext, db: Db, registered: "Registered", problems: tuple[st
 
     ready = {target.server_id: target for target in targets(ctx, db, registered)}
     servers = load_catalog(db).servers
-    return Found(tuple(_candidate(s, ready.get(s.id)) for s in servers), problems, ready)
+    candidates = tuple(_candidate(s, ready.get(s.id)) for s in servers)
+    return Found(candidates, problems, ready, frozenset(registered.server_ids))
 
 
 def _candidate(server: ServerRecord, target: "Target | None") -> Candidate:

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.catalog import CatalogTool
 from app.errors import ToolcribError
 from resources.sample.config import write_sample_config
+from ui.finding import Found
 from ui.models.catalog_rows import ATTENTION
 from ui.services import Services
 from ui.text import tokens
+from ui.views.add_server import AddServerDialog
 from ui.views.catalog_content import CatalogContent
 from ui.views.empty_state import EmptyState
 from ui.views.message_bar import INFO
@@ -33,12 +35,13 @@ class CatalogPage(Page):
             icon="server-off",
             text="No MCP servers found",
             hint="None of the known hosts on this machine names one.",
-            buttons=("Open a config file…", "Try with sample data"),
+            buttons=("Open a config file…", "Add a server…", "Try with sample data"),
         )
         self._stack = QStackedWidget()
         for widget in (self.content, self.reading, self.empty):
             self._stack.addWidget(widget)
         self.body.addWidget(self._stack, 1)
+        self._guide = False  # whether the next step is still to be told
         self._started = False  # whether the first load decided what to show
         self._connect()
 
@@ -100,6 +103,16 @@ class CatalogPage(Page):
         self._show(self.reading)
         self.reading.take_file(path)
 
+    def add_server(self) -> None:
+        """Let the user type a server in, or paste a config."""
+        if self.reading.busy:
+            self.services.say("Servers are being read; add more when that is done.")
+            return
+        dialog = AddServerDialog(self.services, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.found.connect(self._on_added)
+        dialog.open()
+
     def take_sample(self) -> None:
         """Show the sample servers; their data stays in Toolcrib's own folder."""
         folder = self.services.ctx.paths.home / "sample"
@@ -132,7 +145,8 @@ class CatalogPage(Page):
         self.reading.nothing_found.connect(lambda: self._show(self.empty))
         self.reading.failed.connect(self._on_failed)
         self.empty.buttons[0].clicked.connect(self.open_config)
-        self.empty.buttons[1].clicked.connect(self.take_sample)
+        self.empty.buttons[1].clicked.connect(self.add_server)
+        self.empty.buttons[2].clicked.connect(self.take_sample)
 
     def _on_loaded(self) -> None:
         self.content.show_catalog()
@@ -141,6 +155,7 @@ class CatalogPage(Page):
             return
         failed = sum(server.status in ATTENTION for server in catalog.servers)
         self.badge.emit(str(failed) if failed else "", "warn")
+        self._tell_next()
         if self._started:
             return
         self._started = True
@@ -150,8 +165,14 @@ class CatalogPage(Page):
     def _on_read(self) -> None:
         """Back to the tree; say what comes next."""
         self._show(self.content)
+        self._guide = True
+        self._tell_next()
+
+    def _tell_next(self) -> None:
+        """What comes after reading, once the catalogue is there."""
         live = self.services.live
-        if live.total and live.catalog is not None:
+        if self._guide and live.total and live.catalog is not None:
+            self._guide = False
             window = live.catalog.settings.budget.window
             self.messages.say(
                 INFO,
@@ -160,6 +181,12 @@ class CatalogPage(Page):
                 " config.",
                 ("Choose a host", lambda: self.services.go("hosts")),
             )
+
+    def _on_added(self, found: Found) -> None:
+        self.messages.clear()
+        self._show(self.reading)
+        self.reading.show_added(found)
+        self.services.live.load()
 
     def _on_failed(self, error: ToolcribError) -> None:
         self.messages.error(error, ("Try again", self.read_tools))

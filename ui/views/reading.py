@@ -89,6 +89,11 @@ class ReadingView(QWidget):
             failed=self._fail,
         )
 
+    def show_added(self, found: Found) -> None:
+        """Show servers that were added by hand: only these are ticked."""
+        self._begin_looking()
+        self._show(found, found.named)
+
     def primary(self) -> None:
         """Read the ticked servers, or go on."""
         if self.go.isEnabled() and self.go.isVisible():

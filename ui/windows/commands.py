@@ -31,6 +31,13 @@ class Commands(QObject):
         services.theme.changed.connect(self._recolor)
         self._recolor()
 
+    def show_export(self, text: str, tip: str, useful: bool) -> None:
+        """What the export button says; without anything to do it cannot be pressed."""
+        self.export.setText(text)
+        self.export.setToolTip(tip)
+        self.export.setEnabled(useful)
+        self._recolor()
+
     def _make_edit(self) -> None:
         undo = self._services.undo
         self.undo = undo.createUndoAction(self, "&Undo")
@@ -43,6 +50,7 @@ class Commands(QObject):
         window, bar = self._window, self._window.menuBar()
         file = bar.addMenu("&File")
         self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
+        self._add(file, "&Add server…", lambda: window.catalog.add_server(), "Ctrl+N", "plus")
         file.addSeparator()
         self._add(file, "&Quit", window.close, "Ctrl+Q")
         edit = bar.addMenu("&Edit")
@@ -142,4 +150,5 @@ class Commands(QObject):
         icons = self._services.theme.icons
         for action, name in self._icons:
             action.setIcon(icons.icon(name, "text"))
-        self.export.setIcon(icons.icon("export-variant", "on_accent"))
+        role = "on_accent" if self.export.isEnabled() else "text2"
+        self.export.setIcon(icons.icon("export-variant", role))

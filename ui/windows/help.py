@@ -6,12 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 SHORTCUTS = (
-    ("Ctrl+1, 2, 3", "Catalog, Playground, Hosts"),
+    ("Ctrl+1, 2, 3, 4", "Catalog, Playground, Hosts, Activity"),
     ("Ctrl+F, /", "Filter of the page"),
     ("F6, Shift+F6", "Next, previous pane"),
     ("F5", "Read tools"),
     ("Ctrl+E", "Export to hosts"),
     ("Ctrl+O", "Open a config file"),
+    ("Ctrl+N", "Add a server, or paste a config"),
     ("Space", "Turn the selected tools on or off"),
     ("+, -, *", "Expand, collapse, expand all"),
     ("P", "Pin the selected tools"),
