@@ -5,7 +5,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
 from app.catalog import load_catalog, set_on, set_pinned
-from ui.models.catalog_tree import FLAGS, NAME, TOKENS, CatalogTree
+from ui.models.catalog_tree import CALLS, FLAGS, NAME, TOKENS, CatalogTree
 from ui.models.filter_query import parse
 from ui.models.roles import BADGE, BAR, FAINT
 
@@ -35,7 +35,7 @@ def picture(model: CatalogTree) -> str:
             cells = [model.index(row, c, parent) for c in range(model.columnCount())]
             state = cells[NAME].data(Qt.ItemDataRole.CheckStateRole)
             mark = MARKS.get(state, "[-]")
-            texts = [str(cell.data() or "") for cell in cells]
+            texts = [str(cell.data() or "") for cell in cells if cell.column() != CALLS]
             lines.append(f"{'  ' * depth}{mark} {' | '.join(texts)}".rstrip(" |"))
             walk(cells[NAME], depth + 1)
 

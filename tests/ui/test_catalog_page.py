@@ -7,7 +7,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
 from app.catalog import load_catalog
-from ui.models.catalog_tree import NAME, TOKENS
+from store import events
+from store.connection import transaction
+from store.records import EventRecord
+from ui.models.catalog_tree import CALLS, NAME, TOKENS
 from ui.models.roles import BADGE
 
 
@@ -272,3 +275,26 @@ def test_a_change_by_another_process_is_shown(window, ctx, qtbot):
     db.close()
     QApplication.sendEvent(window, QEvent(QEvent.Type.ActivationChange))
     qtbot.waitUntil(lambda: window.strip.on.text() == "4 of 6 tools on")
+
+
+def test_calls_are_shown_once_hosts_call_through_toolcrib(fill, open_window, ctx, qtbot):
+    fill()
+    before = open_window()
+    settled(before, qtbot)
+    assert before.pages["catalog"].content.tree.isColumnHidden(CALLS)  # nobody can tell yet
+    db, now = ctx.open_store(), ctx.clock()
+    call = EventRecord(now - 3600, "call", tool="github/search_code")
+    with transaction(db):
+        events.add(db, [call, call])
+    db.close()
+    window = open_window()
+    settled(window, qtbot)
+    content = window.pages["catalog"].content
+    assert not content.tree.isColumnHidden(CALLS)
+    content.filter.set_text("used:<7d")
+    tools = content.model.shown_tools()
+    assert [t.tool.name for t in tools] == ["search_code"]
+    assert content.model.index_of_tool(tools[0].tool.id).siblingAtColumn(CALLS).data() == "2"
+    content.filter.set_text("used:never tool:merge")
+    silent = content.model.shown_tools()[0].tool.id
+    assert content.model.index_of_tool(silent).siblingAtColumn(CALLS).data() == "never"

@@ -11,6 +11,8 @@ ROW = Facts(
     hosts="claude desktop, cursor",
     tokens=1412,
     states=frozenset({"on", "destructive"}),
+    calls=6,
+    unused=2.5,
 )
 
 
@@ -29,6 +31,7 @@ ROW = Facts(
         "tool:create text:opens",
         'server:"github"',
         "-tokens:<500",
+        "calls:>5 used:<7d -used:never",
     ],
 )
 def test_it_lets_through(line: str):
@@ -38,7 +41,8 @@ def test_it_lets_through(line: str):
 @pytest.mark.parametrize(
     "line",
     ["issue", '"request pull"', "server:slack", "tokens:>2k", "tokens:<1k", "is:off", "-pull",
-     "-server:github", "host:windsurf", "tool:merge", "pull issue", "tokens:1..5"],
+     "-server:github", "host:windsurf", "tool:merge", "pull issue", "tokens:1..5",
+     "calls:0", "used:never", "used:>30d"],
 )  # fmt: skip
 def test_it_keeps_out(line: str):
     assert not parse(line).accepts(ROW)
@@ -49,6 +53,8 @@ def test_it_keeps_out(line: str):
     [
         ("tokens:big", "tokens: needs a number such as 500, >1k or 200..800, got 'big'."),
         ("tokens:>1..5", "got '>1..5'"),
+        ("calls:often", "calls: needs a number"),
+        ("used:often", "used: needs never, <7d or >30d, got 'often'."),
         ("is:blue", "is: knows on, off, held"),
         ("colour:red", "There is no key colour: known are server, host"),
     ],
@@ -61,3 +67,8 @@ def test_what_it_cannot_understand_has_a_sentence(line: str, said: str):
 
 def test_an_open_quote_is_read_to_the_end():
     assert parse('"pull req').accepts(ROW)
+
+
+def test_a_tool_without_calls_was_never_used():
+    silent = Facts("github", "merge", "merge", "", 10)
+    assert parse("used:never calls:0").accepts(silent) and parse("used:>30d").accepts(silent)

@@ -10,7 +10,7 @@ from ui.models.catalog_rows import Branch, server_badge, status_words, tool_badg
 from ui.models.roles import BADGE, BAR, FAINT, SORT
 from ui.text import APPROX, count, plural
 
-_NAME, _TOKENS, _FLAGS, _HOSTS = range(4)
+_NAME, _TOKENS, _CALLS, _FLAGS, _HOSTS = range(5)
 _ROLE = Qt.ItemDataRole
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -145,3 +145,16 @@ def problem_cell(branch: Branch, column: int, role: int) -> Any:
     if role in (_ROLE.DisplayRole, _ROLE.ToolTipRole, _ROLE.AccessibleTextRole):
         return branch.problem
     return True if role == FAINT else None
+
+
+def calls_cell(calls: int, role: int) -> Any:
+    """How often hosts called a tool, or the tools of a server, through Toolcrib."""
+    if role == _ROLE.DisplayRole:
+        return count(calls) if calls else "never"
+    if role == _ROLE.TextAlignmentRole:
+        return _RIGHT
+    if role == _ROLE.ToolTipRole:
+        return f"{plural(calls, 'call')} through Toolcrib in the last 30 days"
+    if role == FAINT:
+        return not calls
+    return calls if role == SORT else None

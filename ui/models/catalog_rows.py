@@ -1,8 +1,10 @@
 """Rows of the catalogue tree: one branch per server, its tools and its problem below."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 
+from app.activity import DAY, Usage
 from app.catalog import CHANGED, Catalog, CatalogTool
 from store import records
 from store.records import ServerRecord
@@ -30,6 +32,13 @@ class Leaf:
     row: CatalogTool
     facts: Facts
 
+    def take_usage(self, usage: Mapping[str, Usage], now: float) -> None:
+        """Take the calls of the last days."""
+        found = usage.get(f"{self.row.server.name}/{self.row.tool.name}")
+        calls, days = (found.calls, (now - found.last) / DAY) if found else (0, inf)
+        if calls or self.facts.calls:
+            self.facts = replace(self.facts, calls=calls, unused=days)
+
 
 @dataclass(slots=True)
 class Branch:
@@ -44,12 +53,14 @@ class Branch:
     every: int = 0  # tokens of all its tools
     on: int = 0  # tokens of those a host may get
     ticked: int = 0  # how many of its tools are ticked
+    calls: int = 0  # of its tools in the last days
 
     def sum_up(self) -> None:
         """Count anew after tools changed."""
         self.every = sum(leaf.row.cost for leaf in self.leaves)
         self.on = sum(leaf.row.cost for leaf in self.leaves if leaf.row.shown)
         self.ticked = sum(leaf.row.on for leaf in self.leaves)
+        self.calls = sum(leaf.facts.calls for leaf in self.leaves)
 
 
 def make_branches(catalog: Catalog, host_names: Mapping[str, str]) -> list[Branch]:
@@ -72,8 +83,7 @@ def facts_of(row: CatalogTool, hosts: str) -> Facts:
 
 def refreshed(facts: Facts, row: CatalogTool) -> Facts:
     """The facts after a tick or a pin."""
-    states = frozenset(_states(row))
-    return Facts(facts.server, facts.tool, facts.text, facts.hosts, facts.tokens, states)
+    return replace(facts, states=frozenset(_states(row)))
 
 
 def tool_badge(row: CatalogTool) -> BadgeText | None:

@@ -12,14 +12,15 @@ from PySide6.QtCore import (
     Signal,
 )
 
+from app.activity import Usage
 from app.catalog import Catalog, CatalogTool
 from store.records import ServerRecord
-from ui.models.catalog_cells import ServerCells, ToolCells, problem_cell
+from ui.models.catalog_cells import ServerCells, ToolCells, calls_cell, problem_cell
 from ui.models.catalog_rows import ATTENTION, Branch, Leaf, make_branches, refreshed
 from ui.models.filter_query import Facts, Filter
 
-NAME, TOKENS, FLAGS, HOSTS = range(4)
-TITLES = ("Server / tool", "Tokens ≈", "Flags", "Hosts")
+NAME, TOKENS, CALLS, FLAGS, HOSTS = range(5)
+TITLES = ("Server / tool", "Tokens ≈", "Calls 30 d", "Flags", "Hosts")
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -46,6 +47,7 @@ class CatalogTree(QAbstractItemModel):
         self._all: list[Branch] = []
         self._branches: list[Branch] = []  # those in view
         self._filter: Filter | None = None
+        self._usage: tuple[Mapping[str, Usage], float] = ({}, 0.0)  # and when it was read
         self._sort = (TOKENS, Qt.SortOrder.DescendingOrder)
         self._server_cells = ServerCells(icons)
         self._tool_cells = ToolCells(icons)
@@ -53,6 +55,8 @@ class CatalogTree(QAbstractItemModel):
     def show(self, catalog: Catalog, host_names: Mapping[str, str]) -> None:
         """Show a catalogue; selection and open servers stay."""
         self._all = make_branches(catalog, host_names)
+        if self.usage:
+            self._take_usage()
         self._scale()
         self._arrange()
 
@@ -70,6 +74,17 @@ class CatalogTree(QAbstractItemModel):
                 self.dataChanged.emit(
                     self.createIndex(number, 0, 0), self.createIndex(number, HOSTS, 0)
                 )
+
+    @property
+    def usage(self) -> Mapping[str, Usage]:
+        """Calls by tool id (`server/tool`)."""
+        return self._usage[0]
+
+    def show_usage(self, usage: Mapping[str, Usage], now: float) -> None:
+        """Take how often tools were called in the last days."""
+        self._usage = (usage, now)
+        self._take_usage()
+        self._arrange()
 
     def set_filter(self, wanted: Filter | None) -> None:
         """Show only what passes; None for everything."""
@@ -132,7 +147,7 @@ class CatalogTree(QAbstractItemModel):
         return list(found.values())
 
     def columnCount(self, _parent: Index = _ROOT) -> int:
-        """Name, tokens, flags, hosts."""
+        """Name, tokens, calls, flags, hosts."""
         return len(TITLES)
 
     def rowCount(self, parent: Index = _ROOT) -> int:
@@ -189,10 +204,15 @@ class CatalogTree(QAbstractItemModel):
             return None
         branch = self._branch(index)
         if not index.internalId():
+            if index.column() == CALLS:
+                known = self.usage and branch.leaves
+                return calls_cell(branch.calls, role) if known else None
             return self._server_cells.data(branch, index.column(), role)
         leaf = self._leaf(index)
         if leaf is None:
             return problem_cell(branch, index.column(), role)
+        if index.column() == CALLS:
+            return calls_cell(leaf.facts.calls, role) if self.usage else None
         return self._tool_cells.data(leaf.row, index.column(), role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -280,6 +300,12 @@ class CatalogTree(QAbstractItemModel):
                 leaf.row, leaf.facts = row, refreshed(leaf.facts, row)
         branch.sum_up()
 
+    def _take_usage(self) -> None:
+        for branch in self._all:
+            for leaf in branch.leaves:
+                leaf.take_usage(*self._usage)
+            branch.sum_up()
+
     def _scale(self) -> None:
         """Bars are as long as their share of the largest server and of the largest tool."""
         tools = [leaf.row.cost for branch in self._all for leaf in branch.leaves]
@@ -290,12 +316,14 @@ class CatalogTree(QAbstractItemModel):
 _LEAF_KEYS: Sequence[Callable[[Leaf], Any]] = (
     lambda leaf: leaf.facts.tool,
     lambda leaf: leaf.facts.tokens,
+    lambda leaf: leaf.facts.calls,
     lambda leaf: (bool(leaf.row.held), leaf.row.pinned),
     lambda leaf: leaf.facts.tool,
 )
 _BRANCH_KEYS: Sequence[Callable[[Branch], Any]] = (
     lambda branch: branch.server.name.lower(),
     lambda branch: branch.every,
+    lambda branch: branch.calls,
     lambda branch: branch.server.status,
     lambda branch: branch.hosts,
 )

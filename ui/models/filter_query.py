@@ -3,14 +3,16 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from app.errors import ToolcribError
 
-KEYS = ("server", "host", "tool", "text", "is", "tokens")
+KEYS = ("server", "host", "tool", "text", "is", "tokens", "calls", "used")
 IS = ("on", "off", "held", "changed", "pinned", "destructive", "readonly", "error")
 
 _TERM = re.compile(r'(-?)(?:([A-Za-z]+):)?(?:"([^"]*)"?|(\S+))')
 _NUMBER = re.compile(r"(>=|<=|>|<)?(\d+(?:\.\d+)?)(k?)(?:\.\.(\d+(?:\.\d+)?)(k?))?$")
+_DAYS = re.compile(r"([<>])(\d{1,4})d$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class Facts:
     hosts: str
     tokens: int
     states: frozenset[str] = field(default_factory=frozenset)  # of IS
+    calls: int = 0  # in the last 30 days, through Toolcrib
+    unused: float = inf  # days since the last of them
 
 
 Test = Callable[[Facts], bool]
@@ -62,7 +66,11 @@ def _words(value: str) -> Test:
 
 def _keyed(key: str, value: str) -> Test:
     if key == "tokens":
-        return _any([_tokens(part) for part in value.split(",")])
+        return _any([_number_test(key, part, _tokens) for part in value.split(",")])
+    if key == "calls":
+        return _any([_number_test(key, part, _calls) for part in value.split(",")])
+    if key == "used":
+        return _any([_used(part.lower()) for part in value.split(",")])
     if key == "is":
         return _any([_is(part.lower()) for part in value.split(",")])
     wanted = [part for part in value.lower().split(",") if part]
@@ -87,23 +95,43 @@ def _is(word: str) -> Test:
     return lambda facts: word in facts.states
 
 
-def _tokens(text: str) -> Test:
+def _tokens(facts: Facts) -> int:
+    return facts.tokens
+
+
+def _calls(facts: Facts) -> int:
+    return facts.calls
+
+
+def _used(text: str) -> Test:
+    if text == "never":
+        return lambda facts: not facts.calls
+    match = _DAYS.match(text)
+    if match is None:
+        raise FilterError(f"used: needs never, <7d or >30d, got '{text}'.")
+    days = int(match[2])
+    if match[1] == "<":
+        return lambda facts: facts.unused < days
+    return lambda facts: facts.unused > days
+
+
+def _number_test(key: str, text: str, value: Callable[[Facts], int]) -> Test:
     match = _NUMBER.match(text)
     if match is None or (match[1] and match[4]):
-        raise FilterError(f"tokens: needs a number such as 500, >1k or 200..800, got '{text}'.")
+        raise FilterError(f"{key}: needs a number such as 500, >1k or 200..800, got '{text}'.")
     sign, low = match[1], _number(match[2], match[3])
     if match[4]:
         high = _number(match[4], match[5])
-        return lambda facts: low <= facts.tokens <= high
+        return lambda facts: low <= value(facts) <= high
     if sign == ">":
-        return lambda facts: facts.tokens > low
+        return lambda facts: value(facts) > low
     if sign == ">=":
-        return lambda facts: facts.tokens >= low
+        return lambda facts: value(facts) >= low
     if sign == "<":
-        return lambda facts: facts.tokens < low
+        return lambda facts: value(facts) < low
     if sign == "<=":
-        return lambda facts: facts.tokens <= low
-    return lambda facts: facts.tokens == low
+        return lambda facts: value(facts) <= low
+    return lambda facts: value(facts) == low
 
 
 def _number(digits: str, thousand: str) -> float:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSettings, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
+from app.activity import DAY, Usage, usage_since
 from app.catalog import CatalogTool, trust_server
 from app.tokens.host_text import compact
 from store.records import ServerRecord
@@ -23,6 +24,8 @@ from ui.views.catalog_tree import NOTHING, CatalogTreeView
 from ui.views.details import DetailsCard
 from ui.views.filter_line import CHIPS, FilterLine
 from ui.views.treemap import Treemap
+
+USAGE_DAYS = 30
 
 
 class CatalogContent(QWidget):
@@ -53,6 +56,7 @@ class CatalogContent(QWidget):
         catalog = self._services.live.catalog
         if catalog is None:
             return
+        self._ask_usage()
         first = not self.model.rowCount()
         self.model.show(catalog, self._names)
         self.tree.keep_open()
@@ -86,7 +90,7 @@ class CatalogContent(QWidget):
         """Keep splitters and columns."""
         settings.setValue(f"{key}/across", self.across.saveState())
         settings.setValue(f"{key}/down", self.down.saveState())
-        settings.setValue(f"{key}/columns", self.tree.header().saveState())
+        settings.setValue(f"{key}/columns5", self.tree.header().saveState())
 
     def restore(self, settings: QSettings, key: str) -> None:
         """Take splitters and columns back."""
@@ -94,9 +98,21 @@ class CatalogContent(QWidget):
             state = settings.value(f"{key}/{name}")
             if state is not None:
                 target.restoreState(state)
-        columns = settings.value(f"{key}/columns")
+        columns = settings.value(f"{key}/columns5")
         if columns is not None:
             self.tree.header().restoreState(columns)
+            self.tree.show_calls()
+
+    def _ask_usage(self) -> None:
+        now = self._services.ctx.clock()
+
+        def show(usage: dict[str, Usage]) -> None:
+            if usage != self.model.usage:
+                self.model.show_usage(usage, now)
+                self.tree.show_calls()
+                self._show_counts()
+
+        self._services.tasks.ask(lambda db: usage_since(db, now - USAGE_DAYS * DAY), show)
 
     def _lay_out(self) -> None:
         self.across = QSplitter(Qt.Orientation.Horizontal)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog import CatalogTool
-from ui.models.catalog_tree import FLAGS, HOSTS, NAME, TOKENS, CatalogTree
+from ui.models.catalog_tree import CALLS, FLAGS, HOSTS, NAME, TOKENS, CatalogTree
 from ui.theme import ROW, Theme
 from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate, TextDelegate
 
@@ -143,13 +143,21 @@ class CatalogTreeView(QTreeView):
         super().resizeEvent(event)
         self.setColumnHidden(HOSTS, event.size().width() < NARROW_BELOW)
 
+    def show_calls(self) -> None:
+        """A column of calls, once any was seen: nobody can tell before."""
+        self.setColumnHidden(CALLS, not self._tree.usage)
+
     def selected_text(self) -> str:
         """The selected rows, cells divided by tabs."""
         rows = sorted(
             self.selectionModel().selectedRows(NAME), key=lambda i: self.visualRect(i).y()
         )
         cells = (
-            [str(index.siblingAtColumn(c).data() or "") for c in (NAME, TOKENS, FLAGS, HOSTS)]
+            [
+                str(index.siblingAtColumn(c).data() or "")
+                for c in (NAME, TOKENS, CALLS, FLAGS, HOSTS)
+                if not self.isColumnHidden(c)
+            ]
             for index in rows
         )
         return "\n".join("\t".join(row) for row in cells)
@@ -191,7 +199,8 @@ class CatalogTreeView(QTreeView):
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(60)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((TOKENS, 180), (FLAGS, 142), (HOSTS, 130)):
+        for column, width in ((TOKENS, 170), (CALLS, 84), (FLAGS, 130), (HOSTS, 120)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
             self.setColumnWidth(column, width)
+        self.show_calls()
         self.sortByColumn(TOKENS, Qt.SortOrder.DescendingOrder)

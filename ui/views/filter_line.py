@@ -27,8 +27,8 @@ class FilterLine(QWidget):
         self.edit.setAccessibleName("Filter tools")
         self.edit.setPlaceholderText('Filter tools   server:github tokens:>1k is:on -term "phrase"')
         self.edit.setToolTip(
-            "Keys: server, host, tool, text, tokens (>1k, 200..800),"
-            " is (on, off, held, changed, pinned, destructive, readonly, error)"
+            "Keys: server, host, tool, text, tokens (>1k, 200..800), calls (0, >5),"
+            " used (never, <7d), is (on, off, held, changed, pinned, destructive, readonly, error)"
         )
         self.edit.setClearButtonEnabled(True)
         self._action = self.edit.addAction(
