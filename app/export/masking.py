@@ -35,6 +35,7 @@ class DiffFile:
     before: str
     after: str
     pairs: tuple[Pair, ...]
+    hidden: frozenset[int] = frozenset()  # numbers of pairs that differ in masked values only
 
 
 def masked_diff(plan: Plan) -> tuple[DiffFile, ...]:
@@ -56,16 +57,31 @@ def masked_text(data: bytes | None, kind: str) -> str:
 
 
 def _diff(file: FilePlan) -> DiffFile:
-    shown = (masked_text(file.before, file.format), masked_text(file.after, file.format))
-    raw = [_lines(file.before), _lines(file.after)]
+    return masked_change(file.path, file.before, file.after, file.format)
+
+
+def masked_change(path: Path, before: bytes | None, after: bytes | None, kind: str) -> DiffFile:
+    """What turns one text of a file into another, both masked."""
+    shown = (masked_text(before, kind), masked_text(after, kind))
+    raw = [_lines(before), _lines(after)]
     left, right = shown[0].splitlines(), shown[1].splitlines()
     if len(raw[0]) != len(left) or len(raw[1]) != len(right):
         raw = [left, right]
-    return DiffFile(file.path, *shown, tuple(_pairs(raw, left, right)))
+    pairs = tuple(_pairs(raw, left, right))
+    truth = _pairs(raw, raw[0], raw[1])
+    hidden = (
+        number
+        for number, (real, masked) in enumerate(zip(truth, pairs, strict=True))
+        if masked[0] == masked[1] and real[0] != real[1]
+    )
+    return DiffFile(path, *shown, pairs, frozenset(hidden))
 
 
 def _lines(data: bytes | None) -> list[str]:
-    return decode(data).text.splitlines() if data else []
+    try:
+        return decode(data).text.splitlines() if data else []
+    except ToolcribError:
+        return []
 
 
 def _pairs(raw: list[list[str]], left: list[str], right: list[str]) -> Iterator[Pair]:

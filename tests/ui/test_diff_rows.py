@@ -1,8 +1,11 @@
 """Rows of the side-by-side diff."""
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.export.masking import masked_change
 from ui.models.diff_rows import (
     ADDED,
     CHANGED,
@@ -60,3 +63,14 @@ def test_both_sides_come_back_whole(left, right, context):
     rows = diff_rows(pair_lines("\n".join(left), "\n".join(right)), context=context)
     assert [row.left for row in rows if row.left is not None] == left
     assert [row.right for row in rows if row.right is not None] == right
+
+
+def test_a_line_where_only_a_secret_changed_looks_changed():
+    before = b'{"a": {"env": {\n"TOKEN": "one-111"\n}}}'
+    after = before.replace(b"one-111", b"two-222")
+    found = masked_change(Path("mcp.json"), before, after, "json")
+    rows = diff_rows(found.pairs, hidden=found.hidden)
+    assert [row.kind for row in rows] == [SAME, CHANGED, SAME]
+    assert rows[1].left == rows[1].right == '"TOKEN": "••••"'
+    assert rows[1].left_words == rows[1].right_words == ((10, 4),)
+    assert "111" not in str(rows) and "222" not in str(rows)

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 SAME, CHANGED, ADDED, REMOVED, FOLD = "same", "changed", "added", "removed", "fold"
 Span = tuple[int, int]  # start and length, in characters
 Pair = tuple[str | None, str | None]  # a line before and after; None where a side has no line
+_MASKS = re.compile("\N{BULLET}+")
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -29,9 +30,17 @@ def pair_lines(before: str, after: str) -> tuple[Pair, ...]:
     return tuple(_pairs(left, right))
 
 
-def diff_rows(pairs: Sequence[Pair], *, context: int = 3) -> tuple[DiffRow, ...]:
-    """Rows for the panes; runs of unchanged lines longer than needed start with a fold row."""
-    rows = [_row(left, right) for left, right in pairs]
+def diff_rows(
+    pairs: Sequence[Pair], *, hidden: frozenset[int] = frozenset(), context: int = 3
+) -> tuple[DiffRow, ...]:
+    """Rows for the panes; runs of unchanged lines longer than needed start with a fold row.
+
+    `hidden` are the numbers of pairs that differ though their masked texts do not.
+    """
+    rows = [
+        _masked_row(left or "") if number in hidden else _row(left, right)
+        for number, (left, right) in enumerate(pairs)
+    ]
     return tuple(_with_folds(rows, context))
 
 
@@ -63,6 +72,11 @@ def _row(left: str | None, right: str | None) -> DiffRow:
         return DiffRow(SAME, left, right)
     left_words, right_words = _changed_words(left, right)
     return DiffRow(CHANGED, left, right, left_words, right_words)
+
+
+def _masked_row(line: str) -> DiffRow:
+    words = tuple((m.start(), m.end() - m.start()) for m in _MASKS.finditer(line))
+    return DiffRow(CHANGED, line, line, words, words)
 
 
 def _changed_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

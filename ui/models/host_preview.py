@@ -7,7 +7,7 @@ from app.catalog import Catalog
 from app.context import AppContext, Db
 from app.export.apply import list_backups
 from app.export.backups import Backup, read
-from app.export.masking import DiffFile, masked_diff, masked_text
+from app.export.masking import DiffFile, masked_change, masked_diff
 from app.export.overview import prepare
 from app.export.plan import Plan
 from app.export.snippet import snippet
@@ -18,7 +18,7 @@ from app.hosts.places import Places
 from app.paths import gateway_program
 from app.policy.budget import Budget, Verdict, verdict
 from app.secrets import SecretStore
-from ui.models.diff_rows import DiffRow, diff_rows, pair_lines
+from ui.models.diff_rows import DiffRow, diff_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ def load_preview(
 
 def backup_diff(backup: Backup) -> tuple[DiffRow, ...]:
     """The file as it is now against the copy, both masked."""
-    kind = format_of(backup.file)
     now = backup.file.read_bytes() if backup.file.is_file() else None
-    before = masked_text(now, kind)
-    return diff_rows(pair_lines(before, masked_text(read(str(backup.path)), kind)))
+    kept = read(str(backup.path))
+    found = masked_change(backup.file, now, kept, format_of(backup.file))
+    return diff_rows(found.pairs, hidden=found.hidden)
 
 
 def notes(preview: Preview) -> Iterator[str]:

@@ -149,7 +149,8 @@ class HostDetail(QWidget):
         if preview is None:
             return
         if 0 <= number < len(preview.files):
-            self.show_rows(diff_rows(preview.files[number].pairs))
+            file = preview.files[number]
+            self.show_rows(diff_rows(file.pairs, hidden=file.hidden))
         elif preview.snippet:
             self.show_rows(diff_rows(pair_lines("", preview.snippet)))
         else:
