@@ -227,13 +227,14 @@ class ReadingView(QWidget):
         )
 
     def _show_reason(self) -> None:
-        """Why the current row failed, else the first one that did."""
-        failed = [row for row in self.model.rows if row.problem]
-        current = self.table.currentIndex().row()
-        chosen = next((r for r in failed if r is self.model.rows[current]), None)
-        row = chosen or (failed[0] if failed else None)
-        self.reason.setText(f"{row.candidate.name}: {row.problem}" if row else "")
-        self.reason.setVisible(row is not None)
+        """Why the current row failed, else the first one that did, else what it would start."""
+        rows, number = self.model.rows, self.table.currentIndex().row()
+        current = rows[number] if 0 <= number < len(rows) else None
+        failed = [row for row in rows if row.problem]
+        row = current if current in failed or not failed else failed[0]
+        text = "" if row is None else row.problem or row.candidate.command
+        self.reason.setText(f"{row.candidate.name}: {text}" if row and text else "")
+        self.reason.setVisible(bool(text))
 
     def _show_progress(self, on: bool) -> None:
         for widget in (self.bar, self.stop):
