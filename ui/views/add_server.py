@@ -28,7 +28,10 @@ from ui.services import Services
 from ui.theme import GAP, MARGIN
 from ui.views.pair_rows import PairRows
 
-_SAFE = "Values are kept in the system's keychain, never in the catalogue. Nothing is started yet."
+_SAFE = (
+    "Values go to the system's keychain, or without one to a file that only you can read."
+    " Nothing is started yet."
+)
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
 
 
