@@ -11,10 +11,6 @@ from app.gateway.protocol import Json
 Answered = Callable[[bytes, Json], None]  # the answer's line (b"" when mended) and its message
 
 
-class HostGoneError(Exception):
-    """The host no longer reads."""
-
-
 class Host:
     """Writes to the host, and remembers what the host was asked."""
 
