@@ -37,4 +37,4 @@ def label_query(db: apsw.Connection, query: str, tool: str, at: float) -> Change
     """Remember that this query should find this tool."""
     with transaction(db):
         queries.save_labels(db, [LabelRecord(0, query, (tool,), ACTIVITY, at)])
-    return Changes(events=True)
+    return Changes(labels=True)

@@ -14,6 +14,7 @@ class Changes:
     exports: bool = False
     events: bool = False
     settings: bool = False
+    labels: bool = False
 
     def __or__(self, other: "Changes") -> "Changes":
         both = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}

@@ -10,7 +10,7 @@ from store.records import LabelRecord, RunRecord
 
 def labels(db: apsw.Connection) -> list[LabelRecord]:
     """Every labelled query, the oldest first."""
-    rows = db.execute("SELECT id, query, expected, source, at FROM labels ORDER BY id")
+    rows = db.execute("SELECT id, query, expected, source, at FROM labels ORDER BY at, id")
     return [
         LabelRecord(id_, query, tuple(json.loads(expected)), source, at)
         for id_, query, expected, source, at in rows
@@ -30,6 +30,14 @@ def save_labels(db: apsw.Connection, rows: Iterable[LabelRecord]) -> int:
 def delete_label(db: apsw.Connection, label_id: int) -> None:
     """Forget one labelled query."""
     db.execute("DELETE FROM labels WHERE id = ?", (label_id,))
+
+
+def drop_labels(db: apsw.Connection, rows: Iterable[LabelRecord]) -> None:
+    """Forget labelled queries by their query and tools, whatever rows hold them."""
+    db.executemany(
+        "DELETE FROM labels WHERE query = ? AND expected = ?",
+        [(r.query, json.dumps(sorted(r.expected))) for r in rows],
+    )
 
 
 def save_run(db: apsw.Connection, run: RunRecord) -> int:

@@ -12,15 +12,13 @@ from app.cli.route import load_encoder
 from app.context import AppContext
 from app.encoder.onnx import Encoder
 from app.errors import ToolcribError
-from app.routing import learn
+from app.routing import learn, query_set
 from app.routing.calibrate import Calibration, Sweep, calibrate
 from app.routing.floor import own_chit_chat
 from app.routing.router import Router
 from app.routing.runs import Comparison, compare, save_run
-from store import events, queries
+from store import queries
 from store.records import RunRecord
-
-_EVENTS = 100_000  # newest journal entries looked at for a search and the tool then called
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -38,7 +36,8 @@ def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description='JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
         ' "delta": SWEEP or null, "run": ID, "compared": null or {"same_catalogue", "fixed",'
         ' "regressed", "still_failing", "passed", "new"}}; SWEEP is {"best": POINT, "band": [low,'
-        f' high] of the best F1, "reached", "held": POINT or null, "points"}}, POINT {point}.',
+        ' high] of the best F1, "reached", "held": POINT or null, "points", "bands": [{"recall",'
+        f' "precision"}}] low and high at each point}}, POINT {point}.',
     )
     parser.add_argument(
         "--target-recall", type=_share, default=0.0, metavar="R", help="0 to 1, instead of best F1"
@@ -165,8 +164,7 @@ def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     with closing(ctx.open_store()) as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
-        seen = learn.labels_from_activity(events.recent(db, _EVENTS))
-        report = learn.train(db, router, [*queries.labels(db), *seen], clock=ctx.clock)
+        report = learn.train(db, router, query_set.taught_by(db), clock=ctx.clock)
     figures = f" nDCG@10 {report.before:.1f} → {report.after:.1f}." if report.after else ""
     console.result(asdict(report), lambda: f"{report.labels} queries. {report.reason}{figures}")
     return 0

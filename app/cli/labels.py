@@ -1,12 +1,9 @@
 """`toolcrib labels ...`: which tools a query should find."""
 
 import argparse
-import csv
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import apsw
 
@@ -15,11 +12,10 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.errors import ToolcribError
+from app.routing.label_files import SPLIT, read
 from store import queries
 from store.connection import transaction
 from store.records import LabelRecord
-
-_SPLIT = "|"  # between the tools of a CSV cell
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -44,7 +40,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="from .jsonl or .csv",
         description='A JSONL line is {"query", "expected": ["server/tool"]}; a CSV file has the'
-        f" columns query and expected, tools joined by {_SPLIT}."
+        f" columns query and expected, tools joined by {SPLIT}."
         ' JSON: {"added": N, "labels": N in all}.',
     )
     many.add_argument("file", type=Path)
@@ -106,47 +102,3 @@ def run_delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             queries.delete_label(db, args.id)
     console.result({"deleted": args.id}, lambda: f"Deleted {args.id}.")
     return 0
-
-
-def read(file: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """Queries with their tools, of a JSONL or CSV file; raises ToolcribError with the line."""
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ToolcribError(f"{file} cannot be read: {error}.", "Use UTF-8 text.") from error
-    if file.suffix.lower() == ".csv":
-        return list(_from_csv(file, lines))
-    return [_row(file, at, _object(file, at, x)) for at, x in enumerate(lines, 1) if x.strip()]
-
-
-def _from_csv(file: Path, lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    rows = csv.DictReader(lines)
-    if not {"query", "expected"} <= set(rows.fieldnames or ()):
-        raise ToolcribError(f"{file} lacks a column.", "It needs query and expected.")
-    for row in rows:
-        names = [name.strip() for name in (row["expected"] or "").split(_SPLIT)]
-        found = {"query": row["query"], "expected": [name for name in names if name]}
-        yield _row(file, rows.line_num, found)
-
-
-def _object(file: Path, at: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise ToolcribError(f"Line {at} of {file} is not JSON.", "Mend that line.") from error
-
-
-def _row(file: Path, at: int, row: Any) -> tuple[str, tuple[str, ...]]:
-    found: dict[str, Any] = row if isinstance(row, dict) else {}
-    query, tools = found.get("query"), found.get("expected")
-    asked = isinstance(query, str) and query.strip()
-    if not (asked and isinstance(tools, list) and all(_is_tool(tool) for tool in tools)):
-        raise ToolcribError(
-            f"Line {at} of {file} is no labelled query.",
-            'It needs a query and its tools: {"query": "...", "expected": ["server/tool"]}.',
-        )
-    return str(query), tuple(tools)
-
-
-def _is_tool(name: object) -> bool:
-    return isinstance(name, str) and "/" in name

@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.routing.cases import Case, Served, make_cases, passes, serve
 from app.routing.floor import calibrated_floor, nearest_iso
 from app.routing.gates import THETA
 from app.routing.router import Router
@@ -19,36 +20,9 @@ LEAST = 20  # labelled queries; with fewer nothing is chosen
 HELD_FROM = 30  # from here on a third is held out to judge what the others chose
 RESAMPLES = 1000
 BAND = (2.5, 97.5)  # per cent
-_POOL = 100  # best tools of a query that are looked at
 _SEED = 7
 
 TOO_FEW = "Too few labelled queries: {} of {}."
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A labelled query with its best tools: ids, fused scores and cosines, best score first."""
-
-    query: str
-    expected: frozenset[str]
-    tools: tuple[str, ...]
-    scores: tuple[float, ...]
-    isos: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """What one query gets at one setting; shares from 0 to 1."""
-
-    recall: float
-    precision: float
-    f1: float
-    active: int
-
-    @property
-    def passed(self) -> bool:
-        """Whether every expected tool is in, or nothing where nothing is expected."""
-        return self.recall == 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +38,14 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Bands:
+    """How certain the means of one point are: 95 % by bootstrap."""
+
+    recall: tuple[float, float]
+    precision: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """One setting at all its values, and the chosen one."""
 
@@ -73,11 +55,12 @@ class Sweep:
     band: tuple[float, float]  # of the best F1, 95 % by bootstrap
     reached: bool  # the recall that was asked for; True when none was
     held: Point | None  # the chosen value on queries that did not choose it
+    bands: tuple[Bands, ...] = ()  # of the points
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What calibrating found; sweeps are None with too few labelled queries."""
+    """What calibrating found; sweeps are None where fewer were labelled than was asked for."""
 
     queries: int
     unknown: int  # labelled queries whose tools are not in this catalogue
@@ -95,6 +78,21 @@ class Calibration:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What calibrating needs of a router: with it, other settings and targets cost little."""
+
+    cases: tuple[Case, ...]
+    unknown: int
+    floor: float
+
+
+def prepare(cases: Sequence[Case], unknown: int, chit_chat: Sequence[float]) -> Prepared:
+    """Cases with the floor that follows from them and from the best cosines of chit-chat."""
+    good = [max(case.isos, default=0.0) for case in cases if case.expected]
+    return Prepared(tuple(cases), unknown, calibrated_floor(chit_chat, good))
+
+
 def calibrate(
     router: Router,
     labels: Sequence[LabelRecord],
@@ -109,41 +107,28 @@ def calibrate(
     would flatter themselves.
     """
     cases, unknown = make_cases(router, labels)
-    good = [max(case.isos, default=0.0) for case in cases if case.expected]
-    floor = calibrated_floor([nearest_iso(router, query) for query in chit_chat], good)
+    prepared = prepare(cases, unknown, [nearest_iso(router, query) for query in chit_chat])
+    return choose(prepared, settings, target_recall=target_recall)
+
+
+def choose(
+    prepared: Prepared,
+    settings: RoutingSettings,
+    *,
+    target_recall: float = 0.0,
+    least: int = LEAST,
+) -> Calibration:
+    """Choose theta and delta by cases; with fewer than `least` nothing is chosen."""
+    cases, floor = prepared.cases, prepared.floor
     used = replace(settings, floor=floor)
-    if len(cases) < LEAST:
-        note = TOO_FEW.format(len(cases), LEAST)
-        return Calibration(len(cases), unknown, floor, None, None, note, passes(cases, used))
-    theta = sweep(cases, "theta", used, target_recall=target_recall)
-    delta = sweep(cases, "delta", used, target_recall=target_recall)
-    used = replace(used, theta=theta.best.value, delta=delta.best.value)
-    return Calibration(len(cases), unknown, floor, theta, delta, "", passes(cases, used))
-
-
-def make_cases(router: Router, labels: Sequence[LabelRecord]) -> tuple[list[Case], int]:
-    """Labelled queries with their candidates, and how many name no tool of this catalogue."""
-    known = set(router.tool_ids.values())
-    wanted: dict[str, set[str]] = {}
-    for label in labels:
-        wanted.setdefault(label.query.strip(), set()).update(label.expected)
-    cases, unknown = [], 0
-    for query, expected in wanted.items():
-        there = expected & known
-        if not query or (expected and not there):
-            unknown += 1
-            continue
-        found = router.score(query, limit=_POOL, learned=False).candidates
-        cases.append(
-            Case(
-                query,
-                frozenset(there),
-                tuple(c.row.tool.tool_id for c in found),
-                tuple(c.score for c in found),
-                tuple(c.iso or 0.0 for c in found),
-            )
-        )
-    return cases, unknown
+    note = TOO_FEW.format(len(cases), LEAST) if len(cases) < LEAST else ""
+    theta = delta = None
+    if len(cases) >= max(1, least):
+        theta = sweep(cases, "theta", used, target_recall=target_recall)
+        delta = sweep(cases, "delta", used, target_recall=target_recall)
+        used = replace(used, theta=theta.best.value, delta=delta.best.value)
+    passed = passes(cases, used)
+    return Calibration(len(cases), prepared.unknown, floor, theta, delta, note, passed)
 
 
 def sweep(
@@ -176,6 +161,7 @@ def sweep(
         bootstrap([one.f1 for one in rows[place]]),
         bool(enough),
         _mean(best.value, judged) if judged else None,
+        _bands(rows),
     )
 
 
@@ -189,44 +175,28 @@ def split(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
     return order[third:], order[:third]
 
 
-def serve(case: Case, settings: RoutingSettings) -> Served:
-    """What a query gets: the score gate and top-k, as app.routing.gates judges them."""
-    active = _active(case, settings)
-    hits = len(case.expected.intersection(active))
-    if not case.expected:
-        right = float(not active)
-        return Served(right, right, right, len(active))
-    recall = hits / len(case.expected)
-    precision = hits / len(active) if active else 0.0
-    both = recall + precision
-    return Served(recall, precision, 2 * recall * precision / both if both else 0.0, len(active))
-
-
-def _active(case: Case, settings: RoutingSettings) -> tuple[str, ...]:
-    if max(case.isos, default=0.0) < settings.floor:
-        return ()
-    if settings.cut == THETA:
-        passing = [t for t, iso in zip(case.tools, case.isos, strict=True) if iso >= settings.theta]
-    else:
-        needed = max(max(case.scores, default=0.0) - settings.delta, 1e-6)
-        passing = [t for t, score in zip(case.tools, case.scores, strict=True) if score >= needed]
-    return tuple(passing[: settings.k] if settings.k else passing)
-
-
-def passes(cases: Sequence[Case], settings: RoutingSettings) -> dict[str, bool]:
-    """By query, whether it gets what its label expects."""
-    return {case.query: serve(case, settings).passed for case in cases}
-
-
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % band of a mean, by resampling; the same each time."""
+    return bootstraps([values])[0] if values else (0.0, 0.0)
+
+
+def bootstraps(rows: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """The bands of several rows over the same queries, each with the same resamples."""
     import numpy as np
 
-    if not values:
-        return 0.0, 0.0
-    drawn = np.random.default_rng(_SEED).choice(np.array(values), (RESAMPLES, len(values)))
-    low, high = np.percentile(drawn.mean(axis=1), BAND)
-    return float(low), float(high)
+    values = np.array(rows)
+    picked = np.random.default_rng(_SEED).integers(values.shape[1], size=(RESAMPLES, len(rows[0])))
+    # a resample is a count of each query, so that a matrix product gives all means
+    counts = np.stack([np.bincount(row, minlength=len(rows[0])) for row in picked])
+    means = counts @ values.T / len(rows[0])
+    low, high = np.percentile(means, BAND, axis=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _bands(rows: Sequence[Sequence[Served]]) -> tuple[Bands, ...]:
+    recall = bootstraps([[one.recall for one in row] for row in rows])
+    precision = bootstraps([[one.precision for one in row] for row in rows])
+    return tuple(Bands(*pair) for pair in zip(recall, precision, strict=True))
 
 
 def _mean(value: float, rows: Sequence[Served]) -> Point:

@@ -1,7 +1,7 @@
 """Calibration runs, stored so that a later one can be compared: fixed, regressed, still failing."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,13 +34,15 @@ def save_run(
     *,
     model: str,
     clock: Callable[[], float] = time.time,
+    detail: Mapping[str, Any] | None = None,
 ) -> RunRecord:
-    """Store a calibration with the settings it chose and a fingerprint of the catalogue."""
+    """Store a calibration with the settings it was judged by and a fingerprint of the catalogue."""
     result: dict[str, Any] = {
         "queries": found.queries,
         "unknown": found.unknown,
         "sweeps": [asdict(s) for s in (found.theta, found.delta) if s],
         "passed": dict(found.passed),
+        **(detail or {}),
     }
     mark = learn.fingerprint(db, model)
     run = RunRecord(0, clock(), mark, asdict(settings), result)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.routing.calibrate import Case, calibrate, make_cases, serve, split, sweep
+from app.routing.calibrate import calibrate, split, sweep
+from app.routing.cases import Case, make_cases, serve
 from app.routing.floor import calibrated_floor, nearest_iso, own_chit_chat, quantile
 from app.routing.runs import compare, save_run
 from app.settings import RoutingSettings
