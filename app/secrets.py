@@ -77,39 +77,53 @@ class SecretStore:
 
     def get(self, server: str) -> Secrets:
         """The server's secrets, empty when none are kept."""
-        kept = self._read_file()
-        if server in kept:
-            return Secrets.from_json(kept[server])
-        backend = self._backend()
-        text = _quietly(lambda: backend.get_password(self._service, server)) if backend else None
-        return Secrets.from_json(json.loads(text)) if text else Secrets()
+        return Secrets.from_json(self.read(server))
 
     def put(self, server: str, secrets: Secrets) -> str:
         """Keep the secrets; returns where: `keychain` or `file`."""
         if not secrets:
             self.delete(server)
             return self.where
-        value = secrets.to_json()
+        return self.write(server, secrets.to_json())
+
+    def read(self, key: str) -> Any:
+        """The JSON value kept under a key, None when there is none."""
+        kept = self._read_file()
+        if key in kept:
+            return kept[key]
         backend = self._backend()
-        if backend is not None and self._keep_in(backend, server, json.dumps(value)):
-            self._forget_in_file(server)
+        text = _quietly(lambda: backend.get_password(self._service, key)) if backend else None
+        return json.loads(text) if text else None
+
+    def write(self, key: str, value: Mapping[str, Any]) -> str:
+        """Keep a JSON value under a key; returns where: `keychain` or `file`."""
+        backend = self._backend()
+        if backend is not None and self._keep_in(backend, key, json.dumps(value)):
+            self._forget_in_file(key)
             return KEYCHAIN
-        with self._locked():
-            self._write_file({**self._read_file(), server: value})
+        with self._locked(self._file.with_suffix(".lock")):
+            self._write_file({**self._read_file(), key: value})
         return FILE
 
-    def delete(self, server: str) -> None:
-        """Forget the server's secrets."""
-        self._forget_in_file(server)
+    def delete(self, key: str) -> None:
+        """Forget what is kept under a key, a server's name for its secrets."""
+        self._forget_in_file(key)
         backend = self._backend()
         if backend is not None:
-            _quietly(lambda: backend.delete_password(self._service, server))
+            _quietly(lambda: backend.delete_password(self._service, key))
 
-    def _keep_in(self, backend: Any, server: str, text: str) -> bool:
+    @contextlib.contextmanager
+    def alone(self, key: str) -> Iterator[None]:
+        """One process and thread at a time that reads a key, thinks, and writes it; may block."""
+        digest = hashlib.sha256(key.encode()).hexdigest()[:12]
+        with self._locked(self._file.with_suffix(f".{digest}.lock")):
+            yield
+
+    def _keep_in(self, backend: Any, key: str, text: str) -> bool:
         """False when the keychain refuses, for instance because the value is too long for it."""
 
         def keep() -> bool:
-            backend.set_password(self._service, server, text)
+            backend.set_password(self._service, key, text)
             return True
 
         return _quietly(keep) is True
@@ -131,12 +145,12 @@ class SecretStore:
             raise ToolcribError(f"{self._file} cannot be read.", hint) from error
         return kept if isinstance(kept, dict) else {}
 
-    def _forget_in_file(self, server: str) -> None:
+    def _forget_in_file(self, key: str) -> None:
         if not self._file.exists():
             return
-        with self._locked():
+        with self._locked(self._file.with_suffix(".lock")):
             kept = self._read_file()
-            if kept.pop(server, None) is not None:
+            if kept.pop(key, None) is not None:
                 self._write_file(kept)
 
     def _write_file(self, kept: dict[str, Any]) -> None:
@@ -149,10 +163,10 @@ class SecretStore:
         beside.replace(self._file)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One writer at a time, across processes."""
+    def _locked(self, file: Path) -> Iterator[None]:
+        """One holder at a time, across processes and threads."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(lock)
             yield

@@ -17,9 +17,11 @@ from app.discovery.reading import LEGACY, MODERN, Limits, Reading
 from app.discovery.scrub import scrub
 from app.hosts.interpolation import expand
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
+from app.signin.auth import StoredAuth
 from store.records import NEEDS_SIGN_IN
 
 OnReading = Callable[[Reading], None]
+AuthFor = Callable[[str], StoredAuth]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +53,27 @@ async def read_server(
     cancel: Event | None = None,
     era: str = LEGACY,
     on_reading: OnReading | None = None,
+    auth_for: AuthFor | None = None,
 ) -> Reading:
     """Read one server; never raises for anything the server does.
 
     `on_reading` is told as soon as the tools are known; stopping the server may take a while.
+    `auth_for` gives the earlier sign-in to a URL, which is used and renewed but never made.
     """
     variables = os.environ if options.environ is None else options.environ
     launch = expand(launch, variables, Path.home())
     attempts = partial(Attempt, options.limits, cancel, on_reading or (lambda _reading: None))
+    tokens: tuple[str, ...] = ()
     if launch.transport == STDIO:
         with _environment(options) as environ:
             reading = await _read_stdio(launch, attempts, environ, era=era)
     else:
-        reading = await _read_web(launch, attempts, era=era)
+        auth = auth_for(launch.url) if auth_for is not None else None
+        reading = await _read_web(launch, attempts, auth, era=era)
+        tokens = auth.values() if auth is not None else ()
     home = "scratch" if options.scratch_home else "own"
     taken_with = {"home": home, **reading.taken_with} if reading.read else {}
-    return scrub(replace(reading, taken_with=taken_with), launch)
+    return scrub(replace(reading, taken_with=taken_with), launch, tokens)
 
 
 async def _read_stdio(
@@ -82,16 +89,18 @@ async def _read_stdio(
     return second if second.read else first
 
 
-async def _read_web(launch: LaunchSpec, attempts: Callable[[], Attempt], *, era: str) -> Reading:
+async def _read_web(
+    launch: LaunchSpec, attempts: Callable[[], Attempt], auth: StoredAuth | None, *, era: str
+) -> Reading:
     """A URL without a word on its transport may be either of the two."""
     attempt = attempts()
-    seen = web.Seen(attempt.limits)
+    seen = web.Seen(attempt.limits, auth)
     work = partial(web.attempt, launch, attempt, seen, launch.transport, era)
     first = await guarded(attempt, work)
     if first.read or not seen.wrong_transport:
         return first
     attempt, other = attempts(), SSE if launch.transport == HTTP else HTTP
-    work = partial(web.attempt, launch, attempt, web.Seen(attempt.limits), other, era)
+    work = partial(web.attempt, launch, attempt, web.Seen(attempt.limits, auth), other, era)
     second = await guarded(attempt, work)
     return second if second.read or second.status == NEEDS_SIGN_IN else first
 

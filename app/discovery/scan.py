@@ -17,7 +17,9 @@ from app.discovery.probe import ProbeOptions, read_server
 from app.discovery.reading import Limits, Reading
 from app.discovery.register import Target
 from app.errors import ToolcribError
+from app.secrets import SecretStore
 from app.settings import ProfileSettings
+from app.signin.auth import StoredAuth
 from store import profiles, servers, tools
 from store.connection import transaction
 from store.errors import StoreError
@@ -116,6 +118,7 @@ class _Scan:
         self._probe = options.probe or ProbeOptions(
             Limits.of(ctx.settings), scratch_home=ctx.settings.scratch_home
         )
+        self._secrets = SecretStore.open(ctx.paths)
         self._statuses: dict[int, ServerStatus] = {}
         self._deltas: list[ToolDelta] = []
         self._note = ""
@@ -175,6 +178,7 @@ class _Scan:
                 cancel=self._options.cancel,
                 era=target.era,
                 on_reading=told,
+                auth_for=partial(StoredAuth, self._secrets, target.name),
             )
         finally:
             free()

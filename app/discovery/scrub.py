@@ -17,19 +17,21 @@ _SHORTEST_WORD = 4
 _INSTALL_KEY = b"none"  # only the values are wanted here, not the digest
 
 
-def scrub(reading: Reading, launch: LaunchSpec) -> Reading:
-    """The reading without the values of environment, headers and arguments.
+def scrub(reading: Reading, launch: LaunchSpec, tokens: Iterable[str] = ()) -> Reading:
+    """The reading without the values of environment, headers and arguments, and without tokens.
 
     Error texts lose every such value; what the server offers loses only credentials, since a
     server may well name its own folder.
     """
     _, secrets = launch.to_spec(_INSTALL_KEY)
-    told = [*secrets.all_values(), *_bare_tokens(secrets.headers.values())]
+    tokens = tuple(tokens)
+    told = [*secrets.all_values(), *_bare_tokens(secrets.headers.values()), *tokens]
     credentials = [
         *(value for name, value in secrets.env.items() if is_secret_name(name)),
         *secrets.headers.values(),
         *_bare_tokens(secrets.headers.values()),
         *secrets.values,
+        *tokens,
     ]
     reading = replace(
         reading, problem=_blot(reading.problem, told), stderr=_blot(reading.stderr, told)

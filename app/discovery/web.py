@@ -18,6 +18,7 @@ from app.discovery.conversation import converse, error_text
 from app.discovery.reading import Limits, Reading, ReadingError
 from app.discovery.wire import Wire, answer_server, ignore_notice
 from app.hosts.launch import HTTP, LaunchSpec
+from app.signin.auth import StoredAuth
 from store.records import COULD_NOT_START, NEEDS_SIGN_IN
 
 _CONNECT_SECONDS = 20.0
@@ -40,7 +41,8 @@ class AnswerTooLargeError(httpx2.TransportError):
 class Seen:
     """Notes refusals and counts bytes on their way through."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, auth: StoredAuth | None = None) -> None:
+        self.auth = auth
         self.refusal = 0  # the last status of 400 or more
         self.received = 0
         self.fault = ""
@@ -96,7 +98,9 @@ async def open_web(
     ) -> httpx2.AsyncClient:
         # hooks and no transport of our own, which would turn the system's proxies off
         hooks = {"response": [seen.look]}
-        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+        return httpx2.AsyncClient(
+            headers=headers, timeout=timeout, auth=auth or seen.auth, event_hooks=hooks
+        )
 
     async with AsyncExitStack() as stack:
         if transport == HTTP:
@@ -129,6 +133,8 @@ async def attempt(
         attempt.reading = attempt.reading or Reading(COULD_NOT_START, "It hung up.")
     if attempt.reading.read:
         taken_with = {**attempt.reading.taken_with, "transport": transport}
+        if seen.auth is not None and seen.auth.signed_in:
+            taken_with["signed_in"] = True
         return replace(attempt.reading, taken_with=taken_with)
     return _refused(seen, launch) or attempt.reading
 
@@ -154,6 +160,9 @@ def _refused(seen: Seen, launch: LaunchSpec) -> Reading | None:
     """What the HTTP layer knows better than the protocol, None when that is nothing."""
     if seen.fault:
         return Reading(COULD_NOT_START, seen.fault)
+    if seen.refusal == 401 and seen.auth is not None and seen.auth.signed_in:
+        status = NEEDS_SIGN_IN if seen.auth.needs_person else COULD_NOT_START
+        return Reading(status, seen.auth.problem.capitalize())
     if seen.refusal == 401:
         given = any(name.lower() == "authorization" for name in launch.headers)
         problem = "It does not accept the credentials given." if given else "It asks for a sign-in."

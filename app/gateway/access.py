@@ -64,7 +64,8 @@ class Access:
         signed_in = {
             row.name
             for row in self._shelf.servers.values()
-            if row.name not in session.refused and own.has_credentials(row.spec)
+            if row.name not in session.refused
+            and (row.taken_with.get("signed_in") or own.has_credentials(row.spec))
         }
         principals = self._shelf.settings.get("principals")
         return State(

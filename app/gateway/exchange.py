@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 from app.gateway.protocol import Json
 
+SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
+
 
 class Exchange:
     """One request on its way to a server: answered or failed exactly once, or cancelled."""

@@ -39,13 +39,16 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     spec = ServerSpec(**plain)
     # a keychain is slow to load, and most servers have nothing in it
-    secrets = SecretStore.open(paths).get(row.name) if has_credentials(row.spec) else Secrets()
+    store = SecretStore.open(paths)
+    secrets = store.get(row.name) if has_credentials(row.spec) else Secrets()
     launch = expand(LaunchSpec.from_spec(spec, secrets), os.environ, Path.home())
     values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
     if launch.transport != "stdio":
         from app.gateway.remote import RemoteChannel
+        from app.signin.auth import StoredAuth
 
-        return RemoteChannel(launch, values, str(row.taken_with.get("transport", "")))
+        auth = StoredAuth(store, row.name, launch.url)
+        return RemoteChannel(launch, values, str(row.taken_with.get("transport", "")), auth=auth)
     prepared = prepare(launch.command, launch.args, env=dict(launch.env), cwd=launch.cwd)
     return StdioChannel(prepared, values)
 

@@ -15,14 +15,15 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 
+from app.gateway.exchange import SIGN_IN
 from app.gateway.protocol import HANDSHAKE, VERSION_KEY, Json
 from app.hosts.launch import HTTP, LaunchSpec
 from app.logs import redact
+from app.signin.auth import WANTED, StoredAuth
 
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _REFUSALS = {
-    401: "It asks for a sign-in (status 401). Sign in, or correct its headers, in Toolcrib.",
     403: "It refused access (status 403).",
     404: "It knows no session or page at this address (status 404).",
 }
@@ -31,10 +32,18 @@ _REFUSALS = {
 class RemoteChannel:
     """The same lines as a process's pipes, carried over HTTP."""
 
-    def __init__(self, launch: LaunchSpec, secrets: Iterable[str], transport: str = "") -> None:
+    def __init__(
+        self,
+        launch: LaunchSpec,
+        secrets: Iterable[str],
+        transport: str = "",
+        *,
+        auth: StoredAuth,
+    ) -> None:
         self._launch = launch
         self._secrets = tuple(secrets)
         self._transport = transport or launch.transport
+        self._auth = auth
         self._loop: asyncio.AbstractEventLoop | None = None
         self._outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._ready = threading.Event()
@@ -69,9 +78,11 @@ class RemoteChannel:
     def said(self) -> str:
         """What the HTTP layer said last, a sentence, redacted."""
         text = self._fault
-        if self._refusal:
+        if self._refusal == 401:
+            text = self._unwelcome()
+        elif self._refusal:
             text = _REFUSALS.get(self._refusal, f"It answered with status {self._refusal}.")
-        return redact(text, self._secrets)
+        return redact(text, (*self._secrets, *self._auth.values()))
 
     def printed(self) -> str:
         """Nothing: a server behind a URL has no stderr."""
@@ -85,6 +96,16 @@ class RemoteChannel:
                 self._loop.call_soon_threadsafe(self._outgoing.put_nowait, None)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(grace + 1.0)
+
+    def _unwelcome(self) -> str:
+        """What a person can do about a status of 401."""
+        auth = self._auth
+        if auth.problem and not auth.needs_person:
+            return f"{auth.problem[:1].upper()}{auth.problem[1:]}"
+        why = auth.problem or WANTED
+        if not auth.signed_in and any(n.lower() == "authorization" for n in self._launch.headers):
+            why = "it does not accept the Authorization header it was given."
+        return f"{SIGN_IN}{auth.server} in Toolcrib: {why}"
 
     # ---- the thread
 
@@ -103,6 +124,7 @@ class RemoteChannel:
     async def _talk(self, on_line: Callable[[bytes], bool]) -> None:
         self._loop = asyncio.get_running_loop()
         async with self._streams() as (read, write), anyio.create_task_group() as tasks:
+            self._auth.on_refused = tasks.cancel_scope.cancel
             self._ready.set()
             tasks.start_soon(self._read, read, on_line, tasks.cancel_scope)
             while True:
@@ -119,7 +141,9 @@ class RemoteChannel:
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._note]}
         async with contextlib.AsyncExitStack() as stack:
             if self._transport == HTTP:
-                client = httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks)
+                client = httpx2.AsyncClient(
+                    headers=headers, timeout=timeout, auth=self._auth, event_hooks=hooks
+                )
                 session = await stack.enter_async_context(client)
                 opened = streamable_http_client(self._launch.url, http_client=session)
             else:
@@ -130,7 +154,10 @@ class RemoteChannel:
                     auth: httpx2.Auth | None = None,
                 ) -> httpx2.AsyncClient:
                     return httpx2.AsyncClient(
-                        headers=headers, timeout=timeout, auth=auth, event_hooks=hooks
+                        headers=headers,
+                        timeout=timeout,
+                        auth=auth or self._auth,
+                        event_hooks=hooks,
                     )
 
                 opened = sse_client(

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.errors import ToolcribError
 from app.gateway import wire
-from app.gateway.exchange import Channel, Exchange, Listener
+from app.gateway.exchange import SIGN_IN, Channel, Exchange, Listener
 from app.gateway.protocol import (
     MODERN,
     UNSUPPORTED_VERSION,
@@ -307,6 +307,8 @@ class Upstream:
 
     def _sentence(self, what: str, reason: str, channel: Channel | None) -> str:
         said = channel.said() if channel is not None else ""
+        if said.startswith(SIGN_IN):
+            return said
         return " ".join(filter(None, [f"{self.name} {what}.", reason, said]))
 
     def _enveloped(self, message: Json, number: int) -> Json:

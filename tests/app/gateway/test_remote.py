@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERS
 from app.gateway.remote import RemoteChannel
 from app.gateway.upstream import Upstream
 from app.hosts.launch import LaunchSpec
+from app.paths import Paths
+from app.secrets import SecretStore
+from app.signin.auth import StoredAuth
 
 SERVER = Path(__file__).parents[3] / "tests" / "fakes" / "sdk_web_server.py"
 
@@ -82,14 +86,16 @@ def web(request):
 
 
 @pytest.fixture
-def upstream():
+def upstream(tmp_path):
     """upstream(url, ...) connects lazily; closed at the end."""
     made = []
 
     def make(transport, url, headers=None, *, modern=False):
         launch = LaunchSpec(transport, url=url, headers=headers or {})
         listener = Listener()
-        one = Upstream("web", lambda: RemoteChannel(launch, ()), listener, modern=modern)
+        auth = StoredAuth(SecretStore.open(Paths(tmp_path, tmp_path)), "web", url)
+        launching = partial(RemoteChannel, launch, (), auth=auth)
+        one = Upstream("web", launching, listener, modern=modern)
         made.append(one)
         return one, listener
 

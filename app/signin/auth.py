@@ -1,0 +1,117 @@
+"""Sends the tokens of an earlier sign-in along, renewed when they ended; never asks anybody."""
+
+import time
+from collections.abc import AsyncGenerator, Callable
+
+import httpx2
+from anyio import to_thread
+
+from app.errors import ToolcribError
+from app.secrets import SecretStore
+from app.signin.grant import Grant, load
+from app.signin.renewal import ENDED, EndedError, renew
+
+WANTED = "it asks for a sign-in."
+_REFUSED = 401
+
+
+class StoredAuth(httpx2.Auth):
+    """The sign-in of one server at one URL; used by one event loop.
+
+    `problem` says why the server refused the last request, "" when it did not.
+    """
+
+    def __init__(
+        self,
+        store: SecretStore,
+        server: str,
+        url: str,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.server = server
+        self.problem = ""
+        self.needs_person = False  # whether a new sign-in is what helps
+        self.on_refused: Callable[[], None] = lambda: None
+        self._store = store
+        self._url = url
+        self._clock = clock
+        self._origin = _origin(httpx2.URL(url))
+        self._grant: Grant | None = None
+        self._looked = False
+        self._values: set[str] = set()
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether tokens were sent along."""
+        return self._grant is not None
+
+    def values(self) -> tuple[str, ...]:
+        """Every token seen, for redaction."""
+        return tuple(self._values)
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send, renew, send again."""
+        if _origin(request.url) != self._origin:
+            yield request
+            return
+        await self._look()
+        sent, tried = self._grant, False
+        if sent is not None and 0 < sent.expires_at <= self._clock():
+            await self._renew(sent)
+            sent, tried = self._grant, True
+        _put(request, sent)
+        response = yield request
+        if response.status_code == _REFUSED and sent is not None and not tried:
+            await self._renew(sent)
+            if self._grant is not None and self._grant is not sent:
+                sent = self._grant
+                _put(request, sent)
+                response = yield request
+        self._judge(response, sent)
+
+    async def _look(self) -> None:
+        if not self._looked:
+            self._take(await to_thread.run_sync(load, self._store, self.server, self._url))
+            self._looked = True
+
+    async def _renew(self, known: Grant) -> None:
+        """Take a newer grant, made now or by another process; without one all stays."""
+        if self._grant is not known:
+            return  # another request of ours was faster
+        try:
+            # not given up when the request is: what was renewed must be kept
+            fresh = await to_thread.run_sync(
+                lambda: renew(self._store, self.server, known, clock=self._clock),
+                abandon_on_cancel=True,
+            )
+        except ToolcribError as error:
+            self.problem = error.title
+            self.needs_person = isinstance(error, EndedError)
+        else:
+            self._take(fresh)
+
+    def _take(self, grant: Grant | None) -> None:
+        self._grant = grant
+        if grant is not None:
+            self._values.update(grant.values())
+
+    def _judge(self, response: httpx2.Response, sent: Grant | None) -> None:
+        if response.status_code != _REFUSED:
+            self.problem = ""
+            return
+        if sent is None or not self.problem:
+            self.needs_person = True
+            self.problem = WANTED if sent is None else ENDED
+        self.on_refused()
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _put(request: httpx2.Request, grant: Grant | None) -> None:
+    if grant is not None:
+        request.headers["Authorization"] = f"Bearer {grant.access_token}"

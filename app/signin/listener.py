@@ -1,0 +1,103 @@
+"""Hears on 127.0.0.1 with what the browser comes back from the authorization page."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qs, urlsplit
+
+_PATH = "/callback"
+_MOST_BYTES = 16_384
+_SECONDS = 10.0
+_PAGE = """\
+<!doctype html><html lang="en"><meta charset="utf-8"><title>Toolcrib</title>
+<style>body{{font:16px system-ui,sans-serif;margin:4em auto;max-width:32em;color-scheme:light dark}}
+</style><h1>{title}</h1><p>{text}</p></html>
+"""
+_DONE = _PAGE.format(title="Back to Toolcrib", text="You can close this page.")
+_DENIED = _PAGE.format(
+    title="No sign-in", text="The sign-in was not allowed. You can close this page."
+)
+_OTHER = _PAGE.format(title="Nothing here", text="Toolcrib does not wait for this.")
+
+
+class Listener:
+    """One answer on a port of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.redirect_uri = f"http://127.0.0.1:{port}{_PATH}"
+        self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self._open: set[asyncio.StreamWriter] = set()
+
+    async def answer(self) -> dict[str, str]:
+        """The query that the browser brought: code and state, or an error."""
+        return await self._answer
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request of a browser."""
+        self._open.add(writer)
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
+            found = _query(head)
+            waits = found is not None and not self._answer.done()
+            status, page = ("404 Not Found", _OTHER) if not waits else ("200 OK", _DONE)
+            if waits and found is not None and "error" in found:
+                page = _DENIED
+            writer.write(_response(status, page))
+            await writer.drain()
+            if waits and found is not None:
+                self._answer.set_result(found)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            return  # no browser
+        finally:
+            self._open.discard(writer)
+            await _close(writer)
+
+    async def close(self) -> None:
+        """Hang up on browsers that only opened a connection."""
+        for writer in tuple(self._open):
+            await _close(writer)
+
+
+@contextlib.asynccontextmanager
+async def listening() -> AsyncIterator[Listener]:
+    """A listener on a free port of this machine's loopback address."""
+    heard: list[Listener] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await heard[0].serve(reader, writer)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST_BYTES)
+    heard.append(Listener(server.sockets[0].getsockname()[1]))
+    try:
+        yield heard[0]
+    finally:
+        server.close()
+        await heard[0].close()
+
+
+def _query(head: bytes) -> dict[str, str] | None:
+    """What a GET of the callback carries, None for any other request."""
+    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    if len(words) != 3 or words[0] != "GET":
+        return None
+    target = urlsplit(words[1])
+    found = {name: values[0] for name, values in parse_qs(target.query).items()}
+    return found if target.path == _PATH and found.keys() & {"code", "error"} else None
+
+
+def _response(status: str, page: str) -> bytes:
+    body = page.encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\n"
+        "Referrer-Policy: no-referrer\r\n"
+        "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()

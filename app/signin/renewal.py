@@ -1,0 +1,140 @@
+"""Renewing the tokens of a sign-in, one process at a time, and giving them back."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+import httpx2
+
+from app.errors import ToolcribError
+from app.secrets import SecretStore
+from app.signin.grant import BASIC, POST, Grant, forget, is_safe, kept, key, load, save
+
+ENDED = "its sign-in has ended."
+_SECONDS = 10.0
+_MOST_BYTES = 1_000_000
+_FINAL = ("invalid_grant", "invalid_client", "unauthorized_client")  # RFC 6749 section 5.2
+
+
+class EndedError(ToolcribError):
+    """The tokens can no longer be renewed; only a new sign-in helps."""
+
+
+def renew(
+    store: SecretStore,
+    server: str,
+    known: Grant,
+    *,
+    clock: Callable[[], float] = time.time,
+) -> Grant:
+    """The server's grant with an access token other than the known one; blocks.
+
+    Whoever comes first renews, since a refresh token may be good for one use only; the others
+    get what that one kept. Raises EndedError, or ToolcribError when it may work later.
+    """
+    with store.alone(key(server)):
+        now = load(store, server, known.url)
+        if now is None:
+            raise EndedError(ENDED)
+        if now.access_token != known.access_token:
+            return now
+        if not now.refresh_token:
+            raise EndedError(ENDED)
+        answer = _ask(now)
+        if answer.get("error") in _FINAL:
+            forget(store, server)
+            raise EndedError(ENDED)
+        fresh = _renewed(now, answer, clock())
+        save(store, server, fresh)
+        return fresh
+
+
+def give_back(store: SecretStore, server: str) -> None:
+    """Forget the tokens here and, as far as it can be reached, at the authorization server."""
+    with store.alone(key(server)):
+        grant = kept(store, server)
+        forget(store, server)
+    if grant is None or not is_safe(grant.revocation_endpoint, grant.url):
+        return
+    try:
+        _post(
+            grant, grant.revocation_endpoint, {"token": grant.refresh_token or grant.access_token}
+        )
+    except ToolcribError:
+        return  # they end by themselves
+
+
+def expiry(expires_in: object, now: float) -> float:
+    """When a token ends by its `expires_in`, 0 where that says nothing."""
+    return now + expires_in if isinstance(expires_in, int | float) and expires_in > 0 else 0.0
+
+
+def _ask(grant: Grant) -> dict[str, object]:
+    form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
+    if grant.resource:
+        form["resource"] = grant.resource
+    return _post(grant, grant.token_endpoint, form)
+
+
+def _renewed(grant: Grant, answer: Mapping[str, object], now: float) -> Grant:
+    token, refresh = answer.get("access_token"), answer.get("refresh_token")
+    if not isinstance(token, str) or not token:
+        raise ToolcribError("its sign-in could not be renewed now; try again later.")
+    return Grant(
+        url=grant.url,
+        access_token=token,
+        client_id=grant.client_id,
+        token_endpoint=grant.token_endpoint,
+        # one that is not replaced stays good (RFC 6749 section 6)
+        refresh_token=refresh if isinstance(refresh, str) and refresh else grant.refresh_token,
+        expires_at=expiry(answer.get("expires_in"), now),
+        resource=grant.resource,
+        client_secret=grant.client_secret,
+        auth_method=grant.auth_method,
+        revocation_endpoint=grant.revocation_endpoint,
+    )
+
+
+def _post(grant: Grant, url: str, form: dict[str, str]) -> dict[str, object]:
+    """The JSON answer to a form, whatever its status, {} when it is none; bounded."""
+    if not is_safe(url, grant.url):
+        raise EndedError(ENDED)
+    form["client_id"] = grant.client_id
+    headers, auth = {"Accept": "application/json"}, None
+    if grant.auth_method == BASIC:
+        auth = httpx2.BasicAuth(_quoted(grant.client_id), _quoted(grant.client_secret))
+    elif grant.auth_method == POST:
+        form["client_secret"] = grant.client_secret
+    until = time.monotonic() + _SECONDS
+    try:
+        with (
+            httpx2.Client(timeout=_SECONDS) as client,
+            client.stream("POST", url, data=form, headers=headers, auth=auth) as response,
+        ):
+            return _json(_body(response, until))
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
+        # from None: the text of the cause may hold the request
+        raise ToolcribError("the server that renews its sign-in could not be reached.") from None
+
+
+def _body(response: httpx2.Response, until: float) -> bytes:
+    body = b""
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > _MOST_BYTES or time.monotonic() > until:
+            return b""
+    return body
+
+
+def _json(body: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _quoted(text: str) -> str:
+    """As RFC 6749 section 2.3.1 wants it in Basic credentials."""
+    return quote(text, safe="")
