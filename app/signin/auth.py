@@ -74,7 +74,9 @@ class StoredAuth(httpx2.Auth):
 
     async def _look(self) -> None:
         if not self._looked:
-            self._take(await to_thread.run_sync(load, self._store, self.server, self._url))
+            found = await to_thread.run_sync(load, self._store, self.server, self._url)
+            if not self._looked:  # another request of ours was as fast
+                self._take(found)
             self._looked = True
 
     async def _renew(self, known: Grant) -> None:

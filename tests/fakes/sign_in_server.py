@@ -53,7 +53,7 @@ class Accounts(OAuthAuthorizationServerProvider):
             code=code,
             client_id=client.client_id,
             expires_at=time.time() + 60,
-            scopes=params.scopes or [],
+            scopes=params.scopes or ["tools"],
             code_challenge=params.code_challenge,
             redirect_uri=params.redirect_uri,
             redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
