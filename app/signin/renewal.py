@@ -9,7 +9,7 @@ import httpx2
 
 from app.errors import ToolcribError
 from app.secrets import SecretStore
-from app.signin.grant import BASIC, POST, Grant, forget, is_safe, kept, key, load, save
+from app.signin.grant import BASIC, NO_SECRET, POST, Grant, forget, is_safe, kept, key, load, save
 
 ENDED = "its sign-in has ended."
 _SECONDS = 10.0
@@ -57,10 +57,11 @@ def give_back(store: SecretStore, server: str) -> None:
         forget(store, server)
     if grant is None or not is_safe(grant.revocation_endpoint, grant.url):
         return
+    form = {"token": grant.refresh_token or grant.access_token}
+    if grant.auth_method == NO_SECRET:
+        form["client_secret"] = ""  # the same as none (RFC 6749 2.3.1); the SDK's servers want it
     try:
-        _post(
-            grant, grant.revocation_endpoint, {"token": grant.refresh_token or grant.access_token}
-        )
+        _post(grant, grant.revocation_endpoint, form)
     except ToolcribError:
         return  # they end by themselves
 

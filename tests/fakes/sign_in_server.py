@@ -1,6 +1,7 @@
 """An MCP server of the official SDK behind its own authorization server: sign_in_server.py PORT.
 
-POST /control changes what it does and answers with what it saw. `http` and `sse` tell the transport.
+POST /control changes what it does and answers with what it saw. A second word, `sse`, gives the
+older transport.
 """
 
 import json

@@ -14,7 +14,7 @@ from app.signin.grant import Grant, save
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
 
-from guarded import Browser, Guarded, running  # noqa: E402
+from guarded import Browser, Guarded, running
 
 
 @pytest.fixture(scope="session")
