@@ -1,7 +1,6 @@
 """Where Toolcrib keeps its own files."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,5 +72,7 @@ def gateway_program() -> Path:
         beside = Path(program).absolute().with_name(name)
         if beside.is_file():
             return beside
+    import shutil
+
     found = shutil.which(name)
     return Path(found) if found else Path(sys.executable).absolute().with_name(name)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -78,7 +77,7 @@ def prepare(
         raise ToolcribError(f"The folder {cwd} does not exist.", "Correct cwd in the host's file.")
     merged = child_environment(environ, env or {})
     found = find_command(command, merged, cwd)
-    mark = uuid.uuid4().hex
+    mark = os.urandom(16).hex()
     outer = environ.get(MARK_VARIABLE, "")
     merged[MARK_VARIABLE] = f"{outer}:{mark}"  # an outer tree must still find its grandchildren
     folder = str(Path(cwd).expanduser()) if cwd else None

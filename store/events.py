@@ -26,7 +26,7 @@ def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
                 e.tokens,
                 e.ms,
                 e.problem,
-                json.dumps(e.detail, ensure_ascii=False),
+                json.dumps(e.detail, ensure_ascii=False) if e.detail else "{}",
             )
             for e in events
         ],

@@ -1,6 +1,5 @@
 """Embeddings: plain rows are the truth, the vec0 index is disposable."""
 
-import hashlib
 import re
 from collections.abc import Iterable
 
@@ -36,6 +35,8 @@ def hashes(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, 
 
 def index_name(model: str, view: str, dims: int) -> str:
     """The vec0 table of a model, a view and a dimension; a change of any makes a new table."""
+    import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
+
     slug = re.sub(r"\W+", "_", model)[:40]
     digest = hashlib.sha256(f"{model}\0{view}\0{dims}".encode()).hexdigest()[:8]
     return f"vec_{slug}_{digest}"
@@ -69,6 +70,8 @@ def _rebuild(db: apsw.Connection, name: str, model: str, view: str, dims: int) -
 
 
 def _fingerprint(db: apsw.Connection, model: str, view: str) -> str:
+    import hashlib
+
     sql = "SELECT tool_id, hash FROM vectors WHERE model = ? AND view = ? ORDER BY tool_id"
     digest = hashlib.sha256()
     for tool_id, hash_ in db.execute(sql, (model, view)):

@@ -4,25 +4,30 @@ import json
 from collections import OrderedDict
 from typing import Any
 
+from app.gateway.fits import fits
 from app.gateway.protocol import Json
 
-_MOST_VALIDATORS = 256
+_MOST_SCHEMAS = 256
 _MOST_PROBLEMS = 3
 _LONGEST = 200  # characters of one problem
 
 
 class Checker:
-    """Validators by tool text, made at the first call and kept."""
+    """Schemas by tool text, and validators where a quick look is not enough; both are kept."""
 
     def __init__(self) -> None:
-        self._validators: OrderedDict[str, Any] = OrderedDict()
+        self._schemas: OrderedDict[str, object] = OrderedDict()
+        self._validators: dict[str, Any] = {}
 
     def problems(self, raw: str, arguments: object) -> list[str]:
         """What is wrong with the arguments; [] when nothing is, or the schema itself is broken.
 
         `raw` is the tool's JSON text.
         """
-        validator = self._validator(raw)
+        schema = self._schema(raw)
+        if not isinstance(schema, dict) or fits(schema, arguments):
+            return []
+        validator = self._validator(raw, schema)
         if validator is None or validator.is_valid(arguments):
             return []
         found: list[str] = []
@@ -34,12 +39,17 @@ class Checker:
                 break
         return found
 
-    def _validator(self, raw: str) -> Any:
+    def _schema(self, raw: str) -> object:
+        if raw not in self._schemas:
+            self._schemas[raw] = json.loads(raw).get("inputSchema")
+            if len(self._schemas) > _MOST_SCHEMAS:
+                oldest, _ = self._schemas.popitem(last=False)
+                self._validators.pop(oldest, None)
+        return self._schemas[raw]
+
+    def _validator(self, raw: str, schema: Json) -> Any:
         if raw not in self._validators:
-            schema = json.loads(raw).get("inputSchema")
-            self._validators[raw] = _compiled(schema) if isinstance(schema, dict) else None
-            if len(self._validators) > _MOST_VALIDATORS:
-                self._validators.popitem(last=False)
+            self._validators[raw] = _compiled(schema)
         return self._validators[raw]
 
 

@@ -11,9 +11,10 @@ from app.gateway.front import params_of
 from app.gateway.guard import Guard, Rules, guidance
 from app.gateway.protocol import Json, text_result
 from app.gateway.pruned import problem_of, refusal
-from app.gateway.search import Finder, describe, query_hash
+from app.gateway.search import Finder, describe
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
 from app.paths import Paths
+from app.routing.text import query_hash
 from app.settings import GatewaySettings
 from store.serving import ToolRow
 
@@ -96,6 +97,7 @@ class Caller:
             self._front.reply(message, text_result(exact))
             return
         state = self._access.state(session)
+        self.warm()
         found = self._finder.search(
             asked,
             state,

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
+import orjson
+
 _GENERIC = (
     "You have called {tool} {count} times with the same arguments; the answer will not change."
     " It was unloaded. Search for another tool, or answer with what you have."
@@ -78,7 +80,11 @@ def guidance(tool_id: str, count: int) -> str:
 
 def normalised(arguments: object) -> str:
     """Arguments in a form in which equal ones are equal: sorted, trimmed, without nulls."""
-    text = json.dumps(_plain(arguments), sort_keys=True, ensure_ascii=False)
+    plain = _plain(arguments)
+    try:
+        text = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONEncodeError:  # a long integer, deep nesting, a lone surrogate
+        text = json.dumps(plain, sort_keys=True)
     return text[:_LONGEST]
 
 
@@ -88,7 +94,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(v) for v in value]
     if isinstance(value, str):
-        return " ".join(value.split())
+        return " ".join(value[:_LONGEST].split())
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

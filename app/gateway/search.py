@@ -1,6 +1,5 @@
 """search_tools: the router's ranking as one short text, the best tool with its arguments."""
 
-import hashlib
 import json
 import threading
 import time
@@ -53,14 +52,15 @@ class Finder:
         self._router: Router | None = None
         self.encoder: Encoder | None = None
         self._loading = False
+        self._warmed = False
         self._generation = -1
 
     def warm(self) -> None:
-        """Load what a search needs, in the background."""
+        """Load what a search needs, in the background; only once."""
         with self._lock:
-            if self._loading:
+            if self._warmed:
                 return
-            self._loading = True
+            self._warmed = self._loading = True
         threading.Thread(target=self._warm, daemon=True).start()
 
     def _warm(self) -> None:
@@ -236,11 +236,6 @@ def describe(tool_id: str, raw: Json, level: str) -> str:
         separators=(",", ":"),
     )
     return f"{tool_id}: {description}\narguments: {text}"
-
-
-def query_hash(query: str) -> str:
-    """What stands for a query in an event."""
-    return hashlib.sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTool]":

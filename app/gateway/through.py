@@ -31,6 +31,7 @@ class Through(Front):
         self._upstreams: dict[str, Upstream] = {}
         self._pinned: dict[str, tuple[str, str]] = {}
         self._generation = -1
+        self._listed = self._busy = False
         self._merged = merged.Merged(self)
         self._caller: Caller | None = None
 
@@ -101,6 +102,7 @@ class Through(Front):
     def request(self, line: bytes, message: Json) -> None:
         """The menu and calls here, everything else to the servers it belongs to."""
         method = message["method"]
+        self._busy = True
         self.shelf.refresh()
         if method == "tools/list":
             self._list(message)
@@ -139,8 +141,8 @@ class Through(Front):
         ]
 
     def listed(self) -> None:
-        """Load the search and its encoder in the background."""
-        self.caller.warm()
+        """The search and its encoder may load once the host is quiet: calls come first."""
+        self._listed = True
 
     # ---- tools/call
 
@@ -197,8 +199,11 @@ class Through(Front):
         self._merged.watch(uri)
 
     def tick(self) -> None:
-        """Take in changed ticks; forget idle sessions."""
+        """Take in changed ticks; forget idle sessions; use a quiet second to load the search."""
         self.shelf.refresh()
+        if self._listed and not self._busy:
+            self.caller.warm()
+        self._busy = False
         if self._caller is not None:
             self._caller.tick()
         if self._generation not in (-1, self.shelf.generation) and self.shelf.setting(

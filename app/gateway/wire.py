@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+import orjson
+
 from app.gateway.protocol import Json
 
 _ID = rb'"id"\s*:\s*(-?\d+|"[^"\\]*")\s*'
@@ -12,6 +14,7 @@ _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
 _HEAD = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
 _TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _TAIL_BYTES = 256
+_LONG_NUMBER = re.compile(rb"\d{19}")  # orjson rounds integers beyond 64 bits
 
 
 class NotJsonError(ValueError):
@@ -33,13 +36,23 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
     Invalid UTF-8, NaN and raw control characters are mended, so that an answer still arrives.
     """
     try:
-        value, clean = _STRICT.decode(line.decode("utf-8")), True
+        value, clean = _read(line), True
     except (ValueError, RecursionError):
         value, clean = _mended(line), False
     batch = value if isinstance(value, list) else [value]
     if not batch or not all(isinstance(m, dict) for m in batch):
         raise NotJsonError
     return batch, clean and batch is not value
+
+
+def _read(line: bytes) -> Any:
+    """What one line holds; the standard library reads what orjson cannot, or would change."""
+    if _LONG_NUMBER.search(line) is None:
+        try:
+            return orjson.loads(line)
+        except orjson.JSONDecodeError:  # lone surrogates, deep nesting, or no JSON at all
+            pass
+    return _STRICT.decode(line.decode("utf-8"))
 
 
 def _mended(line: bytes) -> Any:
@@ -49,8 +62,12 @@ def _mended(line: bytes) -> Any:
         raise NotJsonError from error
 
 
-def dump(message: Json) -> bytes:
-    """One message as compact JSON; text stays text (UTF-8) where it is valid Unicode."""
+def dump(message: object) -> bytes:
+    """One message, or a part of one, as compact JSON; text stays text (UTF-8) where it is valid Unicode."""
+    try:
+        return orjson.dumps(message)
+    except orjson.JSONEncodeError:  # a long integer, deep nesting, a lone surrogate
+        pass
     try:
         return _COMPACT.encode(message).encode()
     except UnicodeEncodeError:  # lone surrogates survive only as escapes
@@ -62,8 +79,8 @@ def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
 
     `line` is b"" when its bytes may not be forwarded.
     """
-    found = _HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES))
-    if found and json.loads(found[1]) == message.get("id"):
+    found = line and (_HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES)))
+    if found and found[1] == dump(message.get("id")):
         number = str(new_id) if type(new_id) is int else json.dumps(new_id)
         return line[: found.start(1)] + number.encode() + line[found.end(1) :].rstrip()
     return dump({**message, "id": new_id})

@@ -1,7 +1,5 @@
 """How a server is started or reached, with its secret values, and the same without them."""
 
-import hashlib
-import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -73,6 +71,9 @@ def _quoted(word: str) -> str:
 
 def _digest(launch: LaunchSpec, install_key: bytes) -> str:
     """HMAC-SHA256 over everything that tells two launches apart, secret values included."""
+    import hashlib  # 3.5 MB of libcrypto that the gateway does not need
+    import hmac
+
     parts = [
         launch.transport,
         launch.command,

@@ -25,6 +25,7 @@ from app.catalog import Catalog, CatalogTool
 from app.routing.ranked import PRECONDITION, Ranked
 from app.routing.router import Router
 from app.routing.state import State
+from app.routing.text import query_hash
 from app.tokens.counters import Counter
 from app.tokens.host_text import compact
 from store.records import EventRecord
@@ -184,7 +185,7 @@ def decision(turn: Turn) -> Json:
     best = turn.ranked.tools[:LOGGED]
     return {
         "turn_id": turn.id,
-        "query_hash": hashlib.sha256(turn.query.encode("utf-8", "replace")).hexdigest()[:16],
+        "query_hash": query_hash(turn.query),
         "candidates": [tool.tool_id for tool in best],
         "scores": [round(tool.score, 4) for tool in best],
         "gated_out_by_state": [tool.tool_id for tool in best if tool.gate == PRECONDITION],

@@ -1,6 +1,7 @@
 """Words, names and clauses: how texts are cut before they are compared."""
 
 import re
+import zlib
 from collections.abc import Iterator
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -58,3 +59,8 @@ def clauses(query: str, most: int = MOST_CLAUSES) -> list[str]:
         longest = sorted(steps, key=lambda step: -len(content_words(step)))[:most]
         steps = [step for step in steps if step in longest][:most]
     return steps
+
+
+def query_hash(query: str) -> str:
+    """What stands for a query in an event: equal queries have equal ones, 8 hexadecimal digits."""
+    return f"{zlib.crc32(query.encode('utf-8', 'replace')):08x}"

@@ -78,3 +78,12 @@ def test_a_batch_is_several_messages():
 
 def test_half_a_surrogate_pair_survives_as_an_escape():
     assert wire.dump({"x": "\ud800"}) == b'{"x":"\\ud800"}'
+
+
+def test_a_rewritten_message_keeps_long_integers_and_lone_surrogates():
+    line = b'{"jsonrpc":"2.0","id":1,"n":12345678901234567890123,"s":"\\ud800","f":1e22}'
+    (message,), clean = wire.parse(line)
+    assert clean
+    written = wire.dump({**message, "id": 2})
+    assert json.loads(written) == {**json.loads(line), "id": 2}
+    assert b"12345678901234567890123" in written
