@@ -63,7 +63,7 @@ def _mended(line: bytes) -> Any:
 
 
 def dump(message: object) -> bytes:
-    """One message, or a part of one, as compact JSON; text stays text (UTF-8) where it is valid Unicode."""
+    """A message, or a part of one, as compact JSON; text stays UTF-8 where it is Unicode."""
     try:
         return orjson.dumps(message)
     except orjson.JSONEncodeError:  # a long integer, deep nesting, a lone surrogate
