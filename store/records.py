@@ -60,7 +60,9 @@ class ServerRecord:
     problem: str  # "" when there is none
     entries: tuple[EntryRecord, ...] = ()
     stderr: str = ""  # last lines, redacted
-    taken_with: Json = field(default_factory=dict)  # protocol, client capabilities, era, home
+    taken_with: Json = field(
+        default_factory=dict
+    )  # protocol, client capabilities, era, home, signed_in
     server_info: Json = field(default_factory=dict)
     capabilities: Json = field(default_factory=dict)
     instructions: str = ""

@@ -189,6 +189,14 @@ def save_reading(
     )
 
 
+def forget_sign_in(db: apsw.Connection, server_id: int) -> None:
+    """The server's tools are no longer read with the tokens of a sign-in."""
+    db.execute(
+        "UPDATE servers SET taken_with = json_remove(taken_with, '$.signed_in') WHERE id = ?",
+        (server_id,),
+    )
+
+
 def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
     """Whether the server's tools may reach a host at all."""
     db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))

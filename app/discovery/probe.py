@@ -102,7 +102,8 @@ async def _read_web(
     attempt, other = attempts(), SSE if launch.transport == HTTP else HTTP
     work = partial(web.attempt, launch, attempt, web.Seen(attempt.limits, auth), other, era)
     second = await guarded(attempt, work)
-    return second if second.read or second.status == NEEDS_SIGN_IN else first
+    told = auth is not None and auth.problem
+    return second if second.read or second.status == NEEDS_SIGN_IN or told else first
 
 
 @contextmanager

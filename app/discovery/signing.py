@@ -1,0 +1,56 @@
+"""Signing in to a server of the catalogue, and out of it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import apsw
+
+from app.changes import Changes
+from app.context import AppContext
+from app.discovery.register import Target
+from app.errors import ToolcribError
+from app.hosts.interpolation import expand
+from app.hosts.launch import STDIO
+from app.secrets import SecretStore
+from app.signin.flow import Visit
+from app.signin.flow import sign_in as visit
+from app.signin.grant import key, save
+from app.signin.renewal import give_back
+from store import servers
+from store.connection import transaction
+from store.records import NEEDS_SIGN_IN, ServerRecord
+
+OUT = "You signed out."
+
+
+def sign_in(
+    ctx: AppContext, target: Target, *, open_page: Callable[[str], None], cancel: Event
+) -> bool:
+    """Let a person sign in and keep the tokens; False when cancelled. Blocks for minutes.
+
+    `open_page` is given the authorization page, on this thread. Raises ToolcribError.
+    """
+    launch = expand(target.launch, os.environ, Path.home())
+    if launch.transport == STDIO:
+        raise ToolcribError(
+            f"{target.name} is a program on this computer; there is nothing to sign in to.",
+            "Give it its credentials where its host's file starts it.",
+        )
+    grant = visit(Visit(launch.url, open_page, cancel, launch.headers))
+    if grant is None:
+        return False
+    store = SecretStore.open(ctx.paths)
+    with store.alone(key(target.name)):
+        save(store, target.name, grant)
+    return True
+
+
+def sign_out(ctx: AppContext, db: apsw.Connection, server: ServerRecord) -> Changes:
+    """Remove the tokens of a server, here and at its authorization server if that answers."""
+    give_back(SecretStore.open(ctx.paths), server.name)
+    with transaction(db):
+        servers.forget_sign_in(db, server.id)
+        servers.set_status(db, server.id, NEEDS_SIGN_IN, OUT)
+    return Changes(servers=True)
