@@ -1,6 +1,13 @@
 """The stateless revision (2026-07-28) and the ones with a handshake: what differs."""
 
-from app.gateway.protocol import LISTS, RESERVED_META, Json
+from app.gateway.protocol import (
+    ENVELOPE,
+    INVALID_PARAMS,
+    LISTS,
+    RESOURCE_NOT_FOUND,
+    SUBSCRIPTION_KEY,
+    Json,
+)
 
 _CACHEABLE = frozenset({*LISTS, "resources/read", "server/discover"})
 
@@ -9,6 +16,9 @@ def completed(method: str, answer: Json) -> Json:
     """An answer with the fields that the stateless revision requires of every result."""
     found = answer.get("result")
     if not isinstance(found, dict):
+        error = answer.get("error")
+        if isinstance(error, dict) and error.get("code") == RESOURCE_NOT_FOUND:
+            return {**answer, "error": {**error, "code": INVALID_PARAMS}}
         return answer
     more: Json = {}
     if "resultType" not in found:
@@ -19,11 +29,11 @@ def completed(method: str, answer: Json) -> Json:
 
 
 def without_envelope(message: Json) -> Json:
-    """A stateless request as one of the earlier revisions: the reserved keys of _meta dropped."""
+    """A stateless message as one of the earlier revisions: its envelope in _meta dropped."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     if not isinstance(params, dict) or not isinstance(meta, dict):
         return message
-    kept = {k: v for k, v in meta.items() if not k.startswith(RESERVED_META)}
+    kept = {k: v for k, v in meta.items() if k not in ENVELOPE and k != SUBSCRIPTION_KEY}
     rest = {k: v for k, v in params.items() if k != "_meta"}
     return {**message, "params": {**rest, **({"_meta": kept} if kept else {})}}

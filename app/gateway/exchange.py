@@ -66,6 +66,9 @@ class Listener(Protocol):
     def hello(self) -> Json:
         """The params of initialize, as the host sent them."""
 
+    def stateless(self) -> bool:
+        """Whether the host speaks the stateless revision, so that a server had better too."""
+
     def envelope(self) -> Json:
         """The reserved keys of _meta for a stateless server."""
 

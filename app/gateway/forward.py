@@ -8,7 +8,14 @@ from app.gateway import wire
 from app.gateway.exchange import Exchange
 from app.gateway.host import Host
 from app.gateway.inputs import Inputs, Parked
-from app.gateway.protocol import CONNECTION_CLOSED, Json, text_result
+from app.gateway.protocol import (
+    CONNECTION_CLOSED,
+    INVALID_PARAMS,
+    LEVELS,
+    LOG_LEVEL_KEY,
+    Json,
+    text_result,
+)
 from app.gateway.upstream import Upstream
 
 # turns a server's answer into another; None leaves it as it came
@@ -56,6 +63,12 @@ class Forwarder:
         self._count = 0
 
     # ---- host to server
+
+    def wants_log(self, upstream: Upstream, level: object) -> bool:
+        """Whether a stateless host's request to this server asked for log messages like this."""
+        found = LEVELS.index(level) if level in LEVELS else len(LEVELS)
+        asked = [_log_level(r.message) for r in self._routes.values() if r.upstream is upstream]
+        return any(one in LEVELS and LEVELS.index(one) <= found for one in asked)
 
     def forward(
         self,
@@ -203,7 +216,12 @@ class Forwarder:
         """Take up a request that a stateless host sends again with the input asked for."""
         parked = self._inputs.take(message)
         if parked is None:
-            return False
+            if not self._inputs.made(message):
+                return False
+            text = "This requestState is not known; send the request anew."
+            refusal = wire.error(message["id"], INVALID_PARAMS, text)
+            self._host.respond(message["id"], refusal)
+            return True
         route: Route = parked.route
         route.host_id = message["id"]
         if parked.answer is not None:
@@ -248,6 +266,11 @@ def _deliver(parked: Parked, message: Json) -> None:
             parked.upstream.notify(wire.result(server_id, found))
         else:
             parked.upstream.notify(wire.error(server_id, -1, "The host gave no answer."))
+
+
+def _log_level(message: Json) -> str:
+    meta = (message.get("params") or {}).get("_meta")
+    return str(meta.get(LOG_LEVEL_KEY, "")) if isinstance(meta, dict) else ""
 
 
 def _unreachable(message: Json, reason: str) -> Json:

@@ -36,7 +36,6 @@ class Links:
         "journal",
         "level",
         "listeners",
-        "modern",
         "shelf",
     )
 
@@ -46,13 +45,17 @@ class Links:
         self.journal = journal
         self.forwarder = Forwarder(host)
         self.listeners = Listeners(host)
-        self.modern = False  # the host speaks the stateless revision
         self.hello: Json = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
             "clientInfo": {"name": "toolcrib", "version": VERSION},
         }
         self.level = ""  # the logging level that the host asked for
+
+    @property
+    def modern(self) -> bool:
+        """Whether the host speaks the stateless revision."""
+        return self.host.modern
 
 
 class Front:
@@ -94,6 +97,10 @@ class Front:
     def hello(self) -> Json:
         """The params of initialize for a server: the host's own."""
         return self.links.hello
+
+    def stateless(self) -> bool:
+        """Whether the host speaks the stateless revision."""
+        return self.links.modern
 
     def envelope(self) -> Json:
         """The host's own words in every request to a stateless server."""
@@ -208,10 +215,16 @@ class Front:
             return
         if upstream.modern:
             line, message = b"", eras.without_envelope(message)
-        if self.links.modern and self.links.listeners.handles(message.get("method")):
-            self.links.listeners.send(message)
-        else:
-            self.links.forwarder.notify_host(line, message)
+        links, method = self.links, message.get("method")
+        if links.modern and links.listeners.handles(method):
+            links.listeners.send(message)
+        elif (
+            not links.modern
+            or upstream.modern
+            or method != "notifications/message"
+            or links.forwarder.wants_log(upstream, params_of(message).get("level"))
+        ):
+            links.forwarder.notify_host(line, message)
 
     def down(self, upstream: Upstream, reason: str, printed: str) -> None:
         """A server has gone."""

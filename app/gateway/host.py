@@ -22,6 +22,7 @@ class Host:
         self._count = 0
         self._counting = threading.Lock()
         self.gone = False
+        self.modern = False  # it speaks the stateless revision
 
     def send(self, message: Json) -> None:
         """Write one message."""

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from app.gateway import wire
 from app.gateway.host import Host
-from app.gateway.protocol import INPUT_METHODS, Json
+from app.gateway.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, Json
 from app.gateway.upstream import Upstream
 
 if TYPE_CHECKING:
     from app.gateway.forward import Route
 
+_OWN_STATE = "toolcrib:"  # how a requestState of ours begins
 _MOST_PARKED = 64  # calls whose host never came back with an answer; the oldest is given up
+
+
+_NEEDED = {
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+}
 
 
 class Parked:
@@ -45,13 +53,16 @@ class Inputs:
 
         A server does not say for which call it asks, so the latest one is taken.
         """
-        if message.get("method") not in INPUT_METHODS:
+        if message.get("method") not in _NEEDED or not self._host.modern:
             return False
-        waiting = [route for route in routes if self._host.is_modern(route.host_id)]
-        if not waiting:
-            return False
+        needed = _NEEDED[message["method"]]
+        waiting = [r for r in routes if self._host.is_modern(r.host_id) and _able(r, needed)]
+        if not waiting:  # a stateless host gets no requests
+            text = "The host cannot be asked this now."
+            upstream.notify(wire.error(message["id"], METHOD_NOT_FOUND, text))
+            return True
         route = waiting[-1]
-        state = os.urandom(12).hex()
+        state = _OWN_STATE + os.urandom(12).hex()
         parked = Parked(route, upstream)
         key = f"{message['method']}-1"
         parked.asked[key] = message["id"]
@@ -77,6 +88,12 @@ class Inputs:
                     parked.answer = answer
                     return True
         return False
+
+    @staticmethod
+    def made(message: Json) -> bool:
+        """Whether a request carries a state of ours, perhaps changed or too old."""
+        state = (message.get("params") or {}).get("requestState")
+        return isinstance(state, str) and state.startswith(_OWN_STATE)
 
     def take(self, message: Json) -> Parked | None:
         """The parked call that a request continues, or None."""
@@ -112,3 +129,10 @@ class Inputs:
                 "params": asked.get("params") or {},
             }
             self._host.ask(b"", request, partial(one, key))
+
+
+def _able(route: "Route", capability: str) -> bool:
+    """Whether the host said in this request that it can do something."""
+    meta = (route.message.get("params") or {}).get("_meta")
+    able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None
+    return isinstance(able, dict) and capability in able

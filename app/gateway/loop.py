@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable
 
-from app.gateway import eras, wire
+from app.gateway import wire
 from app.gateway.front import Front, Links, params_of
 from app.gateway.protocol import (
     CAPABILITIES_KEY,
@@ -16,6 +16,7 @@ from app.gateway.protocol import (
     LOG_LEVEL_KEY,
     MODERN,
     PARSE_ERROR,
+    REMOVED,
     SERVER_INFO_KEY,
     UNSUPPORTED_VERSION,
     VERSION_KEY,
@@ -81,7 +82,9 @@ class Loop:
             if refusal is not None:
                 self._host.send(refusal)
                 return
-            line, message = b"", eras.without_envelope(message)
+            if method in REMOVED:
+                self._front().refuse_method(message)
+                return
         if method == "initialize":
             self._initialize(params, message)
         elif method == "server/discover":
@@ -110,7 +113,7 @@ class Loop:
             data = {"supported": [MODERN], "requested": version}
             text = "Unsupported protocol version"
             return wire.error(message["id"], UNSUPPORTED_VERSION, text, data)
-        self._links.modern = True
+        self._host.modern = True
         self._links.hello = {
             "protocolVersion": HANDSHAKE[-1],
             "capabilities": meta.get(CAPABILITIES_KEY) or {},
@@ -126,7 +129,7 @@ class Loop:
     def _initialize(self, params: Json, message: Json) -> None:
         hello = {k: v for k, v in params.items() if k != "_meta"}
         self._links.hello = {**self._links.hello, **hello}
-        self._links.modern = False
+        self._host.modern = False
         self._note_host()
 
         def answer(described: Json) -> None:

@@ -25,7 +25,6 @@ LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 LISTEN = "subscriptions/listen"
-RESERVED_META = "io.modelcontextprotocol/"
 
 # methods whose answer is a list in pages: method -> the list's key
 LISTS = {
@@ -34,8 +33,13 @@ LISTS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
-# requests that a server may send to a host before 2026-07-28
-INPUT_METHODS = frozenset({"sampling/createMessage", "elicitation/create", "roots/list"})
+# requests that 2026-07-28 has no more
+REMOVED = frozenset(
+    {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
+)
+# what a request's own _meta says of its host
+ENVELOPE = frozenset({VERSION_KEY, CLIENT_INFO_KEY, CAPABILITIES_KEY, LOG_LEVEL_KEY})
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
 def negotiated(wanted: object, newest: str = HANDSHAKE[-1]) -> str:
@@ -52,7 +56,7 @@ def text_result(text: str, *, is_error: bool = False, **more: Any) -> Json:
     return result
 
 
-def is_modern(params: Json) -> bool:
+def is_modern(params: object) -> bool:
     """Whether a request's own _meta says that it is of the stateless revision."""
-    meta = params.get("_meta")
+    meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta

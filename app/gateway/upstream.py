@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.errors import ToolcribError
-from app.gateway import wire
+from app.gateway import eras, wire
 from app.gateway.exchange import SIGN_IN, Channel, Exchange, Listener
 from app.gateway.protocol import (
     MODERN,
     UNSUPPORTED_VERSION,
     Json,
+    is_modern,
 )
 
 CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
@@ -22,6 +23,7 @@ CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
     "failed",
 )
 IDLE_SECONDS = 12.0  # without CPU time, output or an answer, a starting server has hung
+PROBE_SECONDS = 5.0  # the same for a server that may not know server/discover
 START_SECONDS = 180.0  # whatever it does
 BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # seconds before the next start, by failures
 _POLL_SECONDS = 0.5
@@ -42,7 +44,8 @@ class Upstream:
         self.name = name
         self._launch = launch
         self._listener = listener
-        self._modern_first = modern
+        self._modern = modern  # it is known to speak the stateless revision
+        self._handshake_only = False  # it did not take server/discover
         self._clock = clock
         self._lock = threading.Lock()
         self._channel: Channel | None = None
@@ -101,10 +104,13 @@ class Upstream:
         self._pending[self._count] = exchange
         if self._channel is None:
             raise RuntimeError("a started server has a channel")
-        message = exchange.message
-        if self.version == MODERN:
-            return self._channel, wire.dump(self._enveloped(message, self._count))
-        return self._channel, wire.with_id(exchange.line, message, self._count)
+        line, message = exchange.line, exchange.message
+        own = is_modern(message.get("params"))
+        if self.version == MODERN and not own:
+            line, message = b"", self._enveloped(message)
+        elif self.version != MODERN and own:
+            line, message = b"", eras.without_envelope(message)
+        return self._channel, wire.with_id(line, message, self._count)
 
     def start(self) -> None:
         """Start the server ahead of its first call."""
@@ -151,46 +157,74 @@ class Upstream:
     def _start(self) -> None:
         self._greeted.clear()
         channel: Channel | None = None
+        discovered = False
         try:
-            channel = self._launch()
-            with self._lock:
-                if self._closed:
-                    raise ToolcribError("The gateway is closing.")
-                self._channel = channel
-            self._gone = ""
-            opened = channel
-            channel.open(self._on_line, lambda reason: self._ended(opened, reason))
-            self._greet(channel)
+            channel = self._connect()
+            if self._modern or (self._listener.stateless() and not self._handshake_only):
+                discovered = self._discover(channel)
+                if not discovered and (self._gone or channel.ended()):
+                    channel.close(0.0)  # old servers end at methods they do not know
+                    channel = self._connect()
+            if not discovered:
+                self._initialize(channel)
+            self._flush()
         except ToolcribError as error:
+            channel = self._channel or channel
             if channel is not None:
                 channel.close(0.0)
             self._start_failed(channel, f"{error.title} {error.hint}".strip())
 
-    def _greet(self, channel: Channel) -> None:
-        """The handshake of the server's era; raises ToolcribError."""
-        if not self._modern_first:
-            answer = self._ask(channel, "initialize", self._listener.hello())
-            code = answer.get("error", {}).get("code")
-            if "result" in answer:
-                self._adopt(answer["result"], str(answer["result"].get("protocolVersion", "")))
-                channel.send(wire.dump(wire.notification("notifications/initialized")))
-                self._flush()
-                return
-            if code != UNSUPPORTED_VERSION:
-                text = answer.get("error", {}).get("message", "no reason given")
-                raise ToolcribError(f"It refused to initialize: {text}.")
-        self.version = MODERN
-        answer = self._ask(channel, "server/discover", {})
-        if "result" not in answer:
+    def _connect(self) -> Channel:
+        channel = self._launch()
+        with self._lock:
+            if self._closed:
+                raise ToolcribError("The gateway is closing.")
+            self._channel = channel
+            self._pending.clear()
+        self._gone = self.version = ""
+        channel.open(self._on_line, lambda reason: self._ended(channel, reason))
+        return channel
+
+    def _initialize(self, channel: Channel) -> None:
+        """The handshake of the earlier revisions; raises ToolcribError."""
+        answer = self._ask(channel, "initialize", self._listener.hello())
+        result = answer.get("result")
+        if isinstance(result, dict):
+            self._adopt(result, str(result.get("protocolVersion", "")))
+            channel.send(wire.dump(wire.notification("notifications/initialized")))
+            return
+        error = answer.get("error", {})
+        if error.get("code") != UNSUPPORTED_VERSION:
+            text = error.get("message", "no reason given")
+            raise ToolcribError(f"It refused to initialize: {text}.")
+        if not self._discover(channel):
             raise ToolcribError("It speaks no protocol version that Toolcrib knows.")
-        self._adopt(answer["result"], MODERN)
-        self._flush()
+
+    def _discover(self, channel: Channel) -> bool:
+        """Whether the server speaks the stateless revision; a server that dies of it does not."""
+        self.version = MODERN
+        try:
+            idle = IDLE_SECONDS if self._modern else PROBE_SECONDS
+            answer = self._ask(channel, "server/discover", {}, idle=idle)
+        except ToolcribError:
+            if self._modern:
+                raise
+            answer = {}
+            self._gone = self._gone or "It did not answer."
+        if "result" in answer:
+            self._adopt(answer["result"], MODERN)
+            return True
+        self._handshake_only = not self._modern
+        self.version = ""
+        return False
 
     def _adopt(self, result: Any, version: str) -> None:
         self.hello_result = result if isinstance(result, dict) else {}
         self.version = version
 
-    def _ask(self, channel: Channel, method: str, params: Json) -> Json:
+    def _ask(
+        self, channel: Channel, method: str, params: Json, *, idle: float = IDLE_SECONDS
+    ) -> Json:
         """One request during the start, watched for progress; raises ToolcribError."""
         answers: list[Json] = []
         problems: list[str] = []
@@ -209,19 +243,19 @@ class Upstream:
         with self._lock:
             channel_now, line = self._enlist(exchange)
         channel_now.send(line)
-        self._watch(channel, done)
+        self._watch(channel, done, idle)
         if not answers:
             raise ToolcribError(problems[0] if problems else "It did not answer.")
         return answers[0]
 
-    def _watch(self, channel: Channel, done: threading.Event) -> None:
+    def _watch(self, channel: Channel, done: threading.Event, idle: float) -> None:
         began = moved = self._clock()
         seen = -1.0
         while not done.wait(_POLL_SECONDS):
             now, progress = self._clock(), channel.progress()
             if progress > seen + 0.005:
                 seen, moved = progress, now
-            if now - moved > IDLE_SECONDS or now - began > START_SECONDS:
+            if now - moved > idle or now - began > START_SECONDS:
                 raise ToolcribError(f"It did not answer within {now - began:.0f} s.")
 
     def _flush(self) -> None:
@@ -311,11 +345,11 @@ class Upstream:
             return said
         return " ".join(filter(None, [f"{self.name} {what}.", reason, said]))
 
-    def _enveloped(self, message: Json, number: int) -> Json:
+    def _enveloped(self, message: Json) -> Json:
         """The request in the form of the stateless revision."""
         params = dict(message.get("params") or {})
         params["_meta"] = {**(params.get("_meta") or {}), **self._listener.envelope()}
-        return {**message, "id": number, "params": params}
+        return {**message, "params": params}
 
 
 def _pause(failures: int) -> float:
