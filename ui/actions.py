@@ -11,6 +11,20 @@ from ui.text import plural
 
 MERGE_SECONDS = 2.0
 _TICK = 1  # QUndoCommand.id of ticks
+_PAST = {
+    "Turn": "Turned",
+    "Pin": "Pinned",
+    "Unpin": "Unpinned",
+    "Write": "Wrote",
+    "Add": "Added",
+    "Edit": "Edited",
+    "Delete": "Deleted",
+    "Import": "Imported",
+    "Label": "Labelled",
+    "Unlabel": "Unlabelled",
+    "Learn": "Learned",
+    "Forget": "Forgot",
+}
 
 
 class Tick(QUndoCommand):
@@ -75,5 +89,4 @@ def name_tools(tools: Sequence[CatalogTool]) -> str:
 def past(text: str) -> str:
     """The name of a step, told afterwards: Turn off x -> Turned off x."""
     verb, _, rest = text.partition(" ")
-    told = {"Turn": "Turned", "Pin": "Pinned", "Unpin": "Unpinned", "Write": "Wrote", "Set": "Set"}
-    return f"{told.get(verb, verb)} {rest}".strip()
+    return f"{_PAST.get(verb, verb)} {rest}".strip()

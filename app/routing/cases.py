@@ -62,6 +62,7 @@ class Progress:
 
     done: int
     total: int
+    query: str
     case: "Case | None"
 
 
@@ -83,7 +84,7 @@ def make_cases(
         case = None if expected and not there else make_case(router, query, there)
         if case is not None:
             cases.append(case)
-        tell(Progress(done, len(wanted), case))
+        tell(Progress(done, len(wanted), query, case))
     return cases, len(wanted) - len(cases)
 
 

@@ -1,5 +1,6 @@
 """The stored query set: labels, what activity adds to them, runs, and what was learned."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -26,12 +27,12 @@ class Held:
     labels: tuple[LabelRecord, ...]  # the oldest first
     runs: tuple[RunRecord, ...]  # newest first
     seen: tuple[LabelRecord, ...]  # searches and the tools then called, of activity
-    has_learned: bool
+    learned: str  # a digest of what was learned, "" when nothing was
 
 
 def held(db: apsw.Connection) -> Held:
     """Everything at once."""
-    learned = queries.blob(db, learn.BLOB) is not None
+    learned = digest(queries.blob(db, learn.BLOB))
     return Held(tuple(queries.labels(db)), tuple(queries.runs(db)), seen(db), learned)
 
 
@@ -65,6 +66,11 @@ def learn_from_all(
 def blob(db: apsw.Connection) -> tuple[str, bytes] | None:
     """What was learned, so that forgetting it can be undone."""
     return queries.blob(db, learn.BLOB)
+
+
+def digest(blob: tuple[str, bytes] | None) -> str:
+    """What tells one thing learned from another, "" for nothing."""
+    return hashlib.sha256(blob[1]).hexdigest() if blob else ""
 
 
 def put_back(db: apsw.Connection, blob: tuple[str, bytes] | None, *, at: float) -> Changes:

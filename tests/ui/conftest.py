@@ -1,10 +1,13 @@
 """What tests of the window get: a theme, services over a store of one's own, nothing left open."""
 
 import importlib.util
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtGui import QUndoStack
@@ -12,12 +15,38 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.context import AppContext
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ensure_model
 from app.hosts.places import Places
+from app.paths import Paths
+from app.settings import Settings
+from app.tokens.counters import counter
+from app.tokens.footprint import count_tool
+from store import tools
+from store.connection import transaction
 from ui.models.live_catalog import LiveCatalog
 from ui.services import Services
 from ui.tasks import Tasks
 from ui.theme import Theme
 from ui.windows.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from ui.views.playground import PlaygroundPage
+
+_FAKES = Path(__file__).parents[1] / "fakes"
+STOCK_TOOLS = [
+    ("github", "search_code", "Search code across repositories."),
+    ("github", "create_pull_request", "Open a pull request with a title and a body."),
+    ("github", "merge_pull_request", "Merge a pull request into its base branch."),
+    ("github", "list_commits", "List the commits of a branch."),
+    ("files", "read_file", "Read the complete contents of a file from disk."),
+    ("files", "write_file", "Create a file or overwrite it with new contents."),
+    ("time", "get_current_time", "Get the current time in a timezone."),
+    ("slack", "post_message", "Post a message to a channel."),
+]
+STOCK_MANY = [
+    ("many", f"watch_{n}", f"Wait until sensor number {n} reports a change.") for n in range(150)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +117,53 @@ def open_window(
     for window in opened:
         window.close()
         window.deleteLater()
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store file with 158 indexed and counted tools."""
+    spec = importlib.util.spec_from_file_location("routing_fakes", _FAKES / "routing_fakes.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["routing_fakes"] = module
+    spec.loader.exec_module(module)
+    paths = Paths(tmp_path_factory.mktemp("stock"), Path(os.environ["TOOLCRIB_MODELS"]))
+    db = AppContext(paths, Settings()).open_store()
+    module.fill(db, [*STOCK_TOOLS, *STOCK_MANY], Encoder.load(ensure_model(paths)))
+    with transaction(db):
+        count = counter("o200k_base")
+        tools.save_token_counts(db, [count_tool(count, tool) for tool in tools.tools(db)])
+    db.close()
+    return paths.database
+
+
+@pytest.fixture
+def stocked(services: Services, stock: Path) -> Services:
+    """Services over a store of their own with those tools."""
+    shutil.copy(stock, services.ctx.paths.database)
+    return services
+
+
+@pytest.fixture
+def open_playground(stocked: Services, qtbot: QtBot) -> Iterator[Callable[[], "PlaygroundPage"]]:
+    """Opens the Playground over the stocked store, not waiting for the encoder."""
+    pages = []
+
+    def open_it() -> "PlaygroundPage":
+        from ui.views.playground import PlaygroundPage  # pyqtgraph: not for every test
+
+        page = PlaygroundPage(stocked)
+        pages.append(page)
+        qtbot.addWidget(page)
+        page.resize(1092, 700)
+        stocked.live.load()
+        qtbot.waitUntil(lambda: stocked.live.catalog is not None and page.queries.known)
+        page.show()
+        qtbot.waitExposed(page)
+        return page
+
+    yield open_it
+    pages.clear()
 
 
 @pytest.fixture

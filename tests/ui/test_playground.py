@@ -1,93 +1,28 @@
 """The playground over a real store, with the real encoder."""
 
-import importlib.util
 import json
-import os
-import shutil
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.context import AppContext
-from app.encoder.onnx import Encoder
-from app.encoder.weights import ensure_model
-from app.paths import Paths
-from app.settings import ProfileSettings, Settings
+from app.settings import ProfileSettings
 from app.tokens.counters import counter
-from app.tokens.footprint import count_tool
 from app.tokens.host_text import host_text
-from store import tools
-from store.connection import transaction
 from ui.views.playground import PlaygroundPage
 from ui.views.playground_session import OFF, READY
 
-_FAKES = Path(__file__).parents[1] / "fakes"
-TOOLS = [
-    ("github", "search_code", "Search code across repositories."),
-    ("github", "create_pull_request", "Open a pull request with a title and a body."),
-    ("github", "merge_pull_request", "Merge a pull request into its base branch."),
-    ("github", "list_commits", "List the commits of a branch."),
-    ("files", "read_file", "Read the complete contents of a file from disk."),
-    ("files", "write_file", "Create a file or overwrite it with new contents."),
-    ("time", "get_current_time", "Get the current time in a timezone."),
-    ("slack", "post_message", "Post a message to a channel."),
-]
-MANY = [
-    ("many", f"watch_{n}", f"Wait until sensor number {n} reports a change.") for n in range(150)
-]
 QUERY = "merge a pull request"
-
-
-@pytest.fixture(scope="session")
-def fill():
-    spec = importlib.util.spec_from_file_location("routing_fakes", _FAKES / "routing_fakes.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["routing_fakes"] = module
-    spec.loader.exec_module(module)
-    return module.fill
-
-
-@pytest.fixture(scope="session")
-def stock(fill, tmp_path_factory):
-    """A store file with 158 indexed and counted tools."""
-    home = tmp_path_factory.mktemp("stock")
-    paths = Paths(home, Path(os.environ["TOOLCRIB_MODELS"]))
-    db = AppContext(paths, Settings()).open_store()
-    fill(db, [*TOOLS, *MANY], Encoder.load(ensure_model(paths)))
-    with transaction(db):
-        count = counter("o200k_base")
-        tools.save_token_counts(db, [count_tool(count, tool) for tool in tools.tools(db)])
-    db.close()
-    return paths.database
+TOOLS = 158  # in the stock
 
 
 @pytest.fixture
-def stocked(services, stock):
-    """Services over a store of their own with those tools."""
-    shutil.copy(stock, services.ctx.paths.database)
-    return services
-
-
-@pytest.fixture
-def page(stocked, qtbot):
-    page = shown(stocked, qtbot)
+def page(open_playground, qtbot):
+    """The first tab, with the encoder loaded."""
+    page = open_playground().tried
     qtbot.waitUntil(lambda: page.session.state == READY, timeout=30_000)
-    return page
-
-
-def shown(services, qtbot):
-    page = PlaygroundPage(services)
-    qtbot.addWidget(page)
-    page.resize(1092, 700)
-    services.live.load()
-    qtbot.waitUntil(lambda: services.live.catalog is not None)
-    page.show()
-    qtbot.waitExposed(page)
     return page
 
 
@@ -122,7 +57,7 @@ def drag(strip, start, end):
 def test_a_query_ranks_every_tool_and_each_says_why(page, qtbot):
     answer = ask(page, qtbot)
     model = page.table.model
-    assert model.rowCount() == len(TOOLS) + len(MANY)
+    assert model.rowCount() == TOOLS
     assert model.index(0, 2).data() == "github/merge_pull_request"
     assert model.index(0, 1).data() == "In"
     assert all(model.index(row, 4).data() for row in range(model.rowCount()))
@@ -236,8 +171,8 @@ def test_an_overtaken_question_is_never_shown(page, qtbot):
     assert answers == [QUERY]
 
 
-def test_words_answer_until_the_encoder_is_there(stocked, qtbot):
-    page = shown(stocked, qtbot)
+def test_words_answer_until_the_encoder_is_there(open_playground, qtbot):
+    page = open_playground().tried
     assert "Words only until then" in page.messages.text
     page.query.ask_this(QUERY)
     qtbot.waitUntil(lambda: page.answer is not None)
@@ -248,11 +183,13 @@ def test_words_answer_until_the_encoder_is_there(stocked, qtbot):
 
 
 @pytest.mark.slow
-def test_without_a_model_the_page_says_words_only_and_offers_to_try_again(stocked, qtbot):
+def test_without_a_model_the_page_says_words_only_and_offers_to_try_again(
+    stocked, open_playground, qtbot
+):
     stocked.tasks.ctx = replace(
         stocked.ctx, settings=replace(stocked.ctx.settings, model="/no/such/model")
     )
-    page = shown(stocked, qtbot)
+    page = open_playground().tried
     qtbot.waitUntil(
         lambda: page.session.state == OFF and bool(page.session.problem), timeout=60_000
     )
@@ -270,7 +207,11 @@ def test_examples_come_from_the_catalogue_and_can_be_run(page, qtbot):
 
 
 def test_with_no_tools_there_is_one_way_on(services, qtbot):
-    page = shown(services, qtbot)
+    whole = PlaygroundPage(services)
+    qtbot.addWidget(whole)
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None)
+    page = whole.tried
     assert page.empty.examples == ()
     page.empty.catalog_wanted.emit()
     assert services.go.__self__.gone == ["catalog"]

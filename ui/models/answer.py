@@ -1,13 +1,14 @@
 """A query's answer under given settings, and what dragging the threshold makes of it."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from app.routing.gates import Cut, find_cut
-from app.routing.ranked import ON, PRECONDITION, TRUSTED, Ranked, RankedTool
+from app.routing.ranked import ON, PAST_USE, PRECONDITION, TRUSTED, Ranked, RankedTool
 from app.routing.router import Router, Scored
 from app.settings import RoutingSettings
 from ui.models.gate_lines import Line
-from ui.plots.strip_marks import HELD, IN, OUT, Mark
+from ui.plots.strip_marks import HELD, IN, OUT, WANTED, Mark
 
 _EARLY = (ON, TRUSTED, PRECONDITION)
 
@@ -21,6 +22,7 @@ class Answer:
     settings: RoutingSettings
     ranked: Ranked
     cut: Cut
+    moves: Mapping[str, int]  # places that past use moves a tool up, by tool id; 0 left out
 
     @property
     def line(self) -> Line:
@@ -29,7 +31,7 @@ class Answer:
 
     def judged(self, settings: RoutingSettings) -> "Answer":
         """The same scores under other settings."""
-        return judge(self.router, self.scored, settings)
+        return judge(self.router, self.scored, settings, moves=self.moves)
 
     def moved_to(self, value: float) -> RoutingSettings:
         """The settings that put the line at this value."""
@@ -39,22 +41,43 @@ class Answer:
             return replace(self.settings, floor=round(value, 3))
         return replace(self.settings, theta=round(value, 3))
 
-    def marks(self) -> tuple[Mark, ...]:
-        """One mark a tool for the score strip."""
+    def marks(self, expected: Set[str] = frozenset()) -> tuple[Mark, ...]:
+        """One mark a tool for the score strip; `expected` are tool ids of labels."""
         line = self.line
-        return tuple(Mark(t.tool_id, line.of(t), _kind(t)) for t in self.ranked.tools)
+        return tuple(
+            Mark(t.tool_id, line.of(t), WANTED if t.tool_id in expected else _kind(t))
+            for t in self.ranked.tools
+        )
 
     def find(self, tool_id: str) -> RankedTool | None:
         """One tool of the ranking."""
         return next((tool for tool in self.ranked.tools if tool.tool_id == tool_id), None)
 
 
-def judge(router: Router, scored: Scored, settings: RoutingSettings) -> Answer:
+def judge(
+    router: Router,
+    scored: Scored,
+    settings: RoutingSettings,
+    *,
+    moves: Mapping[str, int] | None = None,
+) -> Answer:
     """Scores judged under these settings; touches no database."""
     ranked = router.judge(scored, settings=settings)
     pairs = zip(scored.candidates, ranked.tools, strict=True)
     free = [candidate for candidate, tool in pairs if tool.gate not in _EARLY]
-    return Answer(router, scored, settings, ranked, find_cut(free, settings))
+    return Answer(router, scored, settings, ranked, find_cut(free, settings), moves or {})
+
+
+def ask(router: Router, query: str, settings: RoutingSettings) -> Answer:
+    """A query's answer, with what past use moves in it."""
+    scored = router.score(query, learned=settings.learned)
+    if not any(name == PAST_USE for c in scored.candidates[:1] for name, _ in c.parts):
+        return judge(router, scored, settings)
+    plain = router.score(query, learned=False).candidates
+    before = {c.row.tool.tool_id: rank for rank, c in enumerate(plain, 1)}
+    after = {c.row.tool.tool_id: rank for rank, c in enumerate(scored.candidates, 1)}
+    moves = {tool: before[tool] - rank for tool, rank in after.items() if before[tool] != rank}
+    return judge(router, scored, settings, moves=moves)
 
 
 def _kind(tool: RankedTool) -> str:

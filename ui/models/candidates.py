@@ -1,6 +1,6 @@
 """The ranked tools of a query as a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -13,6 +13,7 @@ NUMBER, VERDICT, TOOL, SCORE, WHY, TOKENS = range(len(COLUMNS))
 RANKED_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 INSIDE, OUTSIDE, HELD = "In", "Out", "Held"
 TIPS = {
+    NUMBER: "Rank by score. An arrow shows how many places past use moves a tool.",
     VERDICT: "In: the model gets this tool for the query.",
     SCORE: "Shared words, similar meaning and past use, relative to this query's best tool.",
     WHY: "The first gate that decides: on, trusted, precondition, score, top-k, budget.",
@@ -47,9 +48,21 @@ class CandidateModel(QAbstractTableModel):
         self._rows: list[RankedTool] = []
         self._wanted = ""
         self._line = Line(0.0, by_meaning=False)
+        self._moves: Mapping[str, int] = {}
 
-    def show(self, tools: Sequence[RankedTool], line: Line) -> None:
-        """Show a ranking; when only verdicts changed, rows stay where they are."""
+    @property
+    def moved(self) -> int:
+        """How many tools past use moves."""
+        return len(self._moves)
+
+    def show(
+        self, tools: Sequence[RankedTool], line: Line, moves: Mapping[str, int] | None = None
+    ) -> None:
+        """Show a ranking; when only verdicts changed, rows stay where they are.
+
+        `moves` are the places that past use moves tools up, by tool id; None: as before.
+        """
+        self._moves = self._moves if moves is None else moves
         if line.by_meaning != self._line.by_meaning:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, SCORE, SCORE)
         self._line = line
@@ -115,12 +128,20 @@ class CandidateModel(QAbstractTableModel):
         if role == RANKED_ROLE:
             return tool
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tool.why
+            return self._told_move(tool) if index.column() == NUMBER else tool.why
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return spoken(tool, index.column())
+            return spoken(tool, index.column()) + (
+                f". {told}" if index.column() == NUMBER and (told := self._told_move(tool)) else ""
+            )
         return _side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
+    def _told_move(self, tool: RankedTool) -> str:
+        move = self._moves.get(tool.tool_id, 0)
+        return f"Past use moves it from {tool.rank + move} to {tool.rank}" if move else ""
+
     def _text(self, tool: RankedTool, column: int) -> str:
+        if column == NUMBER and (move := self._moves.get(tool.tool_id, 0)):
+            return f"{'▲' if move > 0 else '▼'}{abs(move)}  {tool.rank}"
         return f"{self._line.of(tool):.2f}" if column == SCORE else _TEXTS[column](tool)
 
     def _ordered(self, tools: Sequence[RankedTool]) -> list[RankedTool]:

@@ -24,10 +24,12 @@ _LONGEST = 600  # characters of a description
 class ExplainCard(QFrame):
     """One candidate explained.
 
-    Signals: cure_wanted(tool, cure) when the user takes the remedy.
+    Signals: cure_wanted(tool, cure) when the user takes the remedy; label_wanted(tool, yes or no)
+    when the user says whether the query should find it.
     """
 
     cure_wanted = Signal(object, object)
+    label_wanted = Signal(object, bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,6 +52,10 @@ class ExplainCard(QFrame):
         self._remedy = QLabel(wordWrap=True)
         self._button = QPushButton()
         self._button.clicked.connect(self._take)
+        self.label = QPushButton()
+        self.label.setObjectName("labelExpected")
+        self.label.clicked.connect(self._give_label)
+        self._labelled = False
         self._lay_out()
         self.clear()
 
@@ -65,11 +71,13 @@ class ExplainCard(QFrame):
         self._name.setText("Choose a tool to see why it is in or out.")
         for widget in (*self._gates, self._heading, self._parts, self._text):
             widget.hide()
-        self._remedy.hide()
-        self._button.hide()
+        for last in (self._remedy, self._button, self.label):
+            last.hide()
 
-    def show_tool(self, tool: RankedTool, answer: Answer, description: str) -> None:
-        """Explain a tool of this answer."""
+    def show_tool(
+        self, tool: RankedTool, answer: Answer, description: str, *, labelled: bool
+    ) -> None:
+        """Explain a tool of this answer; `labelled`: the query's label expects it."""
         if self._tool is None or self._tool.tool_id != tool.tool_id:
             ink = self._theme.colors.diff_add_word.name()
             self._text.setText(marked(description, tool.matched, ink))
@@ -87,6 +95,18 @@ class ExplainCard(QFrame):
         self._remedy.setVisible(tool.remedy is not None)
         self._button.setText(self._cure.words if self._cure else "")
         self._button.setVisible(self._cure is not None)
+        self._labelled = labelled
+        self.label.setText("Not expected" if labelled else "Label as expected")
+        self.label.setToolTip(
+            "The query set expects this tool for this query; take that back"
+            if labelled
+            else "Put this query into the query set: it should find this tool"
+        )
+        self.label.show()
+
+    def _give_label(self) -> None:
+        if self._tool is not None:
+            self.label_wanted.emit(self._tool, not self._labelled)
 
     def _take(self) -> None:
         if self._tool and self._cure:
@@ -120,6 +140,7 @@ class ExplainCard(QFrame):
         layout.addWidget(scroll, 1)
         layout.addWidget(self._remedy)
         layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignLeft)
 
 
 def marked(text: str, words: Sequence[str], ink: str) -> str:

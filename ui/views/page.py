@@ -51,6 +51,9 @@ class Page(QWidget):
     def try_query(self, query: str) -> None:
         """Ask a query; only the Playground can."""
 
+    def import_queries(self) -> None:
+        """Take a file of labelled queries; only the Playground can."""
+
     def save(self, settings: QSettings, key: str) -> None:
         """Keep splitters and columns below that key."""
 

@@ -1,267 +1,116 @@
-"""The playground: a query, every tool's score, and why each one is in or out."""
+"""The playground: try a query, keep a query set, compare its runs."""
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
-from app.errors import ToolcribError
-from app.routing.ranked import RankedTool
-from ui.models.answer import Answer
-from ui.models.examples import example_queries
+from ui.models.query_set import QuerySet
 from ui.services import Services
-from ui.text import short
-from ui.theme import GAP
-from ui.views.explain_card import ExplainCard
-from ui.views.message_bar import INFO, WARN
-from ui.views.model_sees import ModelSees
+from ui.views.compare_tab import CompareTab
 from ui.views.page import Page
-from ui.views.playground_controls import PlaygroundControls
 from ui.views.playground_editor import RoutingEditor
-from ui.views.playground_empty import PlaygroundEmpty
-from ui.views.playground_query import QueryField
-from ui.views.playground_session import LOADING, OFF, PlaygroundSession
-from ui.views.playground_strip import StripHolder
-from ui.views.playground_table import CandidateTable
+from ui.views.playground_try import TryTab
+from ui.views.query_set_tab import QuerySetTab
 
-SIDE = 310  # px of the explain card
+TRY, QUERIES, COMPARE = range(3)
+_TABS = ("Try a query", "Query set", "Compare runs")
 
 
 class PlaygroundPage(Page):
-    """Try a query."""
+    """Three tabs over one catalogue and one query set."""
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(services, parent)
-        theme = services.theme
-        self.session = PlaygroundSession(services.tasks, self)
-        self.editor = RoutingEditor(services, self)
-        self.answer: Answer | None = None
-        self.query = QueryField()
-        self.query.setFont(theme.font(2))
-        self.run = QPushButton("Run")
-        self.run.setProperty("primary", True)
-        self.run.setFont(theme.font(0, QFont.Weight.DemiBold))
-        self.controls = PlaygroundControls(theme)
-        self.strip = StripHolder(theme)
-        self.table = CandidateTable(theme)
-        self.explain = ExplainCard(theme)
-        self.sees = ModelSees(theme)
-        self.empty = PlaygroundEmpty(theme)
-        self._side = QStackedWidget()
+        routing = RoutingEditor(services, self)
+        self.queries = QuerySet(services.tasks, self)
+        self.tried = TryTab(services, self.queries, messages=self.messages, routing=routing)
+        self.query_set = QuerySetTab(
+            services,
+            self.queries,
+            encoder=self.tried.session,
+            messages=self.messages,
+            routing=routing,
+        )
+        self.compare = CompareTab(services, self.queries)
+        self.tabs = QTabBar()
+        self.tabs.setAccessibleName("Playground")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
         self._stack = QStackedWidget()
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._lay_out()
+        for name, tab in zip(_TABS, self._tabs, strict=True):
+            self.tabs.addTab(name)
+            self._stack.addWidget(tab)
+        self.body.setSpacing(0)
+        self.body.insertWidget(0, self.tabs)
+        self.body.addWidget(self._stack, 1)
         self._connect()
-        self._recolor()
-        self._take_catalog()
+        self.queries.load()
 
     def main_view(self) -> QWidget:
-        """The table once there is an answer, the query until then."""
-        return self.table.view if self.answer else self.query
+        """The main view of the tab in front."""
+        return self._tabs[self._stack.currentIndex()].main_view()
 
     def panes(self) -> tuple[QWidget, ...]:
-        """Query, strip, table, side."""
-        side = self.sees.text_view if self.controls.sees.isChecked() else self.explain.button
-        strip = (self.strip.plot,) if self.strip.plot else ()
-        return (self.query, *strip, self.table.view, side)
+        """The tabs, then the panes of the one in front."""
+        return (self.tabs, *self._tabs[self._stack.currentIndex()].panes())
 
     def focus_filter(self) -> None:
         """Ctrl+F goes to "why is X not here?"."""
-        self.table.filter.setFocus()
+        self.open_tab(TRY)
+        self.tried.focus_filter()
 
     def primary(self) -> None:
-        """Run the query."""
-        self.query.ask()
+        """The primary button of the tab in front."""
+        self._tabs[self._stack.currentIndex()].primary()
 
     def escape(self) -> bool:
-        """Clear the filter, then close the side sheet."""
-        if self.table.filter.text():
-            self.table.filter.clear()
-            return True
-        if self.controls.sees.isChecked():
-            self.controls.sees.setChecked(False)
-            return True
+        """One step back in the first tab; the others stop a run."""
+        if self._stack.currentIndex() == TRY:
+            return self.tried.escape()
         return False
-
-    def explain_tool(self, row_id: int) -> None:
-        """Show why this tool is in or out, for the query in the field or one of its own."""
-        row = self.services.live.tool(row_id)
-        if row is None:
-            return
-        self.table.filter.setText(row.tool.tool_id)
-        if not self.query.text().strip():
-            self.query.ask_this(row.summary or row.tool.name)
 
     def try_query(self, query: str) -> None:
         """Ask this query."""
-        self.query.ask_this(query)
+        self.open_tab(TRY)
+        self.tried.query.ask_this(query)
+
+    def import_queries(self) -> None:
+        """Choose a file of labelled queries."""
+        self.open_tab(QUERIES)
+        self.query_set.doing.import_file()
+
+    def open_tab(self, number: int) -> None:
+        """Bring a tab to the front."""
+        self.tabs.setCurrentIndex(number)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The first time: bring in the plot and the encoder."""
+        """The first time: bring in the encoder."""
         super().showEvent(event)
-        self.strip.build()
-        if self.session.state == OFF and not self.session.problem:
-            self.session.load_encoder()
-        if self.answer is not None:
-            self.strip.show_answer(self.answer)
+        self.tried.wake()
+
+    @property
+    def _tabs(self) -> tuple[TryTab, QuerySetTab, CompareTab]:
+        return self.tried, self.query_set, self.compare
 
     def _connect(self) -> None:
-        live, theme = self.services.live, self.services.theme
-        self.query.asked.connect(self._ask)
-        self.run.clicked.connect(self.query.ask)
-        self.session.answered.connect(self._on_answered)
-        self.session.failed.connect(self._on_failed)
-        self.session.encoder_changed.connect(lambda _state, _detail: self._tell_encoder())
-        self.controls.threshold_set.connect(lambda v: self.editor.set_threshold(v, self.answer))
-        self.controls.k_set.connect(self.editor.set_k)
-        self.controls.cut_set.connect(self.editor.set_cut)
-        self.editor.changed.connect(self._tell_step)
-        self.controls.sees_toggled.connect(self._show_sees)
-        self.sees.closed.connect(lambda: self.controls.sees.setChecked(False))
-        self.strip.moved.connect(self._preview)
-        self.strip.settled.connect(lambda v: self.editor.set_threshold(v, self.answer))
-        self.strip.picked.connect(self.table.choose)
-        self.table.chosen.connect(self._explain)
-        self.explain.cure_wanted.connect(self.editor.cure)
-        self.empty.example_chosen.connect(self.query.ask_this)
-        self.empty.catalog_wanted.connect(lambda: self.services.go("catalog"))
-        live.loaded.connect(self._take_catalog)
-        live.toggled.connect(lambda _ids: self._take_catalog())
-        live.configured.connect(self._on_configured)
-        live.why.connect(self.explain_tool)
-        theme.changed.connect(self._recolor)
-
-    def _ask(self, query: str, _at_once: bool) -> None:
-        self.session.ask(query)
-        if not query:
-            self.answer = None
-            self._show_state()
-
-    def _take_catalog(self) -> None:
-        catalog = self.services.live.catalog
-        if catalog is None:
-            return
-        self.controls.show_settings(catalog.settings.routing)
-        self.session.set_catalog(catalog)
-        self.empty.show_examples(example_queries(catalog.tools))
-        self._show_state()
-
-    def _on_configured(self) -> None:
-        catalog = self.services.live.catalog
-        if catalog is None:
-            return
-        self.session.settings = catalog.settings.routing
-        if self.answer is not None:
-            self._show(self.answer.judged(catalog.settings.routing))
-        else:
-            self.controls.show_settings(catalog.settings.routing)
-
-    def _on_answered(self, answer: Answer) -> None:
-        settings = self.session.settings
-        self._show(answer if answer.settings == settings else answer.judged(settings))
-        self._show_state()
-        self._tell_encoder()
-
-    def _on_failed(self, problem: ToolcribError) -> None:
-        self.messages.error(problem, ("Try again", self.query.ask))
-
-    def _show(self, answer: Answer) -> None:
-        self.answer = answer
+        self.tabs.currentChanged.connect(self._on_tab)
+        self.tried.result.connect(self.result)
+        self.tried.expected.connect(self.query_set.editor.expect)
+        self.tried.session.encoder_changed.connect(lambda _s, _d: self.query_set.show_encoder())
+        self.query_set.try_asked.connect(self.try_query)
+        self.query_set.regressed.connect(lambda number: self.badge.emit(str(number or ""), "block"))
+        self.compare.run_asked.connect(lambda: self.open_tab(QUERIES))
         live = self.services.live
-        self.controls.show_answer(answer, live.total)
-        self.strip.show_answer(answer)
-        self.table.show_answer(answer)
-        if self.controls.sees.isChecked():
-            self._fill_sees()
-        shown, tools = len(answer.ranked.shown), len(answer.ranked.tools)
-        self.result.emit(f"{shown} of {tools:,} tools in, {short(answer.ranked.tokens)} ≈")
+        live.loaded.connect(self.queries.load)
+        live.why.connect(self._on_why)
 
-    def _show_state(self) -> None:
-        catalog = self.services.live.catalog
-        if catalog is None or not catalog.tools:
-            self.empty.show_no_tools()
-        self._stack.setCurrentIndex(0 if self.answer is None else 1)
+    def _on_tab(self, number: int) -> None:
+        self._stack.setCurrentIndex(number)
+        self.messages.clear()
+        self.tried.tell_encoder()
+        self.result.emit("")
+        if self.isVisible():
+            self.main_view().setFocus()
 
-    def _tell_encoder(self) -> None:
-        state, detail = self.session.state, self.session.problem
-        if state == LOADING:
-            step = f" ({self.session.step})" if self.session.step else ""
-            self.messages.say(INFO, f"Meaning scores are loading{step}. Words only until then.")
-        elif state == OFF and detail:
-            again = ("Try again", self.session.load_encoder)
-            self.messages.say(WARN, f"Meaning scores are off: {detail} Words only.", again)
-        elif self.answer is not None and self.answer.ranked.note:
-            self.messages.say(INFO, self.answer.ranked.note)
-        else:
-            self.messages.clear()
-
-    def _preview(self, value: float) -> None:
-        if self.answer is not None:
-            self._show(self.answer.judged(self.answer.moved_to(value)))
-
-    def _tell_step(self, text: str) -> None:
-        if self.answer is not None:
-            shown, tools = len(self.answer.ranked.shown), len(self.answer.ranked.tools)
-            self.services.say(f"{text}: {shown} in, {tools - shown} out")
-
-    def _explain(self, tool: RankedTool | None) -> None:
-        if tool is None or self.answer is None:
-            self.explain.clear()
-            return
-        row = self.services.live.tool(tool.id)
-        self.explain.show_tool(tool, self.answer, row.tool.description if row else "")
-
-    def _show_sees(self, shown: bool) -> None:
-        self._side.setCurrentIndex(1 if shown else 0)
-        width = self._split.width()
-        wide = max(SIDE, width // 2) if shown else SIDE
-        self._split.setSizes([width - wide, wide])
-        if shown:
-            self._fill_sees()
-            self.sees.text_view.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _fill_sees(self) -> None:
-        live, answer = self.services.live, self.answer
-        if answer is None or live.catalog is None:
-            return
-        rows = [row for tool in answer.ranked.shown if (row := live.tool(tool.id))]
-        self.sees.show_tools(rows, live.catalog.encoding)
-
-    def _recolor(self) -> None:
-        self.run.setIcon(self.services.theme.icons.icon("play", "on_accent"))
-        if self.answer is not None:
-            self.explain.clear()  # its marks have the other theme's colour
-            self._explain(self.table.current)
-
-    def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GAP)
-        top.addWidget(self.query, 1)
-        top.addWidget(self.run)
-        self._side.addWidget(self.explain)
-        self._side.addWidget(self.sees)
-        split = self._split
-        split.addWidget(self.table)
-        split.addWidget(self._side)
-        split.setStretchFactor(0, 1)
-        split.setSizes([700, SIDE])
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(GAP)
-        tried = QWidget()
-        column = QVBoxLayout(tried)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.strip)
-        column.addWidget(split, 1)
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(tried)
-        self.body.setSpacing(GAP)
-        self.body.insertLayout(0, top)
-        self.body.insertWidget(1, self.controls)
-        self.body.addWidget(self._stack, 1)
+    def _on_why(self, row_id: int) -> None:
+        self.open_tab(TRY)
+        self.tried.explain_tool(row_id)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.settings import RoutingSettings
 from ui.models.answer import Answer
+from ui.plots.calibration_curves import threshold_of
 from ui.text import plural
 from ui.theme import GAP, Theme
 from ui.views.elided import ElidedLabel
@@ -26,12 +28,13 @@ class PlaygroundControls(QWidget):
     """What decides how many tools a query brings.
 
     Signals: threshold_set(value), k_set(tools), cut_set(relative or theta) by the user;
-    sees_toggled(shown).
+    learned_set(yes or no); sees_toggled(shown).
     """
 
     threshold_set = Signal(float)
     k_set = Signal(int)
     cut_set = Signal(str)
+    learned_set = Signal(bool)
     sees_toggled = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -58,6 +61,12 @@ class PlaygroundControls(QWidget):
         self.topk.setObjectName("topk")
         self.topk.setAccessibleName("Top-k")
         self.topk.setToolTip("At most this many tools are shown for a query.")
+        self.past_use = QCheckBox("Past &use")
+        self.past_use.setObjectName("pastUse")
+        self.past_use.setToolTip(
+            "With past use, or without it: arrows beside the ranks show what it moves."
+        )
+        self.past_use.hide()
         self.headline = ElidedLabel()
         self.headline.setObjectName("playHeadline")
         self.headline.setFont(theme.font(0, QFont.Weight.DemiBold))
@@ -70,16 +79,22 @@ class PlaygroundControls(QWidget):
         self.threshold.valueChanged.connect(self.threshold_set)
         self.topk.valueChanged.connect(self.k_set)
         self.cut.activated.connect(lambda place: self.cut_set.emit(self.cut.itemData(place)))
+        self.past_use.toggled.connect(self.learned_set)
         self.sees.toggled.connect(self.sees_toggled)
         theme.changed.connect(self._recolor)
         self._recolor()
 
     def show_settings(self, settings: RoutingSettings) -> None:
         """Show a profile's settings; emits nothing."""
-        with QSignalBlocker(self.topk), QSignalBlocker(self.cut):
+        with QSignalBlocker(self.topk), QSignalBlocker(self.cut), QSignalBlocker(self.past_use):
             self.topk.setValue(settings.k)
+            self.past_use.setChecked(settings.learned)
             self.cut.setCurrentIndex(self.cut.findData(settings.cut))
-        self.show_threshold(settings.theta if settings.cut == "theta" else 1 - settings.delta)
+        self.show_threshold(threshold_of(settings))
+
+    def show_past_use(self, there: bool) -> None:
+        """Offer rankings with and without past use where something was learned."""
+        self.past_use.setVisible(there)
 
     def show_threshold(self, value: float) -> None:
         """Show where the threshold stands; emits nothing."""
@@ -108,6 +123,7 @@ class PlaygroundControls(QWidget):
                 label.setBuddy(field)
                 row.addWidget(label)
             row.addWidget(field)
+        row.addWidget(self.past_use)
         row.addSpacing(GAP)
         row.addWidget(self.headline, 1)
         row.addWidget(self.sees)

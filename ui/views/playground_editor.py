@@ -8,6 +8,7 @@ from app.routing.ranked import RankedTool
 from app.settings import RoutingSettings
 from ui.models.answer import Answer
 from ui.models.remedies import Cure
+from ui.plots.calibration_curves import with_threshold
 from ui.services import Services
 from ui.views.playground_commands import RoutingCommand, carry_out
 
@@ -32,12 +33,7 @@ class RoutingEditor(QObject):
 
     def set_threshold(self, value: float, answer: Answer | None) -> None:
         """Put the threshold there: for the answer in view, or for queries to come."""
-        if answer is not None:
-            new = answer.moved_to(value)
-        elif self.stored.cut == "theta":
-            new = replace(self.stored, theta=value)
-        else:
-            new = replace(self.stored, delta=round(1 - value, 3))
+        new = answer.moved_to(value) if answer else with_threshold(self.stored, value)
         self.push(new, f"Set threshold to {value:.2f}")
 
     def set_k(self, tools: int) -> None:
@@ -48,6 +44,12 @@ class RoutingEditor(QObject):
         """Set the threshold relative to the best, or fixed."""
         words = "near the best" if cut == "relative" else "fixed"
         self.push(replace(self.stored, cut=cut), f"Set threshold to {words}")
+
+    def set_learned(self, learned: bool) -> None:
+        """Let past use count, or not."""
+        self.push(
+            replace(self.stored, learned=learned), f"Turn {'on' if learned else 'off'} past use"
+        )
 
     def cure(self, tool: RankedTool, cure: Cure) -> None:
         """Do what the explain card offers for a tool."""

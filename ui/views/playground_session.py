@@ -1,5 +1,7 @@
 """Asks queries in the background: the latest answer wins; meaning joins when it is loaded."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, Signal
 
 from app.catalog import Catalog
@@ -9,7 +11,7 @@ from app.encoder.weights import ensure_model
 from app.errors import ToolcribError
 from app.routing.router import Router
 from app.settings import RoutingSettings
-from ui.models.answer import Answer, judge
+from ui.models.answer import Answer, ask
 from ui.tasks import Job, Tasks
 
 LOADING, READY, OFF = "loading", "ready", "off"
@@ -39,6 +41,11 @@ class PlaygroundSession(QObject):
         self.state = OFF
         self.step = ""  # of loading
         self.problem = ""  # why there is no encoder
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder, once it is loaded."""
+        return self._encoder
 
     @property
     def query(self) -> str:
@@ -73,10 +80,12 @@ class PlaygroundSession(QObject):
         if catalog is None or not query:
             return
         number, version = self._asked, self._version
+        tried = replace(settings, learned=True)
 
         def score(db: Db) -> Answer:
-            router = known or Router.from_store(db, catalog, encoder=encoder)
-            return judge(router, router.score(query), settings)
+            # past use is loaded whatever the settings say, so that it can be tried
+            router = known or Router.from_store(db, catalog, tried, encoder)
+            return ask(router, query, settings)
 
         self._tasks.ask(
             score,

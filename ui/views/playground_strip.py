@@ -1,5 +1,6 @@
 """Holds the place of the score strip; the plot library loads when the page is first seen."""
 
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -45,14 +46,14 @@ class StripHolder(QWidget):
         self._theme.changed.connect(lambda: plot.set_colors(self._colors()))
         self._layout.addWidget(plot)
 
-    def show_answer(self, answer: Answer) -> None:
-        """Show an answer's marks and its threshold."""
+    def show_answer(self, answer: Answer, expected: Set[str]) -> None:
+        """Show an answer's marks and its threshold; `expected` are tool ids of labels."""
         if self.plot is None:
             return
         shown = len(answer.ranked.shown)
         out = len(answer.ranked.tools) - shown
         label = f" {answer.line.value:.2f}   {shown} in · {out} out "
-        self.plot.show_marks(answer.marks(), answer.line.value, label)
+        self.plot.show_marks(answer.marks(expected), answer.line.value, label)
 
     def _colors(self) -> "StripColors":
         from ui.plots.score_strip import StripColors

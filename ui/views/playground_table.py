@@ -20,6 +20,7 @@ from ui.views.playground_cells import LeanDelegate, ScoreDelegate, VerdictDelega
 _WIDTHS = {NUMBER: 44, VERDICT: 76, TOOL: 240, SCORE: 140, TOKENS: 78}
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
 _NARROW = 680
+_MOVED = 72  # px of a rank with an arrow
 
 
 class CandidateView(QTreeView):
@@ -72,7 +73,8 @@ class CandidateTable(QWidget):
         """Show a ranking; the current tool stays current."""
         before = self.current
         self._score.line = answer.line
-        self.model.show(answer.ranked.tools, answer.line)
+        self.model.show(answer.ranked.tools, answer.line, answer.moves)
+        self.view.setColumnWidth(NUMBER, _MOVED if self.model.moved else _WIDTHS[NUMBER])
         row = self.model.row_of(before.tool_id) if before else -1
         if row < 0:
             self._go_to(0)

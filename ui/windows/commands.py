@@ -51,6 +51,7 @@ class Commands(QObject):
         file = bar.addMenu("&File")
         self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
         self._add(file, "&Add server…", lambda: window.catalog.add_server(), "Ctrl+N", "plus")
+        self._add(file, "&Import query set…", window.import_queries)
         file.addSeparator()
         self._add(file, "&Quit", window.close, "Ctrl+Q")
         edit = bar.addMenu("&Edit")

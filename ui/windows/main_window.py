@@ -86,6 +86,11 @@ class MainWindow(QMainWindow):
         if self.isVisible():
             page.main_view().setFocus()
 
+    def import_queries(self) -> None:
+        """Let the user choose a file of labelled queries."""
+        self.go("playground")
+        self.page.import_queries()
+
     def cycle(self, step: int) -> None:
         """F6: the next pane among sections, budget strip and the page's own."""
         panes = [self.nav, self.strip.bar, *self.page.panes()]

@@ -1,0 +1,217 @@
+"""The calibration: its plot, what is recommended and why, and the button that uses it."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.routing.calibrate import LEAST, Calibration, Point, Sweep
+from app.settings import RoutingSettings
+from ui.models.roles import BadgeText
+from ui.plots.calibration_curves import curves, shown_value, sweep_of, threshold_of
+from ui.theme import GAP, Theme
+from ui.views.badge import Badge
+from ui.views.elided import ElidedLabel
+from ui.views.plot_legend import PlotLegend
+
+if TYPE_CHECKING:
+    from ui.plots.calibration_plot import CalibrationPlot, PlotColors
+
+_LEAST_HEIGHT = 120  # px of the plot
+
+
+class CalibrationPanel(QWidget):
+    """One calibration under the profile's settings.
+
+    Signals: target_set(recall, 0 for the best F1); threshold_set(value) by the plot's line;
+    used() and why_asked() by the buttons.
+    """
+
+    target_set = Signal(float)
+    threshold_set = Signal(float)
+    used = Signal()
+    why_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.plot: CalibrationPlot | None = None
+        self._found: Calibration | None = None
+        self._settings = RoutingSettings()
+        self.few = Badge(theme, BadgeText("", "warn", "alert"))
+        self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
+        self.text = ElidedLabel()
+        self.text.setFont(theme.font(0, QFont.Weight.DemiBold))
+        self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
+        self.target.setSpecialValueText("best F1")
+        self.target.setAccessibleName("Target recall")
+        self.target.setToolTip(
+            "Recommend the threshold with the fewest tools that still finds this share of the"
+            " expected tools; at 0 the one with the best balance (F1)."
+        )
+        self.target.setKeyboardTracking(False)
+        self.target.lineEdit().setTextMargins(4, 0, 0, 0)
+        self.target.valueChanged.connect(self.target_set)
+        self.why = QPushButton()
+        self.why.clicked.connect(self.why_asked)
+        self.use = QPushButton()
+        self.use.setObjectName("useRecommended")
+        self.use.clicked.connect(self.used)
+        self.legend = PlotLegend(theme)
+        self.now = ElidedLabel()
+        self.now.setProperty("faint", True)
+        self._room = QVBoxLayout()
+        self._lay_out()
+        theme.changed.connect(self._recolor)
+
+    @property
+    def best(self) -> float | None:
+        """The recommended threshold, None without one."""
+        sweep = self._sweep
+        return shown_value(sweep, sweep.best) if sweep else None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there are enough queries to follow the recommendation."""
+        return self._found is not None and self._found.queries >= LEAST
+
+    @property
+    def waits(self) -> bool:
+        """Whether the recommendation is there, can be trusted and is not in use."""
+        return self.trusted and self.best is not None and self.use.isEnabled()
+
+    def show_calibration(self, found: Calibration | None, settings: RoutingSettings) -> None:
+        """Show a calibration's curves and lines; nothing moves by itself after that."""
+        self._found, self._settings = found, settings
+        sweep = self._sweep
+        if found is None or sweep is None:
+            return
+        best, now = shown_value(sweep, sweep.best), threshold_of(settings)
+        self._build()
+        assert self.plot is not None  # just built
+        self.plot.show_curves(curves(sweep), recommended=best, current=now)
+        self.few.show_badge(
+            BadgeText(f"Too few queries to trust: {found.queries} of {LEAST}", "warn", "alert")
+        )
+        self.few.setVisible(not self.trusted)
+        self.text.setText(f"{best:.2f} recommended: {told(sweep.best)}")
+        self.why.setText(f"Why {best:.2f}?")
+        in_use = found.settings(settings) == settings
+        self.use.setText(f"{best:.2f} is in use" if in_use else f"Use {best:.2f} (recommended)")
+        self.use.setEnabled(not in_use)
+        self.preview(now)
+
+    def preview(self, threshold: float) -> None:
+        """Say what a place of the current line gives."""
+        sweep = self._sweep
+        if sweep is None or self.plot is None:
+            return
+        self.plot.show_current(threshold)
+        point = min(sweep.points, key=lambda p: abs(shown_value(sweep, p) - threshold))
+        self.now.setText(f"Now {threshold:.2f}: {told(point)}")
+        self.plot.setAccessibleDescription(f"{self.now.text()}. {self.text.text()}")
+
+    def reason(self) -> str:
+        """Why the recommended threshold is recommended."""
+        sweep, found = self._sweep, self._found
+        return reason(found, sweep, self.target.value()) if sweep and found else ""
+
+    @property
+    def _sweep(self) -> Sweep | None:
+        return sweep_of(self._found, self._settings) if self._found else None
+
+    def stand_out(self, primary: bool) -> None:
+        """Whether using the recommendation is the next step."""
+        if self.use.property("primary") != primary:
+            self.use.setProperty("primary", primary)
+            self.use.style().unpolish(self.use)
+            self.use.style().polish(self.use)
+
+    def _build(self) -> None:
+        if self.plot is not None:
+            return
+        from ui.plots.calibration_plot import CalibrationPlot
+
+        plot = self.plot = CalibrationPlot(self._colors(), self)
+        plot.setMinimumHeight(_LEAST_HEIGHT)
+        plot.moved.connect(self.preview)
+        plot.settled.connect(self.threshold_set)
+        self._room.addWidget(plot)
+
+    def _colors(self) -> "PlotColors":
+        from ui.plots.calibration_plot import PlotColors
+
+        c = self._theme.colors
+        return PlotColors(
+            base=c.base,
+            text=c.text,
+            faint=c.border,
+            recall=c.bar,
+            precision=c.unused,
+            tools=c.passed.ink,
+            recommended=c.passed.ink,
+        )
+
+    def _recolor(self) -> None:
+        if self.plot is not None:
+            self.plot.set_colors(self._colors())
+
+    def _lay_out(self) -> None:
+        label = QLabel("Target &recall")
+        label.setBuddy(self.target)
+        bar = QHBoxLayout()
+        bar.setSpacing(GAP)
+        bar.addWidget(self.few)
+        bar.addWidget(self.text, 1)
+        for widget in (label, self.target, self.why, self.use):
+            bar.addWidget(widget)
+        below = QHBoxLayout()
+        below.setSpacing(GAP)
+        below.addWidget(self.legend)
+        below.addWidget(self.now, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(bar)
+        column.addLayout(below)
+        column.addLayout(self._room, 1)
+
+
+def told(point: Point) -> str:
+    """`recall 0.91, precision 0.42, 3.4 tools in`."""
+    return (
+        f"recall {point.recall:.2f}, precision {point.precision:.2f}, {point.active:.1f} tools in"
+    )
+
+
+def reason(found: Calibration, sweep: Sweep, target: float) -> str:
+    """Sentences that say how a threshold was chosen, on how many queries, how certainly."""
+    best, (low, high) = sweep.best, sweep.band
+    value = f"{shown_value(sweep, best):.2f}"
+    f1 = f"F1 {best.f1:.2f}, 95 % between {low:.2f} and {high:.2f}"
+    if not target:
+        told_why = f"{value} balances recall and precision best of {len(sweep.points)} thresholds"
+    elif sweep.reached:
+        told_why = f"{value} has the fewest tools in of all that reach recall {target:.2f}"
+    else:
+        told_why = f"No threshold reaches recall {target:.2f}; {value} comes nearest"
+    sentences = [f"{told_why} ({f1})."]
+    if sweep.held is not None:
+        held = found.queries // 3
+        sentences.append(
+            f"Tuned on {found.queries - held} queries, checked on {held} others:"
+            f" F1 {sweep.held.f1:.2f}, recall {sweep.held.recall:.2f}."
+        )
+    if found.floor:
+        sentences.append(
+            f"It comes with the floor {found.floor:.2f}: below that likeness no tool fits."
+        )
+    return " ".join(sentences)

@@ -1,0 +1,100 @@
+"""The line about past use: what rankings learned, and the buttons to learn and to forget."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.routing.learn import LEAST, LearnReport
+from ui.theme import GAP, Theme
+from ui.views.elided import ElidedLabel
+from ui.views.query_set_editor import plural_queries
+
+
+class LearningLine(QWidget):
+    """Learning from labelled queries and from activity.
+
+    Signals: learn_asked(), forget_asked() by the buttons.
+    """
+
+    learn_asked = Signal()
+    forget_asked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._lessons, self._learned = 0, ""
+        self._ready, self._busy = False, False
+        self._told = ""
+        self._icon = QLabel()
+        self.text = ElidedLabel()
+        self.text.setObjectName("learningText")
+        self.learn = QPushButton()
+        self.learn.setToolTip(
+            "Rankings learn which tools you use after which queries. Nothing leaves this machine."
+        )
+        self.forget = QPushButton("Forget what was learned")
+        self.learn.clicked.connect(self.learn_asked)
+        self.forget.clicked.connect(self.forget_asked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        row.addWidget(self._icon)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.learn)
+        row.addWidget(self.forget)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def show_state(self, lessons: int, learned: str) -> None:
+        """How many queries there are to learn from, and what was learned ("": nothing)."""
+        if learned != self._learned and not self._busy:
+            self._told = ""  # undone, or learned by another process
+        self._lessons, self._learned = lessons, learned
+        self._show()
+
+    def set_ready(self, ready: bool) -> None:
+        """Whether the encoder is there."""
+        self._ready = ready
+        self._show()
+
+    def set_busy(self, busy: bool) -> None:
+        """Whether learning is under way."""
+        self._busy = busy
+        self._show()
+
+    def tell(self, report: LearnReport, learned: str) -> None:
+        """Say what learning found."""
+        self._told, self._learned = sentence(report), learned
+        self._show()
+
+    def _show(self) -> None:
+        self.learn.setText(f"Learn from {plural_queries(self._lessons)}")
+        enough = self._lessons >= LEAST
+        self.learn.setEnabled(enough and self._ready and not self._busy)
+        self.forget.setVisible(bool(self._learned))
+        self.forget.setEnabled(not self._busy)
+        if self._busy:
+            text = f"Learning from {plural_queries(self._lessons)}…"
+        elif self._told:
+            text = self._told
+        elif self._learned:
+            text = "Past use: learned. The Try tab shows rankings with and without it."
+        elif not enough:
+            text = (
+                f"Past use: rankings can learn from {LEAST} queries on, labelled or from activity."
+            )
+        else:
+            text = "Past use: nothing learned yet."
+        self.text.setText(text)
+
+    def _recolor(self) -> None:
+        ink = self._theme.colors.text2
+        self._icon.setPixmap(self._theme.icons.pixmap("lightbulb-on-outline", ink, 16))
+
+
+def sentence(report: LearnReport) -> str:
+    """What learning found, with nDCG before and after."""
+    if not report.after:
+        return report.reason
+    figures = f"nDCG@10 of held-back queries {report.before:.1f} → {report.after:.1f}"
+    learned = f"Learned from {plural_queries(report.labels)}: " if report.used else ""
+    return f"{learned}{figures}. {report.reason}"
