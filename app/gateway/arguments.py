@@ -4,19 +4,19 @@ import json
 from collections import OrderedDict
 from typing import Any
 
-from app.gateway.fits import fits
+from app.gateway.fits import Check, quick_check
 from app.gateway.protocol import Json
 
-_MOST_SCHEMAS = 256
+_MOST_TOOLS = 256
 _MOST_PROBLEMS = 3
 _LONGEST = 200  # characters of one problem
 
 
 class Checker:
-    """Schemas by tool text, and validators where a quick look is not enough; both are kept."""
+    """What a tool's text says about arguments: a quick check, and a validator where needed."""
 
     def __init__(self) -> None:
-        self._schemas: OrderedDict[str, object] = OrderedDict()
+        self._checks: OrderedDict[str, Check] = OrderedDict()
         self._validators: dict[str, Any] = {}
 
     def problems(self, raw: str, arguments: object) -> list[str]:
@@ -24,10 +24,9 @@ class Checker:
 
         `raw` is the tool's JSON text.
         """
-        schema = self._schema(raw)
-        if not isinstance(schema, dict) or fits(schema, arguments):
+        if self._check(raw)(arguments):
             return []
-        validator = self._validator(raw, schema)
+        validator = self._validator(raw)
         if validator is None or validator.is_valid(arguments):
             return []
         found: list[str] = []
@@ -39,17 +38,20 @@ class Checker:
                 break
         return found
 
-    def _schema(self, raw: str) -> object:
-        if raw not in self._schemas:
-            self._schemas[raw] = json.loads(raw).get("inputSchema")
-            if len(self._schemas) > _MOST_SCHEMAS:
-                oldest, _ = self._schemas.popitem(last=False)
+    def _check(self, raw: str) -> Check:
+        check = self._checks.get(raw)
+        if check is None:
+            schema = json.loads(raw).get("inputSchema")
+            check = quick_check(schema if isinstance(schema, dict) else {})
+            self._checks[raw] = check
+            if len(self._checks) > _MOST_TOOLS:
+                oldest, _ = self._checks.popitem(last=False)
                 self._validators.pop(oldest, None)
-        return self._schemas[raw]
+        return check
 
-    def _validator(self, raw: str, schema: Json) -> Any:
+    def _validator(self, raw: str) -> Any:
         if raw not in self._validators:
-            self._validators[raw] = _compiled(schema)
+            self._validators[raw] = _compiled(json.loads(raw)["inputSchema"])
         return self._validators[raw]
 
 

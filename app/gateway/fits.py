@@ -8,6 +8,8 @@ from typing import Any
 
 from app.gateway.protocol import Json
 
+Check = Callable[[Any], bool]
+
 _ANNOTATIONS = frozenset(
     (
         *("$schema", "$comment", "$defs", "definitions", "title", "description", "default"),
@@ -16,30 +18,69 @@ _ANNOTATIONS = frozenset(
 )
 
 
-def fits(schema: Json, value: object) -> bool:
-    """Whether the value surely satisfies the schema; False where only a validator can say."""
+def quick_check(schema: Json) -> Check:
+    """What says whether a value surely satisfies the schema; False where it cannot tell."""
     try:
-        return _fits(schema, value, schema)
-    except RecursionError:  # a schema that refers to itself, or a very deep value
-        return False
+        check = _check(schema, schema)
+    except RecursionError:
+        return _never
+
+    def fits(value: object) -> bool:
+        try:
+            return check(value)
+        except RecursionError:  # a schema that refers to itself, or a very deep value
+            return False
+
+    return fits
 
 
-def _fits(schema: object, value: object, root: Json) -> bool:
+def _check(schema: object, root: Json) -> Check:
     if schema is True:
-        return True
+        return _always
     if not isinstance(schema, dict):
-        return False
+        return _never
+    checks = []
     for keyword, asked in schema.items():
         if keyword in _ANNOTATIONS or keyword.startswith("x-"):
             continue
-        check = _CHECKS.get(keyword)
-        if check is None or not check(asked, value, schema, root):
-            return False
+        make = _MAKERS.get(keyword)
+        if make is None:
+            return _never
+        checks.append(make(asked, schema, root))
+    return _all(checks)
+
+
+def _always(_value: object) -> bool:
     return True
 
 
+def _never(_value: object) -> bool:
+    return False
+
+
+def _all(checks: list[Check]) -> Check:
+    def check(value: object) -> bool:
+        for one in checks:  # noqa: SIM110 - a generator would double the time
+            if not one(value):
+                return False
+        return True
+
+    return checks[0] if len(checks) == 1 else check
+
+
+def _reference(asked: object, _schema: Json, root: Json) -> Check:
+    """#/$defs/NAME or #/definitions/NAME, read at its first use: it may lead back here."""
+    found: list[Check] = []
+
+    def check(value: object) -> bool:
+        if not found:
+            found.append(_check(_local(asked, root), root))
+        return found[0](value)
+
+    return check
+
+
 def _local(reference: object, root: Json) -> object:
-    """What #/$defs/NAME or #/definitions/NAME means."""
     parts = reference.split("/") if isinstance(reference, str) else []
     if len(parts) != 3 or parts[0] != "#" or "$id" in root:
         return False
@@ -47,91 +88,98 @@ def _local(reference: object, root: Json) -> object:
     return named.get(parts[2], False) if isinstance(named, dict) else False
 
 
-def _reference(asked: object, value: object, _schema: Json, root: Json) -> bool:
-    return _fits(_local(asked, root), value, root)
+_KINDS: Mapping[str, Check] = {
+    "string": lambda value: isinstance(value, str),
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: type(value) is int,  # 1.0 is one in some drafts only
+    "number": lambda value: type(value) is int or isinstance(value, float),
+    "null": lambda value: value is None,
+}
 
 
-def _is_a(name: object, value: object) -> bool:
-    if not isinstance(name, str):
-        return False
-    if isinstance(value, bool):
-        return name == "boolean"
-    if isinstance(value, int):
-        return name in ("integer", "number")
-    if isinstance(value, float):
-        return name == "number"
-    kinds: dict[str, type | None] = {"string": str, "object": dict, "array": list, "null": None}
-    kind = kinds.get(name, bool)
-    return value is None if kind is None else isinstance(value, kind)
+def _type(asked: object, _schema: Json, _root: Json) -> Check:
+    if isinstance(asked, str):
+        return _KINDS.get(asked, _never)
+    names = asked if isinstance(asked, list) else []
+    kinds = [_KINDS.get(name, _never) for name in names if isinstance(name, str)]
+    return lambda value: any(kind(value) for kind in kinds)
 
 
-def _type(asked: object, value: object, _schema: Json, _root: Json) -> bool:
-    names = asked if isinstance(asked, list) else [asked]
-    return any(_is_a(name, value) for name in names)
+def _enum(asked: object, _schema: Json, _root: Json) -> Check:
+    texts = {one for one in asked if isinstance(one, str)} if isinstance(asked, list) else set()
+    return lambda value: isinstance(value, str) and value in texts
 
 
-def _enum(asked: object, value: object, _schema: Json, _root: Json) -> bool:
-    return isinstance(asked, list) and isinstance(value, str) and value in asked
+def _const(asked: object, _schema: Json, _root: Json) -> Check:
+    return lambda value: isinstance(value, str) and value == asked
 
 
-def _const(asked: object, value: object, _schema: Json, _root: Json) -> bool:
-    return isinstance(value, str) and value == asked
+def _properties(asked: object, _schema: Json, root: Json) -> Check:
+    named = asked if isinstance(asked, dict) else None
+    checks = {name: _check(one, root) for name, one in (named or {}).items()}
 
-
-def _properties(asked: object, value: object, _schema: Json, root: Json) -> bool:
-    if not isinstance(value, dict):
-        return True
-    if not isinstance(asked, dict):
-        return False
-    return all(_fits(asked[name], value[name], root) for name in value if name in asked)
-
-
-def _required(asked: object, value: object, _schema: Json, _root: Json) -> bool:
-    if not isinstance(value, dict):
-        return True
-    return isinstance(asked, list) and all(isinstance(n, str) and n in value for n in asked)
-
-
-def _additional(asked: object, value: object, schema: Json, root: Json) -> bool:
-    if not isinstance(value, dict):
-        return True
-    known = schema.get("properties", {})
-    if "patternProperties" in schema or not isinstance(known, dict):
-        return False
-    return all(_fits(asked, value[name], root) for name in value if name not in known)
-
-
-def _items(asked: object, value: object, schema: Json, root: Json) -> bool:
-    if not isinstance(value, list):
-        return True
-    return "prefixItems" not in schema and all(_fits(asked, item, root) for item in value)
-
-
-def _any_of(asked: object, value: object, _schema: Json, root: Json) -> bool:
-    return isinstance(asked, list) and any(_fits(one, value, root) for one in asked)
-
-
-def _all_of(asked: object, value: object, _schema: Json, root: Json) -> bool:
-    return isinstance(asked, list) and all(_fits(one, value, root) for one in asked)
-
-
-def _bound(kind: type, measure: Callable[[Any, Any], bool]) -> Callable[..., bool]:
-    """A check of a value of that kind against a number; other kinds pass."""
-
-    def check(asked: object, value: object, _schema: Json, _root: Json) -> bool:
-        if not isinstance(value, kind) or isinstance(value, bool):
+    def check(value: object) -> bool:
+        if not isinstance(value, dict):
             return True
-        return type(asked) in (int, float) and measure(value, asked)
+        for name, one in value.items():
+            if name in checks and not checks[name](one):
+                return False
+        return named is not None
 
     return check
 
 
-def _numeric(measure: Callable[[Any, Any], bool]) -> Callable[..., bool]:
-    whole, broken = _bound(int, measure), _bound(float, measure)
-    return lambda *given: whole(*given) and broken(*given)
+def _required(asked: object, _schema: Json, _root: Json) -> Check:
+    if not isinstance(asked, list) or not all(isinstance(name, str) for name in asked):
+        return _never
+    names = set(asked)
+    return lambda value: not isinstance(value, dict) or names <= value.keys()
 
 
-_CHECKS: Mapping[str, Callable[[Any, Any, Json, Json], bool]] = {
+def _additional(asked: object, schema: Json, root: Json) -> Check:
+    known = schema.get("properties", {})
+    if "patternProperties" in schema or not isinstance(known, dict):
+        return _never
+    other = _check(asked, root)
+    return lambda value: (
+        not isinstance(value, dict)
+        or all(other(value[name]) for name in value.keys() - known.keys())
+    )
+
+
+def _items(asked: object, schema: Json, root: Json) -> Check:
+    if "prefixItems" in schema:
+        return _never
+    each = _check(asked, root)
+    return lambda value: not isinstance(value, list) or all(each(item) for item in value)
+
+
+def _any_of(asked: object, _schema: Json, root: Json) -> Check:
+    ways = [_check(one, root) for one in asked] if isinstance(asked, list) else []
+    return lambda value: any(way(value) for way in ways)
+
+
+def _all_of(asked: object, _schema: Json, root: Json) -> Check:
+    return _all([_check(one, root) for one in asked]) if isinstance(asked, list) else _never
+
+
+def _bound(
+    kinds: tuple[type, ...], within: Callable[[Any, Any], bool]
+) -> Callable[[object, Json, Json], Check]:
+    """A comparison with a number, for values of these kinds; others pass."""
+
+    def make(asked: object, _schema: Json, _root: Json) -> Check:
+        if type(asked) not in (int, float):
+            return _never
+        return lambda value: type(value) not in kinds or within(value, asked)
+
+    return make
+
+
+_NUMBERS = (int, float)
+_MAKERS: Mapping[str, Callable[[Any, Json, Json], Check]] = {
     "$ref": _reference,
     "type": _type,
     "enum": _enum,
@@ -142,12 +190,12 @@ _CHECKS: Mapping[str, Callable[[Any, Any, Json, Json], bool]] = {
     "items": _items,
     "anyOf": _any_of,
     "allOf": _all_of,
-    "minimum": _numeric(lambda value, least: value >= least),
-    "maximum": _numeric(lambda value, most: value <= most),
-    "exclusiveMinimum": _numeric(lambda value, least: value > least),
-    "exclusiveMaximum": _numeric(lambda value, most: value < most),
-    "minLength": _bound(str, lambda value, least: len(value) >= least),
-    "maxLength": _bound(str, lambda value, most: len(value) <= most),
-    "minItems": _bound(list, lambda value, least: len(value) >= least),
-    "maxItems": _bound(list, lambda value, most: len(value) <= most),
+    "minimum": _bound(_NUMBERS, lambda value, least: value >= least),
+    "maximum": _bound(_NUMBERS, lambda value, most: value <= most),
+    "exclusiveMinimum": _bound(_NUMBERS, lambda value, least: value > least),
+    "exclusiveMaximum": _bound(_NUMBERS, lambda value, most: value < most),
+    "minLength": _bound((str,), lambda value, least: len(value) >= least),
+    "maxLength": _bound((str,), lambda value, most: len(value) <= most),
+    "minItems": _bound((list,), lambda value, least: len(value) >= least),
+    "maxItems": _bound((list,), lambda value, most: len(value) <= most),
 }

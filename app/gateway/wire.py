@@ -14,7 +14,7 @@ _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
 _HEAD = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
 _TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _TAIL_BYTES = 256
-_LONG_NUMBER = re.compile(rb"\d{19}")  # orjson rounds integers beyond 64 bits
+_LONG_NUMBER = re.compile(rb"[1-9][0-9]{18}")  # orjson rounds integers beyond 64 bits
 
 
 class NotJsonError(ValueError):
