@@ -12,6 +12,7 @@ from app.cli import (
     review,
     route,
     scan,
+    signing,
     summary,
 )
 
@@ -42,6 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     common.add_argument("--json", action="store_true", help="print one JSON document")
     for module in (
         scan,
+        signing,
         footprint,
         route,
         export,

@@ -16,7 +16,7 @@ from app.hosts.launch import STDIO
 from app.secrets import SecretStore
 from app.signin.flow import Visit
 from app.signin.flow import sign_in as visit
-from app.signin.grant import key, save
+from app.signin.grant import kept, key, save
 from app.signin.renewal import give_back
 from store import servers
 from store.connection import transaction
@@ -30,7 +30,7 @@ def sign_in(
 ) -> bool:
     """Let a person sign in and keep the tokens; False when cancelled. Blocks for minutes.
 
-    `open_page` is given the authorization page, on this thread. Raises ToolcribError.
+    `open_page` is given the authorization page, on a helper thread. Raises ToolcribError.
     """
     launch = expand(target.launch, os.environ, Path.home())
     if launch.transport == STDIO:
@@ -49,7 +49,10 @@ def sign_in(
 
 def sign_out(ctx: AppContext, db: apsw.Connection, server: ServerRecord) -> Changes:
     """Remove the tokens of a server, here and at its authorization server if that answers."""
-    give_back(SecretStore.open(ctx.paths), server.name)
+    store = SecretStore.open(ctx.paths)
+    if kept(store, server.name) is None and not server.taken_with.get("signed_in"):
+        raise ToolcribError(f"You are not signed in to {server.name}.")
+    give_back(store, server.name)
     with transaction(db):
         servers.forget_sign_in(db, server.id)
         servers.set_status(db, server.id, NEEDS_SIGN_IN, OUT)

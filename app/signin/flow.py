@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import anyio
 import httpx2
+from anyio import to_thread
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -48,7 +49,7 @@ class Visit:
     """Who is signed in to, and the person who does it."""
 
     url: str  # of the server
-    open_page: Callable[[str], None]  # shows a page in a browser; called once, on this thread
+    open_page: Callable[[str], None]  # shows a page in a browser; called on a helper thread
     cancel: Event
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     wait_seconds: float = WAIT_SECONDS
@@ -134,7 +135,8 @@ async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
         if not is_safe(page, visit.url):
             raise _RefusedError("Its sign-in page has no https address; it was not opened.")
         states.append(parse_qs(urlsplit(page).query).get("state", [""])[0])
-        visit.open_page(page)
+        # the listener must answer a browser that runs in this terminal
+        await to_thread.run_sync(visit.open_page, page, abandon_on_cancel=True)
 
     async def callback() -> AuthorizationCodeResult:
         return _code(await listener.answer(), states[-1])

@@ -1,0 +1,114 @@
+"""`toolcrib sign-in` and `sign-out`: servers behind a URL that ask for a person."""
+
+import argparse
+import threading
+import webbrowser
+from typing import Any
+
+import apsw
+
+from app.cli.console import Console
+from app.cli.options import Verbs
+from app.context import AppContext
+from app.discovery.register import Target, register, targets
+from app.errors import ToolcribError
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from store import servers
+from store.records import READ, ServerRecord
+
+IN_PART = 5
+
+_JSON = 'JSON: {"name", "signed_in", "status", "problem", "tools"}.'
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verbs."""
+    enters = verbs.add_parser(
+        "sign-in",
+        parents=[common],
+        help="sign in to a server behind a URL, in the browser",
+        description="Opens the server's authorization page in the browser of this computer, keeps "
+        "the tokens in the keychain (or in a file that only you can read), and reads the server's "
+        f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
+    )
+    enters.add_argument("server")
+    enters.add_argument(
+        "--no-browser", action="store_true", help="only print the page's address (on stderr)"
+    )
+    enters.set_defaults(run=run_sign_in)
+    leaves = verbs.add_parser(
+        "sign-out",
+        parents=[common],
+        help="forget the sign-in of a server",
+        description=f"Revokes the tokens as far as the server allows, and deletes them. {_JSON}",
+    )
+    leaves.add_argument("server")
+    leaves.set_defaults(run=run_sign_out)
+
+
+def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Sign in, then read the server."""
+    from app.discovery.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
+    from app.discovery.signing import sign_in
+
+    db = ctx.open_store()
+    try:
+        target = _target(ctx, db, args.server)
+
+        def open_page(page: str) -> None:
+            console.note(f"Sign in to {target.name} on this page (Ctrl+C gives up):\n  {page}")
+            if not args.no_browser and not webbrowser.open(page):
+                console.note("No browser could be opened here; open the page yourself.")
+
+        sign_in(ctx, target, open_page=open_page, cancel=threading.Event())
+        status = scan(ctx, [target], ScanOptions()).servers[0]
+        answer = _answer(target.name, True, status.status, status.problem, tools=status.tools)
+        told = f"Signed in to {target.name}: {status.problem or status.text}"
+        console.result(answer, lambda: told)
+        return 0 if status.status == READ else IN_PART
+    finally:
+        db.close()
+
+
+def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Forget the tokens."""
+    from app.discovery.signing import sign_out
+
+    db = ctx.open_store()
+    try:
+        sign_out(ctx, db, _known(db, args.server))
+        server = _known(db, args.server)
+        answer = _answer(server.name, False, server.status, server.problem, tools=0)
+        console.result(answer, lambda: f"Signed out of {server.name}.")
+        return 0
+    finally:
+        db.close()
+
+
+def _target(ctx: AppContext, db: apsw.Connection, name: str) -> Target:
+    """How the server is reached, as its host's file has it now."""
+    registered = register(ctx, db, read_hosts(Places.here(None)))
+    _known(db, name)
+    found = [t for t in targets(ctx, db, registered) if t.name == name]
+    if not found:
+        raise ToolcribError(f"{name} cannot be reached.", "Its host's file names no address.")
+    return found[0]
+
+
+def _known(db: apsw.Connection, name: str) -> ServerRecord:
+    server = servers.by_name(db, name)
+    if server is None:
+        known = ", ".join(s.name for s in servers.all_servers(db)) or "none"
+        raise ToolcribError(f"There is no server called {name}.", f"Known are: {known}.")
+    return server
+
+
+def _answer(name: str, signed_in: bool, status: str, problem: str, *, tools: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "signed_in": signed_in,
+        "status": status,
+        "problem": problem,
+        "tools": tools,
+    }
