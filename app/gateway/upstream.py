@@ -156,6 +156,7 @@ class Upstream:
 
     def _start(self) -> None:
         self._greeted.clear()
+        wire.speed_up()
         channel: Channel | None = None
         discovered = False
         try:

@@ -4,8 +4,6 @@ import json
 import re
 from typing import Any
 
-import orjson
-
 from app.gateway.protocol import Json
 
 _ID = rb'"id"\s*:\s*(-?\d+|"[^"\\]*")\s*'
@@ -25,9 +23,17 @@ def _refuse_constant(_name: str) -> None:
     raise ValueError("NaN and Infinity are not JSON")
 
 
+_FAST: list[Any] = []  # orjson, once it is loaded
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _LENIENT = json.JSONDecoder(parse_constant=lambda _name: None, strict=False)
+
+
+def speed_up() -> None:
+    """Use orjson from now on: messages will be many. A start must not pay for it (8 ms)."""
+    import orjson
+
+    _FAST[:] = [orjson]
 
 
 def parse(line: bytes) -> tuple[list[Json], bool]:
@@ -47,10 +53,10 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
 
 def _read(line: bytes) -> Any:
     """What one line holds; the standard library reads what orjson cannot, or would change."""
-    if _LONG_NUMBER.search(line) is None:
+    if _FAST and _LONG_NUMBER.search(line) is None:
         try:
-            return orjson.loads(line)
-        except orjson.JSONDecodeError:  # lone surrogates, deep nesting, or no JSON at all
+            return _FAST[0].loads(line)
+        except ValueError:  # lone surrogates, deep nesting, or no JSON at all
             pass
     return _STRICT.decode(line.decode("utf-8"))
 
@@ -64,10 +70,12 @@ def _mended(line: bytes) -> Any:
 
 def dump(message: object) -> bytes:
     """A message, or a part of one, as compact JSON; text stays UTF-8 where it is Unicode."""
-    try:
-        return orjson.dumps(message)
-    except orjson.JSONEncodeError:  # a long integer, deep nesting, a lone surrogate
-        pass
+    if _FAST:
+        try:
+            written: bytes = _FAST[0].dumps(message)
+            return written
+        except TypeError:  # a long integer, deep nesting, a lone surrogate
+            pass
     try:
         return _COMPACT.encode(message).encode()
     except UnicodeEncodeError:  # lone surrogates survive only as escapes

@@ -8,6 +8,17 @@ from hypothesis import strategies as st
 
 from app.gateway import wire
 
+
+@pytest.fixture(autouse=True, params=["at the start", "sped up"], scope="module")
+def reader(request):
+    """The same holds before and after orjson is used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "_FAST", [])
+        if request.param == "sped up":
+            wire.speed_up()
+        yield
+
+
 values = st.recursive(
     st.one_of(
         st.none(),
