@@ -16,6 +16,9 @@ sys.path.insert(0, str(FAKES))
 import gateway_store  # noqa: E402
 import raw_host  # noqa: E402
 
+from app.encoder.weights import ensure_model  # noqa: E402
+from app.paths import Paths  # noqa: E402
+
 
 def probe(mode: str = "ok", **env: str) -> dict[str, Any]:
     return {
@@ -77,6 +80,13 @@ def gateway(home: Path) -> Iterator[Callable[..., raw_host.RawHost]]:
 @pytest.fixture
 def probe_command() -> list[str]:
     return [sys.executable, str(FAKES / "probe_upstream.py")]
+
+
+@pytest.fixture(scope="session")
+def encoder_at_hand() -> None:
+    """The exported encoder is there, for gateways that load it."""
+    models = Path(os.environ["TOOLCRIB_MODELS"])
+    ensure_model(Paths(models.parent, models))
 
 
 @pytest.fixture
