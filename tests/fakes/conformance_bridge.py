@@ -20,6 +20,7 @@ MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
 STATUS = {-32022: 400, -32021: 400, -32020: 400, -32602: 400, -32601: 404}
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+MOST_SESSIONS = 3
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -111,6 +112,13 @@ class Bridge(ThreadingHTTPServer):
                 self.shared = Child(self.command)
             return self.shared
 
+    def remember(self, key, child):
+        """Keep a session; judges leave theirs open, so old ones are ended."""
+        self.sessions[key] = child
+        while len(self.sessions) > MOST_SESSIONS:
+            old = self.sessions.pop(next(iter(self.sessions)))
+            threading.Thread(target=old.close, daemon=True).start()
+
     def close(self):
         for child in [*self.sessions.values(), *([self.shared] if self.shared else [])]:
             child.close()
@@ -138,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         if child is None and body.get("method") == "initialize":
             child, key = Child(self.server.command), uuid.uuid4().hex
-            self.server.sessions[key] = child
+            self.server.remember(key, child)
             more = {"Mcp-Session-Id": key}
         if child is None:
             self.fail(400, -32000, "No session")

@@ -344,7 +344,7 @@ def answer(message):
         send({"jsonrpc": "2.0", "id": message["id"], "error": refused.error})
         return
     if modern:
-        hints = HINTS if method.endswith("/list") or method == "resources/read" else {}
+        hints = HINTS if method.endswith(("/list", "/discover", "/read")) else {}
         result = {"resultType": "complete", **hints, **result}
     send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 

@@ -27,6 +27,12 @@ _HELLO = {
     "clientInfo": {"name": "stock", "version": "0"},
 }
 
+_ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": _HELLO["clientInfo"],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
 
 def read(launch: dict, seconds: float = 20) -> dict | None:
     """What a server says of itself, or None when it cannot be started or does not answer."""
@@ -61,12 +67,13 @@ def read(launch: dict, seconds: float = 20) -> dict | None:
 
 
 def _talk(process: subprocess.Popen) -> dict:
-    count = 0
+    count, modern = 0, False
 
     def ask(method: str, params: dict) -> dict:
         nonlocal count
         count += 1
-        message = {"jsonrpc": "2.0", "id": count, "method": method, "params": params}
+        given = {**params, "_meta": _ENVELOPE} if modern else params
+        message = {"jsonrpc": "2.0", "id": count, "method": method, "params": given}
         process.stdin.write(json.dumps(message).encode() + b"\n")
         process.stdin.flush()
         for line in process.stdout:
@@ -76,12 +83,19 @@ def _talk(process: subprocess.Popen) -> dict:
                 continue
             if answer.get("id") == count and "method" not in answer:
                 if count == 1 and "error" in answer:
-                    raise EOFError
+                    return answer
                 return answer.get("result", {})
         raise EOFError
 
     found = ask("initialize", _HELLO)
-    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    modern = "error" in found
+    if modern:
+        if found["error"].get("code") != -32022:
+            raise EOFError
+        found = ask("server/discover", {})
+    else:
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    found["era"] = "modern" if modern else "legacy"
     capabilities = found.get("capabilities", {})
     found["tools"] = ask("tools/list", {}).get("tools", [])
     for method, part, key in (
@@ -147,7 +161,7 @@ def _save(db, server_id: int, reading: dict | None) -> None:
         resources=reading["resources"],
         templates=reading["resourceTemplates"],
         list_hash=str(len(new)),
-        taken_with={"protocol": reading.get("protocolVersion", ""), "era": "legacy"},
+        taken_with={"protocol": reading.get("protocolVersion", ""), "era": reading["era"]},
         at=now,
     )
     rows = tools.tools(db, server_id)

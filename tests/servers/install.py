@@ -18,7 +18,7 @@ def main() -> int:
     TARGET.mkdir(exist_ok=True)
     _python_part("python", HERE / "requirements.txt")
     _python_part("python-mcp1", HERE / "requirements-mcp1.txt")
-    return _npm_part()
+    return _npm_part("npm", HERE) or _npm_part("conformance", HERE / "conformance")
 
 
 def _python_part(name: str, requirements: Path) -> None:
@@ -35,20 +35,23 @@ def _python_part(name: str, requirements: Path) -> None:
     _stamp(folder, wanted)
 
 
-def _npm_part() -> int:
+def _npm_part(name: str, source: Path) -> int:
     npm = shutil.which("npm")
     if not npm or not shutil.which("node"):
         print("Node is not installed: the npm servers are left out and their tests skip.")
         return 1 if os.environ.get("CI") else 0
-    folder = TARGET / "npm"
-    wanted = _digest(HERE / "package.json", "")
+    folder = TARGET / name
+    files = [f for f in (source / "package.json", source / "package-lock.json") if f.is_file()]
+    wanted = _digest(files[-1], "")
     if _stamped(folder, wanted):
         return 0
-    print(f"Installing package.json into {folder.relative_to(ROOT)}")
+    print(f"Installing {source.name}/package.json into {folder.relative_to(ROOT)}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    shutil.copy(HERE / "package.json", folder / "package.json")
-    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    for file in files:
+        shutil.copy(file, folder / file.name)
+    verb = "ci" if len(files) > 1 else "install"
+    command = [npm, verb, "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
     subprocess.run(command, check=True, cwd=folder)
     _stamp(folder, wanted)
     return 0
