@@ -36,7 +36,7 @@ class _Callbacks:
 
 
 class Tasks(QObject):
-    """Runs functions on two threads: one owns a store connection, one does long work.
+    """Runs functions on threads: one owns a store connection, one does long work, one waits.
 
     The functions must not touch widgets; `done`, `failed` and `progress` run on the GUI thread,
     in order, and never after close(). They stay on this side: a widget's last reference must not
@@ -61,6 +61,7 @@ class Tasks(QObject):
         self._db: Db | None = None  # lives on the store thread only
         self._store = ThreadPoolExecutor(1, "toolcrib-store")
         self._long = ThreadPoolExecutor(1, "toolcrib-work")
+        self._patient = ThreadPoolExecutor(1, "toolcrib-wait")
         queued = Qt.ConnectionType.QueuedConnection
         self._ended.connect(self._on_ended, queued)
         self._progressed.connect(self._on_progressed, queued)
@@ -105,24 +106,41 @@ class Tasks(QObject):
         progress: Callable[[Any], None] | None = None,
     ) -> Job:
         """Run fn(job) on the long-work thread; a store connection it needs is its own."""
-        number = self._expect(_Callbacks(done, failed, progress))
-        job = Job(lambda value: self._progressed.emit(number, value))
-        self._jobs[number] = job
-        self._start(self._long, number, lambda: fn(job))
-        return job
+        return self._begin(self._long, fn, _Callbacks(done, failed, progress))
+
+    def wait(
+        self,
+        fn: Callable[[Job], T],
+        done: Callable[[T], None],
+        *,
+        failed: Callable[[ToolcribError], None] | None = None,
+        progress: Callable[[Any], None] | None = None,
+    ) -> Job:
+        """Run fn(job) on a thread of its own: it waits for a person or a far server."""
+        return self._begin(self._patient, fn, _Callbacks(done, failed, progress))
 
     def close(self) -> None:
-        """Cancel long work, finish what the store thread has begun and was given, end both."""
+        """Cancel work and waiting, finish what the store thread has begun and was given."""
         if self._closed:
             return
         self._closed = True
         for job in self._jobs.values():
             job.cancel()
+        self._patient.shutdown(wait=True, cancel_futures=True)
         self._long.shutdown(wait=True, cancel_futures=True)
         self._store.submit(self._close_db)
         self._store.shutdown(wait=True)
         self._waiting.clear()
         self._jobs.clear()
+
+    def _begin(
+        self, pool: ThreadPoolExecutor, fn: Callable[[Job], object], callbacks: _Callbacks
+    ) -> Job:
+        number = self._expect(callbacks)
+        job = Job(lambda value: self._progressed.emit(number, value))
+        self._jobs[number] = job
+        self._start(pool, number, lambda: fn(job))
+        return job
 
     def _expect(self, callbacks: _Callbacks) -> int:
         self._next += 1

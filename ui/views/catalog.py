@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 from app.catalog import CatalogTool
 from app.errors import ToolcribError
 from resources.sample.config import write_sample_config
+from store.records import ServerRecord
 from ui.finding import Found
 from ui.models.catalog_rows import ATTENTION
 from ui.services import Services
@@ -18,6 +19,7 @@ from ui.views.empty_state import EmptyState
 from ui.views.message_bar import INFO
 from ui.views.page import Page
 from ui.views.reading import ReadingView
+from ui.views.sign_in import SignIn
 
 _FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
 
@@ -41,6 +43,7 @@ class CatalogPage(Page):
         for widget in (self.content, self.reading, self.empty):
             self._stack.addWidget(widget)
         self.body.addWidget(self._stack, 1)
+        self.sign_in = SignIn(services, self.messages, self)
         self._guide = False  # whether the next step is still to be told
         self._started = False  # whether the first load decided what to show
         self._connect()
@@ -125,6 +128,14 @@ class CatalogPage(Page):
             self.messages.clear()
             self.reading.look(only)
 
+    def sign_in_to_one(self) -> None:
+        """Sign in to the selected server, or to the first that waits for it."""
+        server = self.content.server_to_sign_in()
+        if server is None:
+            self.services.say("No server asks for a sign-in.")
+        else:
+            self._sign_in(server)
+
     def save(self, settings: QSettings, key: str) -> None:
         """Keep splitters and columns."""
         self.content.save(settings, key)
@@ -138,6 +149,10 @@ class CatalogPage(Page):
         content.result.connect(self.result)
         content.why_asked.connect(self._why)
         content.read_asked.connect(lambda ids: self.read_tools(frozenset(ids)))
+        content.sign_in_asked.connect(self._sign_in)
+        content.sign_out_asked.connect(lambda server: self.sign_in.leave(server.name))
+        self.reading.sign_in_asked.connect(self.sign_in.start)
+        self.sign_in.read.connect(self.reading.show_status)
         services.live.loaded.connect(self._on_loaded)
         services.live.toggled.connect(content.show_toggled)
         self.reading.more.clicked.connect(self.open_config)
@@ -187,6 +202,9 @@ class CatalogPage(Page):
         self._show(self.reading)
         self.reading.show_added(found)
         self.services.live.load()
+
+    def _sign_in(self, server: ServerRecord) -> None:
+        self.sign_in.start(server.id, server.name)
 
     def _on_failed(self, error: ToolcribError) -> None:
         self.messages.error(error, ("Try again", self.read_tools))

@@ -18,9 +18,10 @@ from ui.models.host_names import host_names
 from ui.models.shares import server_shares
 from ui.models.treemap import Group, Item
 from ui.services import Services
+from ui.signing import can_sign_in, can_sign_out
 from ui.text import APPROX, plural, short
 from ui.theme import MARGIN
-from ui.views.catalog_tree import NOTHING, CatalogTreeView
+from ui.views.catalog_tree import NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
 from ui.views.details import DetailsCard
 from ui.views.filter_line import CHIPS, FilterLine
 from ui.views.treemap import Treemap
@@ -31,12 +32,15 @@ USAGE_DAYS = 30
 class CatalogContent(QWidget):
     """Servers and tools.
 
-    Signals: result(text) for the status bar; read_asked(list of server ids); why_asked(tool).
+    Signals: result(text) for the status bar; read_asked(list of server ids); why_asked(tool);
+    sign_in_asked(server); sign_out_asked(server).
     """
 
     result = Signal(str)
     read_asked = Signal(object)
     why_asked = Signal(object)
+    sign_in_asked = Signal(object)
+    sign_out_asked = Signal(object)
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -142,6 +146,8 @@ class CatalogContent(QWidget):
         self.tree.toggle_asked.connect(self._tick)
         self.tree.pin_asked.connect(self._pin)
         self.tree.why_asked.connect(self.why_asked)
+        self.tree.sign_in_asked.connect(self.sign_in_asked)
+        self.tree.sign_out_asked.connect(self.sign_out_asked)
         self.tree.picked.connect(self._on_picked)
         self.tree.filter_asked.connect(self.filter.edit.setFocus)
         self.tree.server_filter_asked.connect(self.filter.set_text)
@@ -175,6 +181,14 @@ class CatalogContent(QWidget):
         self._show_details()
         self._tell_result()
 
+    def server_to_sign_in(self) -> ServerRecord | None:
+        """The selected server if it waits for a sign-in, else the first that does."""
+        catalog, picked = self._services.live.catalog, self._server_picked()
+        if picked is not None and can_sign_in(picked):
+            return picked
+        found = catalog.servers if catalog is not None else ()
+        return next((server for server in found if can_sign_in(server)), None)
+
     def _server_picked(self) -> ServerRecord | None:
         """The server, when it or its problem is all that is selected."""
         if len(self.tree.selectionModel().selectedRows()) > 1:
@@ -200,7 +214,11 @@ class CatalogContent(QWidget):
 
     def _server_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
         again = ("Try again" if server.problem else "Read again", "refresh")
-        return (again,) if server.trusted else (("Trust server", "check"), again)
+        if not server.trusted:
+            return (("Trust server", "check"), again)
+        if can_sign_in(server):
+            return ((SIGN_IN, "key-outline"), again)
+        return (again, (SIGN_OUT, "cancel")) if can_sign_out(server) else (again,)
 
     def _on_button(self, number: int) -> None:
         server, tools = self._server_picked(), self.tree.selected_tools()
@@ -209,6 +227,10 @@ class CatalogContent(QWidget):
             if text == "Trust server":
                 chosen = server.id
                 self._services.tasks.change(lambda db: trust_server(db, chosen))
+            elif text == SIGN_IN:
+                self.sign_in_asked.emit(server)
+            elif text == SIGN_OUT:
+                self.sign_out_asked.emit(server)
             else:
                 self.read_asked.emit([server.id])
         elif number == 0:

@@ -13,12 +13,14 @@ from PySide6.QtWidgets import (
 
 from app.catalog import CatalogTool
 from ui.models.catalog_tree import CALLS, FLAGS, HOSTS, NAME, TOKENS, CatalogTree
+from ui.signing import can_sign_in, can_sign_out
 from ui.theme import ROW, Theme
 from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate, TextDelegate
 
 NARROW_BELOW = 680  # pixels
 OPEN_BELOW = 200  # matches
 NOTHING = "No tool matches. Press Esc to clear the filter."
+SIGN_IN, SIGN_OUT = "Sign in…", "Sign out"
 
 
 class CatalogTreeView(QTreeView):
@@ -26,7 +28,7 @@ class CatalogTreeView(QTreeView):
 
     Signals: toggle_asked(list of CatalogTool, on) for Space; pin_asked(list); why_asked(tool);
     picked() when the selection changed; filter_asked() for "/"; server_filter_asked(filter
-    line); details_asked() for Enter.
+    line); details_asked() for Enter; sign_in_asked(server); sign_out_asked(server).
     """
 
     toggle_asked = Signal(object, bool)
@@ -36,6 +38,8 @@ class CatalogTreeView(QTreeView):
     filter_asked = Signal()
     server_filter_asked = Signal(str)
     details_asked = Signal()
+    sign_in_asked = Signal(object)
+    sign_out_asked = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
         super().__init__()
@@ -124,10 +128,28 @@ class CatalogTreeView(QTreeView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """What can be done with the selected tools."""
         tools = self.selected_tools()
-        if not tools:
-            return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._add_sign_in(menu)
+        if tools:
+            self._add_for_tools(menu, tools)
+        if menu.isEmpty():
+            menu.deleteLater()
+        else:
+            menu.popup(event.globalPos())
+
+    def _add_sign_in(self, menu: QMenu) -> None:
+        """What a server behind a sign-in offers, when its row or its problem's is the current."""
+        index = self.currentIndex()
+        server = None if self._tree.tool_at(index) else self._tree.server_at(index)
+        if server is None:
+            return
+        if can_sign_in(server):
+            menu.addAction("&Sign in…", lambda: self.sign_in_asked.emit(server))
+        elif can_sign_out(server):
+            menu.addAction("Sign o&ut", lambda: self.sign_out_asked.emit(server))
+
+    def _add_for_tools(self, menu: QMenu, tools: list[CatalogTool]) -> None:
         on, pinned = all(t.on for t in tools), all(t.pinned for t in tools)
         menu.addAction("Turn &off" if on else "Turn &on", lambda: self._toggle(tools))
         menu.addAction("Un&pin" if pinned else "&Pin", lambda: self.pin_asked.emit(tools))
@@ -136,7 +158,6 @@ class CatalogTreeView(QTreeView):
             menu.addAction("&Why is it in or out?", lambda: self.why_asked.emit(tool))
         server = f'server:"{tools[0].server.name}"'
         menu.addAction("&Filter by this server", lambda: self.server_filter_asked.emit(server))
-        menu.popup(event.globalPos())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names keep their room: a narrow tree has no column of hosts."""

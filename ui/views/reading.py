@@ -19,9 +19,19 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import ToolcribError
+from store.records import NEEDS_SIGN_IN
 from ui.finding import Found, look, read, take_file
 from ui.models.host_names import host_names
-from ui.models.reading_table import FOUND_IN, SERVER, STARTS, STATUS, TOKENS, TOOLS, ReadingTable
+from ui.models.reading_table import (
+    FOUND_IN,
+    SERVER,
+    STARTS,
+    STATUS,
+    TOKENS,
+    TOOLS,
+    ReadingRow,
+    ReadingTable,
+)
 from ui.services import Services
 from ui.tasks import Job
 from ui.text import APPROX, count, plural
@@ -42,12 +52,14 @@ _RELOAD_MS = 300  # several servers that end together are shown together
 class ReadingView(QWidget):
     """Which servers there are, with the exact command of each, and how reading them goes.
 
-    Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error).
+    Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error);
+    sign_in_asked(server id, name).
     """
 
     ended = Signal()
     nothing_found = Signal()
     failed = Signal(object)
+    sign_in_asked = Signal(int, str)
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +67,7 @@ class ReadingView(QWidget):
         self._found = Found()
         self._job: Job | None = None
         self._after_read = False
+        self._tried = False  # whether what is shown is what a reading came to
         self.model = ReadingTable(host_names(), self)
         self._build()
         self._lay_out()
@@ -94,6 +107,16 @@ class ReadingView(QWidget):
         self._begin_looking()
         self._show(found, found.named)
 
+    def show_status(self, said: "ServerStatus") -> None:
+        """How far one server is, when it is read by itself after a sign-in."""
+        now = time.monotonic()
+        self.model.set_status(
+            said.server_id, said.status, problem=said.problem, tools=said.tools, now=now
+        )
+        if said.status == "read" and self._tried and not self.busy:
+            self._after_read = True
+            self.go.setText("Continue")
+
     def primary(self) -> None:
         """Read the ticked servers, or go on."""
         if self.go.isEnabled() and self.go.isVisible():
@@ -107,7 +130,7 @@ class ReadingView(QWidget):
             self.stop.setText("Stopping…")
 
     def _begin_looking(self) -> None:
-        self._after_read = False
+        self._after_read = self._tried = False
         self.title.setText("Looking for hosts…")
         self.promise.setText("Only config files are read. Nothing is started, nothing is written.")
         self.model.show(())
@@ -169,10 +192,7 @@ class ReadingView(QWidget):
             text, _share = said
             self._services.say(text)
             return
-        now = time.monotonic()
-        self.model.set_status(
-            said.server_id, said.status, problem=said.problem, tools=said.tools, now=now
-        )
+        self.show_status(said)
         self._count()
         if said.status == "read":
             self._reload.start()
@@ -186,7 +206,7 @@ class ReadingView(QWidget):
         verb = "Stopped. " if stopped else ""
         self.title.setText(f"{verb}{len(read_)} of {plural(len(report.servers), 'server')} read")
         self.go.setText("Continue" if read_ else "Try again")
-        self._after_read = bool(read_)
+        self._after_read, self._tried = bool(read_), True
         self.go.setEnabled(True)
         self.go.setFocus()
         self._services.say(self.title.text())
@@ -228,13 +248,23 @@ class ReadingView(QWidget):
 
     def _show_reason(self) -> None:
         """Why the current row failed, else the first one that did, else what it would start."""
-        rows, number = self.model.rows, self.table.currentIndex().row()
-        current = rows[number] if 0 <= number < len(rows) else None
-        failed = [row for row in rows if row.problem]
-        row = current if current in failed or not failed else failed[0]
+        row = self._row_in_question()
+        waits = row is not None and row.status == NEEDS_SIGN_IN
+        self.enter.setVisible(waits and not self.busy)
         text = "" if row is None else row.problem or row.candidate.command
         self.reason.setText(f"{row.candidate.name}: {text}" if row and text else "")
         self.reason.setVisible(bool(text))
+
+    def _row_in_question(self) -> ReadingRow | None:
+        rows, number = self.model.rows, self.table.currentIndex().row()
+        current = rows[number] if 0 <= number < len(rows) else None
+        failed = [row for row in rows if row.problem]
+        return current if current in failed or not failed else failed[0]
+
+    def _ask_sign_in(self) -> None:
+        row = self._row_in_question()
+        if row is not None:
+            self.sign_in_asked.emit(row.candidate.server_id, row.candidate.name)
 
     def _show_progress(self, on: bool) -> None:
         for widget in (self.bar, self.stop):
@@ -261,6 +291,10 @@ class ReadingView(QWidget):
         self.reason = ElidedLabel()
         self.reason.setObjectName("readingReason")
         self.reason.setTextFormat(Qt.TextFormat.PlainText)
+        self.enter = QPushButton("Sign in…")
+        self.enter.setObjectName("signIn")
+        self.enter.clicked.connect(self._ask_sign_in)
+        self.enter.hide()
         self.sum = QLabel()
         self.sum.setProperty("faint", True)
         self.skip = QPushButton("Back to the catalog")
@@ -312,12 +346,17 @@ class ReadingView(QWidget):
             column.addWidget(widget)
         column.addLayout(progress)
         column.addWidget(self.table, 1)
-        column.addWidget(self.reason)
+        asked = QHBoxLayout()
+        asked.setSpacing(GAP)
+        asked.addWidget(self.reason, 1)
+        asked.addWidget(self.enter)
+        column.addLayout(asked)
         column.addLayout(buttons)
 
     def _recolor(self) -> None:
         theme = self._services.theme
         self.title.setFont(theme.font(7, QFont.Weight.DemiBold))
         self.stop.setIcon(theme.icons.icon("close"))
+        self.enter.setIcon(theme.icons.icon("key-outline"))
         self.more.setIcon(theme.icons.icon("folder-open-outline"))
         self.go.setIcon(theme.icons.icon("arrow-right", "on_accent"))

@@ -74,6 +74,7 @@ class Commands(QObject):
         self._add_appearance(view.addMenu("&Appearance"))
         tools = bar.addMenu("&Tools")
         self.read = self._add(tools, "&Read tools…", self._read, "F5", "refresh")
+        self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
         self._add(tools, "&Export to hosts…", lambda: window.go("hosts"), "Ctrl+E")
         self._add(tools, "Press the page's &main button", self._primary, "Ctrl+Return")
         help_menu = bar.addMenu("&Help")
@@ -140,6 +141,9 @@ class Commands(QObject):
 
     def _open_config(self) -> None:
         self._window.catalog.open_config()
+
+    def _sign_in(self) -> None:
+        self._window.catalog.sign_in_to_one()
 
     def _read(self) -> None:
         self._window.catalog.read_tools()
