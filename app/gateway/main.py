@@ -21,6 +21,7 @@ from app.paths import Paths
 USAGE = "usage: toolcrib-gateway --profile NAME [--server NAME] [-- COMMAND ARGS...]\n"
 _GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
 _TICK = 1.0
+_SWITCH = 0.0005  # seconds; at Python's 0.005 a message waits that long for a busy thread
 
 
 class Options:
@@ -145,6 +146,7 @@ def parent_gone(parent: int) -> bool:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the gateway on stdin and stdout; never returns before every server is gone."""
     options = parse(sys.argv[1:] if argv is None else argv)
+    sys.setswitchinterval(_SWITCH)
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not reach the host
     gateway = Gateway(options, Paths.default(), out)
