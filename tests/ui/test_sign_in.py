@@ -106,6 +106,7 @@ def test_the_button_signs_in_and_reads_the_tools(window, desktop, qtbot, ctx):
     assert len(desktop.asked) == 1 and "/authorize?" in desktop.asked[0]
     assert [t.tool.name for t in window.live.catalog.tools if t.server.name == "linear"]
     assert button(window.catalog.content.details, "Sign out")
+    assert "You are signed in." in window.catalog.content.details._text.text()
     assert linear(ctx).taken_with["signed_in"]
 
 

@@ -87,7 +87,9 @@ def server_details(
     on = sum(t.cost for t in tools if t.shown)
     version = " ".join(str(server.server_info.get(key, "")) for key in ("name", "version")).strip()
     read = f"Read {ago(now - server.read_at)}" if server.read_at else "Not read yet"
-    lines = [status_words(server) if server.problem else "", f"{read}.", _start(server)]
+    signed_in = server.taken_with.get("signed_in") and not server.problem
+    told = status_words(server) if server.problem else "You are signed in." if signed_in else ""
+    lines = [told, f"{read}.", _start(server)]
     return Details(
         title=server.name,
         subtitle=" · ".join(filter(None, [version, hosts])),

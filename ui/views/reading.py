@@ -222,6 +222,7 @@ class ReadingView(QWidget):
         self._clock.stop()
         self.model.unlock()
         self._show_progress(False)
+        self.skip.setVisible(not self._services.live.empty)
         self.more.setEnabled(True)
 
     def _count(self) -> None:

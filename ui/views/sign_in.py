@@ -119,6 +119,7 @@ class SignIn(QObject):
         if status.status == READ:
             text = f"Signed in to {status.name}: {plural(status.tools, 'tool')} read."
             self._messages.say(DONE, text)
+            self._services.say(f"Signed in to {status.name}")
         else:
             text = f"Signed in to {status.name}, but its tools were not read. {status.problem}"
             self._messages.say(WARN, text)
