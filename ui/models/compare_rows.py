@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from app.routing.gates import THETA
 from app.routing.runs import Comparison, compare
 from store.records import RunRecord
 from ui.models.query_rows import BADGES, FIXED, NEW, PASSED, REGRESSED, STILL
@@ -20,14 +21,7 @@ _MEANS = (
     ("tools", "tools", 1),
     ("tokens", "tokens", 0),
 )
-_SETTINGS = {
-    "cut": "cut",
-    "theta": "threshold",
-    "delta": "cut below the best",
-    "floor": "floor",
-    "k": "top-k",
-    "token_budget": "token budget",
-}
+_SETTINGS = {"cut": "cut", "floor": "floor", "k": "top-k", "token_budget": "token budget"}
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -100,11 +94,23 @@ def _means(earlier: RunRecord, later: RunRecord) -> list[str]:
 
 
 def _settings(earlier: RunRecord, later: RunRecord) -> list[str]:
-    return [
-        f"{word} {earlier.settings.get(key)} → {later.settings.get(key)}"
-        for key, word in _SETTINGS.items()
-        if earlier.settings.get(key) != later.settings.get(key)
-    ]
+    before, after = earlier.settings, later.settings
+    lines = [f"threshold {_threshold(before)} → {_threshold(after)}"]
+    for key, word in _SETTINGS.items():
+        lines.append(f"{word} {_said(before.get(key))} → {_said(after.get(key))}")
+    # where both sides read alike, nothing that can be seen has changed
+    return [line for line in lines if line.split(" → ")[0].split()[-1] != line.split()[-1]]
+
+
+def _threshold(settings: Mapping[str, Any]) -> str:
+    """The number that the threshold field showed."""
+    theta = settings.get("cut") == THETA
+    value = settings.get("theta", 0.0) if theta else 1 - settings.get("delta", 0.0)
+    return f"{value:.2f}"
+
+
+def _said(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def recall_of(run: RunRecord) -> float:

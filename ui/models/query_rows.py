@@ -39,7 +39,7 @@ _ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """A label, what its query gets, and how that is called."""
+    """A label, what its query gets, and what that is called."""
 
     label: LabelRecord
     outcome: Outcome | None
@@ -55,7 +55,8 @@ class QueryRow:
             return "nothing, as expected" if not number else f"{number} in, expected none"
         lacking = [tool for tool in self.label.expected if tool in self.outcome.missing]
         got = f"{len(self.label.expected) - len(lacking)} of {len(self.label.expected)}"
-        return f"{got}, lacks {', '.join(lacking)}" if lacking else got
+        some = lacking and len(self.label.expected) > 1  # a single one stands beside it
+        return f"{got}, lacks {', '.join(lacking)}" if some else got
 
 
 def rows_of(

@@ -1,16 +1,18 @@
 """Recall and precision over the threshold, and below them how many tools are in."""
 
+import math
 from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ui.plots.calibration_curves import Curves
 
 STEP, BIG_STEP = 0.01, 0.05
 _AXIS = 44  # px, so that both plots begin at the same place
+_TALL = 180  # px
 _SHADE = 46  # of 255: the bands
 
 
@@ -21,6 +23,7 @@ class PlotColors:
     base: QColor
     text: QColor
     faint: QColor
+    rule: QColor
     recall: QColor
     precision: QColor
     tools: QColor
@@ -52,10 +55,16 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self.counts = self._make_plot(1, "Tools in")
         self.shares.hideAxis("bottom")
         self.shares.setYRange(0.0, 1.0, padding=0.04)
+        self.shares.getAxis("left").setTicks([[(0, "0"), (0.5, "0.5"), (1, "1")]])
         self.counts.setXLink(self.shares)
+        self.counts.getAxis("bottom").setLabel("Threshold")
         self.ci.layout.setRowStretchFactor(0, 5)
         self.ci.layout.setRowStretchFactor(1, 3)
         self._recall, self._precision = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._rules = [pg.InfiniteLine(share, angle=0) for share in (0.0, 0.5, 1.0)]
+        for rule in self._rules:
+            rule.setZValue(-20)
+            self.shares.addItem(rule, ignoreBounds=True)
         self._bands = [_Band(self.shares) for _ in range(2)]
         self.shares.addItem(self._recall)
         self.shares.addItem(self._precision)
@@ -89,7 +98,9 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self._bands[0].show(x, curves.recall_low, curves.recall_high)
         self._bands[1].show(x, curves.precision_low, curves.precision_high)
         self.shares.setXRange(min(*x, current), max(*x, current), padding=0.02)
-        self.counts.setYRange(0.0, max(curves.tools) or 1.0, padding=0.05)
+        most = max(1, math.ceil(max(curves.tools)))
+        self.counts.setYRange(0.0, most, padding=0.05)
+        self.counts.getAxis("left").setTicks([[(n, str(n)) for n in (0, most)]])
         for line in self._best:
             line.setValue(recommended)
         self.show_current(current)
@@ -114,11 +125,19 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self._bands[1].fill(colors.precision)
         self._tools.setPen(pg.mkPen(colors.tools, width=2))
         self._tools.setBrush(pg.mkBrush(_shade(colors.tools)))
+        for rule in self._rules:
+            rule.setPen(pg.mkPen(colors.rule))
         for line in self._best:
             line.setPen(pg.mkPen(colors.recommended, width=2, style=Qt.PenStyle.DotLine))
         for line in self._lines:
             line.setPen(pg.mkPen(colors.text, width=2))
             line.setHoverPen(pg.mkPen(colors.recall, width=4))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A low plot does without the words below its axis."""
+        super().resizeEvent(event)
+        if getattr(self, "counts", None) is not None:
+            self.counts.getAxis("bottom").showLabel(self.height() > _TALL)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left and Right move the threshold, with Shift by five steps."""
@@ -145,9 +164,9 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         plot.setMouseEnabled(x=False, y=False)
         plot.setMenuEnabled(False)
         plot.hideButtons()
-        plot.showGrid(y=True, alpha=0.15)
         axis = plot.getAxis("left")
         axis.setWidth(_AXIS)
+        axis.setStyle(hideOverlappingLabels=False)  # or the ends of the scale are left out
         axis.setLabel(title)
         return plot
 

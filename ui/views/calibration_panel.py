@@ -1,5 +1,6 @@
 """The calibration: its plot, what is recommended and why, and the button that uses it."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -14,9 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.routing.calibrate import LEAST, Calibration, Point, Sweep
+from app.routing.cases import Outcome
 from app.settings import RoutingSettings
 from ui.models.roles import BadgeText
-from ui.plots.calibration_curves import curves, shown_value, sweep_of, threshold_of
+from ui.plots.calibration_curves import curves, shown_value, sweep_of, threshold_of, with_threshold
 from ui.theme import GAP, Theme
 from ui.views.badge import Badge
 from ui.views.elided import ElidedLabel
@@ -24,6 +26,8 @@ from ui.views.plot_legend import PlotLegend
 
 if TYPE_CHECKING:
     from ui.plots.calibration_plot import CalibrationPlot, PlotColors
+
+Serve = Callable[[RoutingSettings], Mapping[str, Outcome]]  # what each query gets
 
 _LEAST_HEIGHT = 120  # px of the plot
 
@@ -40,12 +44,13 @@ class CalibrationPanel(QWidget):
     used = Signal()
     why_asked = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, target: float, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.plot: CalibrationPlot | None = None
         self._found: Calibration | None = None
         self._settings = RoutingSettings()
+        self._serve: Serve = lambda _settings: {}
         self.few = Badge(theme, BadgeText("", "warn", "alert"))
         self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
         self.text = ElidedLabel()
@@ -58,6 +63,7 @@ class CalibrationPanel(QWidget):
             " expected tools; at 0 the one with the best balance (F1)."
         )
         self.target.setKeyboardTracking(False)
+        self.target.setValue(target)
         self.target.lineEdit().setTextMargins(4, 0, 0, 0)
         self.target.valueChanged.connect(self.target_set)
         self.why = QPushButton()
@@ -88,9 +94,11 @@ class CalibrationPanel(QWidget):
         """Whether the recommendation is there, can be trusted and is not in use."""
         return self.trusted and self.best is not None and self.use.isEnabled()
 
-    def show_calibration(self, found: Calibration | None, settings: RoutingSettings) -> None:
-        """Show a calibration's curves and lines; nothing moves by itself after that."""
-        self._found, self._settings = found, settings
+    def show_calibration(
+        self, found: Calibration | None, settings: RoutingSettings, serve: Serve
+    ) -> None:
+        """Show a calibration's curves and lines; `serve` says what other settings give."""
+        self._found, self._settings, self._serve = found, settings, serve
         sweep = self._sweep
         if found is None or sweep is None:
             return
@@ -102,7 +110,8 @@ class CalibrationPanel(QWidget):
             BadgeText(f"Too few queries to trust: {found.queries} of {LEAST}", "warn", "alert")
         )
         self.few.setVisible(not self.trusted)
-        self.text.setText(f"{best:.2f} recommended: {told(sweep.best)}")
+        passing = f"{sum(found.passed.values())} of {found.queries} pass"
+        self.text.setText(f"{best:.2f} recommended: {passing}, {told(sweep.best)}")
         self.why.setText(f"Why {best:.2f}?")
         in_use = found.settings(settings) == settings
         self.use.setText(f"{best:.2f} is in use" if in_use else f"Use {best:.2f} (recommended)")
@@ -111,13 +120,16 @@ class CalibrationPanel(QWidget):
 
     def preview(self, threshold: float) -> None:
         """Say what a place of the current line gives."""
-        sweep = self._sweep
-        if sweep is None or self.plot is None:
+        if self._found is None or self.plot is None:
             return
         self.plot.show_current(threshold)
-        point = min(sweep.points, key=lambda p: abs(shown_value(sweep, p) - threshold))
-        self.now.setText(f"Now {threshold:.2f}: {told(point)}")
-        self.plot.setAccessibleDescription(f"{self.now.text()}. {self.text.text()}")
+        outcomes = self._serve(with_threshold(self._settings, threshold)).values()
+        passing = sum(one.passed for one in outcomes)
+        tools = sum(len(one.active) for one in outcomes) / max(1, len(outcomes))
+        self.now.setText(
+            f"{threshold:.2f}: {passing} of {len(outcomes)} pass, {tools:.1f} tools in"
+        )
+        self.plot.setAccessibleDescription(f"Now {self.now.text()}. {self.text.text()}")
 
     def reason(self) -> str:
         """Why the recommended threshold is recommended."""
@@ -154,6 +166,7 @@ class CalibrationPanel(QWidget):
             base=c.base,
             text=c.text,
             faint=c.border,
+            rule=c.hairline,
             recall=c.bar,
             precision=c.unused,
             tools=c.passed.ink,
@@ -174,7 +187,7 @@ class CalibrationPanel(QWidget):
         for widget in (label, self.target, self.why, self.use):
             bar.addWidget(widget)
         below = QHBoxLayout()
-        below.setSpacing(GAP)
+        below.setSpacing(0)
         below.addWidget(self.legend)
         below.addWidget(self.now, 1)
         column = QVBoxLayout(self)

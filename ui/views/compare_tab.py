@@ -32,13 +32,14 @@ from ui.models.compare_rows import (
 from ui.models.query_set import QuerySet
 from ui.models.roles import BadgeText
 from ui.services import Services
-from ui.theme import GAP, MARGIN, ROW
+from ui.theme import GAP, ROW
 from ui.views.badge import Badge
 from ui.views.delegates import BadgeDelegate, TextDelegate
 from ui.views.elided import ElidedLabel
 from ui.views.empty_state import EmptyState
 from ui.views.sparkline import Sparkline
 
+_LETTERS = 24  # of a run's name that its box shows at least
 _SHOWN = 30  # newest runs in the curve
 
 
@@ -59,6 +60,11 @@ class CompareTab(QWidget):
         self.before, self.after = QComboBox(), QComboBox()
         self.before.setAccessibleName("Earlier run")
         self.after.setAccessibleName("Later run")
+        for box in (self.before, self.after):
+            box.setSizeAdjustPolicy(
+                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+            )
+            box.setMinimumContentsLength(_LETTERS)
         self.curve = Sparkline(theme)
         self.told = ElidedLabel()
         self.told.setProperty("faint", True)
@@ -159,7 +165,6 @@ class CompareTab(QWidget):
         view.setRootIsDecorated(False)
         view.setUniformRowHeights(True)
         view.setAlternatingRowColors(True)
-        view.setAllColumnsShowFocus(True)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         view.setItemDelegate(TextDelegate(services.theme, ROW, view))
         view.setItemDelegateForColumn(CHANGE, BadgeDelegate(services.theme, ROW, view))
@@ -200,7 +205,7 @@ class CompareTab(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
         whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, MARGIN, 0, 0)
+        whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._stack)
 
 

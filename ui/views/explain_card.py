@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.routing.keyword import stem
 from app.routing.ranked import RankedTool
@@ -18,6 +26,7 @@ from ui.views.elided import ElidedLabel
 from ui.views.explain_parts import GateRow, PartRows
 
 WIDTH = 300
+_LEAST = 40  # px of gates and parts: the window must fit a low screen
 _LONGEST = 600  # characters of a description
 
 
@@ -40,7 +49,7 @@ class ExplainCard(QFrame):
         self._theme = theme
         self._tool: RankedTool | None = None
         self._cure: Cure | None = None
-        self._title = QLabel("Why?")
+        self._title = ElidedLabel("Why?")
         self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
         self._name = ElidedLabel()
         self._gates = [GateRow(theme) for _ in range(6)]
@@ -53,6 +62,7 @@ class ExplainCard(QFrame):
         self._button = QPushButton()
         self._button.clicked.connect(self._take)
         self.label = QPushButton()
+        self.label.setProperty("chip", True)
         self.label.setObjectName("labelExpected")
         self.label.clicked.connect(self._give_label)
         self._labelled = False
@@ -127,6 +137,7 @@ class ExplainCard(QFrame):
         column.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
+        scroll.setMinimumHeight(_LEAST)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName("Gates and score parts")
@@ -135,12 +146,14 @@ class ExplainCard(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
         layout.setSpacing(8)
-        layout.addWidget(self._title)
+        head = QHBoxLayout()
+        head.addWidget(self._title, 1)
+        head.addWidget(self.label)
+        layout.addLayout(head)
         layout.addWidget(self._name)
         layout.addWidget(scroll, 1)
         layout.addWidget(self._remedy)
         layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(self.label, 0, Qt.AlignmentFlag.AlignLeft)
 
 
 def marked(text: str, words: Sequence[str], ink: str) -> str:

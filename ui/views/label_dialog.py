@@ -49,6 +49,7 @@ class LabelDialog(QDialog):
         hint.setProperty("faint", True)
         hint.setWordWrap(True)
         form = QFormLayout()
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow("&Query", self.query)
         form.addRow("Expected &tools", self.tools)
         form.addRow("", hint)

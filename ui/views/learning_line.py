@@ -63,7 +63,7 @@ class LearningLine(QWidget):
 
     def tell(self, report: LearnReport, learned: str) -> None:
         """Say what learning found."""
-        self._told, self._learned = sentence(report), learned
+        self._told, self._learned = figures(report), learned
         self._show()
 
     def _show(self) -> None:
@@ -91,10 +91,14 @@ class LearningLine(QWidget):
         self._icon.setPixmap(self._theme.icons.pixmap("lightbulb-on-outline", ink, 16))
 
 
-def sentence(report: LearnReport) -> str:
-    """What learning found, with nDCG before and after."""
+def figures(report: LearnReport) -> str:
+    """What learning found: nDCG before and after."""
     if not report.after:
         return report.reason
-    figures = f"nDCG@10 of held-back queries {report.before:.1f} → {report.after:.1f}"
-    learned = f"Learned from {plural_queries(report.labels)}: " if report.used else ""
-    return f"{learned}{figures}. {report.reason}"
+    what = f"Learned from {plural_queries(report.labels)}" if report.used else "Not learned"
+    return f"{what}: nDCG@10 of held-back queries {report.before:.1f} → {report.after:.1f}."
+
+
+def sentence(report: LearnReport) -> str:
+    """What learning found, and what follows."""
+    return f"{figures(report)} {report.reason}" if report.after else report.reason

@@ -39,7 +39,6 @@ class PlaygroundPage(Page):
         for name, tab in zip(_TABS, self._tabs, strict=True):
             self.tabs.addTab(name)
             self._stack.addWidget(tab)
-        self.body.setSpacing(0)
         self.body.insertWidget(0, self.tabs)
         self.body.addWidget(self._stack, 1)
         self._connect()

@@ -47,6 +47,7 @@ class CandidateTable(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model = CandidateModel(self)
+        self._query = ""  # of the answer in view
         self.filter = QLineEdit()
         self.filter.setObjectName("whyNot")
         self.filter.setAccessibleName("Why is a tool not here?")
@@ -70,8 +71,10 @@ class CandidateTable(QWidget):
         return self.model.tool(self.view.currentIndex().row())
 
     def show_answer(self, answer: Answer) -> None:
-        """Show a ranking; the current tool stays current."""
-        before = self.current
+        """Show a ranking; under other settings the current tool stays current."""
+        same = answer.ranked.query == self._query
+        before = self.current if same else None
+        self._query = answer.ranked.query
         self._score.line = answer.line
         self.model.show(answer.ranked.tools, answer.line, answer.moves)
         self.view.setColumnWidth(NUMBER, _MOVED if self.model.moved else _WIDTHS[NUMBER])

@@ -18,7 +18,7 @@ from ui.models.examples import example_queries
 from ui.models.query_set import QuerySet
 from ui.services import Services
 from ui.text import short
-from ui.theme import GAP, MARGIN
+from ui.theme import GAP
 from ui.views.explain_card import ExplainCard
 from ui.views.message_bar import INFO, WARN, Button, MessageBar
 from ui.views.model_sees import ModelSees
@@ -303,7 +303,7 @@ class TryTab(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(tried)
         whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, MARGIN, 0, 0)
+        whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(GAP)
         whole.addLayout(top)
         whole.addWidget(self.controls)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ui.theme import GAP, Theme
+from ui.theme import Theme
 
 _SAMPLE, _SPACE = 22, 16  # px of a line, and between entries
 _SOLID, _DASHED = Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine
@@ -34,7 +34,7 @@ class PlotLegend(QWidget):
         metrics = self.fontMetrics()
         words = sum(metrics.horizontalAdvance(text) for text, _, _ in ENTRIES)
         space = len(ENTRIES) * (_SAMPLE + 6) + (len(ENTRIES) - 1) * _SPACE
-        return QSize(words + space + GAP, metrics.height() + 4)
+        return QSize(words + space + 4, metrics.height() + 4)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the samples and the words."""

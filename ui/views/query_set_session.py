@@ -21,6 +21,9 @@ from app.settings import RoutingSettings
 from store.records import LabelRecord
 from ui.tasks import Job, Tasks
 
+# By F1 alone a loose query set asks for so strict a threshold that many queries lose their tools
+TARGET = 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -62,7 +65,7 @@ class QuerySetSession(QObject):
         self.cases: dict[str, Case] = {}  # by query, of the last run or the one under way
         self.unknown: set[str] = set()  # queries none of whose tools this catalogue has
         self.calibration: Calibration | None = None
-        self.target = 0.0  # recall to reach, 0: the best F1
+        self.target = TARGET  # recall to reach, 0: the best F1
         self._prepared: Prepared | None = None
         self._job: Job | None = None
         self._place = (0, 0)
@@ -78,9 +81,12 @@ class QuerySetSession(QObject):
         """Queries done, of how many."""
         return self._place
 
-    def outcomes(self, settings: RoutingSettings, costs: Mapping[str, int]) -> dict[str, Outcome]:
-        """What each query gets under these settings."""
-        return {query: outcome(case, settings, costs) for query, case in self.cases.items()}
+    def outcomes(
+        self, settings: RoutingSettings, costs: Mapping[str, int] | None = None
+    ) -> dict[str, Outcome]:
+        """What each query gets under these settings; `costs` are tokens by tool id."""
+        known = costs or {}
+        return {query: outcome(case, settings, known) for query, case in self.cases.items()}
 
     def run(self, labels: Sequence[LabelRecord], encoder: Encoder, profile: str) -> None:
         """Ask every labelled query, calibrate, and store the run."""

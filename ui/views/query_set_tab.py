@@ -10,11 +10,11 @@ from ui.models.query_rows import REGRESSED, outcome_of_run, rows_of
 from ui.models.query_set import QuerySet
 from ui.plots.calibration_curves import with_threshold
 from ui.services import Services
-from ui.theme import GAP, MARGIN
+from ui.theme import GAP
 from ui.views.calibration_panel import CalibrationPanel
 from ui.views.empty_state import EmptyState
-from ui.views.learning_line import LearningLine
-from ui.views.message_bar import INFO, MessageBar
+from ui.views.learning_line import LearningLine, sentence
+from ui.views.message_bar import DONE, INFO, MessageBar
 from ui.views.playground_editor import RoutingEditor
 from ui.views.playground_session import LOADING, READY, PlaygroundSession
 from ui.views.query_set_actions import QuerySetActions
@@ -52,7 +52,7 @@ class QuerySetTab(QWidget):
         self.doing = QuerySetActions(services, queries, messages=messages, parent=self)
         self.editor = self.doing.editor
         self.head = QuerySetHead(theme)
-        self.panel = CalibrationPanel(theme)
+        self.panel = CalibrationPanel(theme, self.session.target)
         self.view = QueryView(theme)
         self.learning = LearningLine(theme)
         self.empty = EmptyState(
@@ -189,7 +189,7 @@ class QuerySetTab(QWidget):
         self._stack.setCurrentIndex(1 if self.queries.labels else 0)
         running = self.session.running
         found = None if running else self.session.calibration
-        self.panel.show_calibration(found, self._routing.stored)
+        self.panel.show_calibration(found, self._routing.stored, self.session.outcomes)
         self.panel.setVisible(self.panel.best is not None)
         if running:
             self.head.show_progress(*self.session.place)
@@ -262,7 +262,8 @@ class QuerySetTab(QWidget):
     def _on_learned(self, learned: Learned) -> None:
         self.learning.tell(learned.report, digest(learned.after))
         self.learning.set_busy(False)
-        self.services.say(self.learning.text.text())
+        kind = DONE if learned.report.used else INFO
+        self.messages.say(kind, sentence(learned.report))
         self.editor.keep(learned)
         self.queries.load()
 
@@ -298,5 +299,5 @@ class QuerySetTab(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
         whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, MARGIN, 0, 0)
+        whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._stack)

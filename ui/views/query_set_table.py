@@ -19,7 +19,8 @@ from ui.models.query_rows import (
     QueryTable,
 )
 from ui.theme import ROW, Theme
-from ui.views.delegates import BadgeDelegate, TextDelegate
+from ui.views.delegates import BadgeDelegate
+from ui.views.playground_cells import LeanDelegate
 
 _WIDTHS = {VERDICT: 116, EXPECTED: 220, FOUND: 190, RANK: 84, TOKENS: 78, SOURCE: 70}
 _NARROW = 900  # px; below it the last columns are left out
@@ -45,10 +46,9 @@ class QueryView(QTreeView):
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setAlternatingRowColors(True)
-        self.setAllColumnsShowFocus(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setItemDelegate(TextDelegate(theme, ROW, self))
+        self.setItemDelegate(LeanDelegate(theme, self))
         self.setItemDelegateForColumn(VERDICT, BadgeDelegate(theme, ROW, self))
         header = self.header()
         header.setStretchLastSection(False)

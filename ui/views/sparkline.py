@@ -57,8 +57,8 @@ class Sparkline(QWidget):
     def _points(self) -> list[QPointF]:
         area = QRectF(self.rect()).adjusted(_EDGE, _EDGE, -_EDGE, -_EDGE)
         step = area.width() / max(1, len(self._values) - 1)
-        least = min(*self._values, 0.999) if len(self._values) > 1 else 0.0
-        reach = max(max(self._values) - least, 0.05)
+        reach = max(max(self._values) - min(self._values), 0.05)
+        least = (max(self._values) + min(self._values) - reach) / 2  # a flat curve in the middle
         return [
             QPointF(area.left() + n * step, area.bottom() - area.height() * (v - least) / reach)
             for n, v in enumerate(self._values)
