@@ -1,5 +1,6 @@
 """What verbs write to: results on stdout (text or JSON), everything else on stderr."""
 
+import getpass
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -43,6 +44,12 @@ class Console:
         """A question with yes or no; no is the answer to everything but y and yes."""
         print(f"{question} [y/N] ", end="", file=self._err, flush=True)
         return self._asked.readline().strip().lower() in ("y", "yes")
+
+    def ask_secret(self, question: str) -> str:
+        """A line that is not shown as it is typed; from a pipe, its first line."""
+        if not self.can_ask:
+            return self._asked.readline().strip()
+        return getpass.getpass(f"{question}: ", stream=self._err).strip()
 
 
 def standard_console(*, as_json: bool) -> Console:

@@ -14,6 +14,7 @@ from app.discovery.register import Target, register, targets
 from app.errors import ToolcribError
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.signin.grant import Client
 from store import servers
 from store.records import READ, ServerRecord
 
@@ -35,6 +36,21 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     enters.add_argument("server")
     enters.add_argument(
         "--no-browser", action="store_true", help="only print the page's address (on stderr)"
+    )
+    enters.add_argument(
+        "--client-id",
+        default="",
+        metavar="ID",
+        help="of a program that you registered at the server, where Toolcrib cannot do it itself; "
+        "its redirect address is http://127.0.0.1:PORT/callback",
+    )
+    enters.add_argument(
+        "--client-secret",
+        action="store_true",
+        help="ask for that program's secret (or read a line)",
+    )
+    enters.add_argument(
+        "--port", type=int, default=0, metavar="PORT", help="of the redirect address (default: any)"
     )
     enters.set_defaults(run=run_sign_in)
     leaves = verbs.add_parser(
@@ -61,7 +77,15 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             if not args.no_browser and not webbrowser.open(page):
                 console.note("No browser could be opened here; open the page yourself.")
 
-        sign_in(ctx, target, open_page=open_page, cancel=threading.Event())
+        client = _client(args, console)
+        sign_in(
+            ctx,
+            target,
+            open_page=open_page,
+            cancel=threading.Event(),
+            client=client,
+            port=args.port,
+        )
         status = scan(ctx, [target], ScanOptions()).servers[0]
         answer = _answer(target.name, True, status.status, status.problem, tools=status.tools)
         told = f"Signed in to {target.name}: {status.problem or status.text}"
@@ -84,6 +108,13 @@ def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) ->
         return 0
     finally:
         db.close()
+
+
+def _client(args: argparse.Namespace, console: Console) -> Client | None:
+    if not args.client_id:
+        return None
+    secret = console.ask_secret("The program's secret") if args.client_secret else ""
+    return Client(args.client_id, secret)
 
 
 def _target(ctx: AppContext, db: apsw.Connection, name: str) -> Target:

@@ -16,7 +16,7 @@ from app.hosts.launch import STDIO
 from app.secrets import SecretStore
 from app.signin.flow import Visit
 from app.signin.flow import sign_in as visit
-from app.signin.grant import kept, key, save
+from app.signin.grant import Client, kept, key, save
 from app.signin.renewal import give_back
 from store import servers
 from store.connection import transaction
@@ -26,11 +26,19 @@ OUT = "You signed out."
 
 
 def sign_in(
-    ctx: AppContext, target: Target, *, open_page: Callable[[str], None], cancel: Event
+    ctx: AppContext,
+    target: Target,
+    *,
+    open_page: Callable[[str], None],
+    cancel: Event,
+    client: Client | None = None,
+    port: int = 0,
 ) -> bool:
     """Let a person sign in and keep the tokens; False when cancelled. Blocks for minutes.
 
-    `open_page` is given the authorization page, on a helper thread. Raises ToolcribError.
+    `open_page` is given the authorization page, on a helper thread. `client` stands for a server
+    where Toolcrib cannot register itself; `port` is where the browser comes back to, 0 for any.
+    Raises ToolcribError.
     """
     launch = expand(target.launch, os.environ, Path.home())
     if launch.transport == STDIO:
@@ -38,7 +46,7 @@ def sign_in(
             f"{target.name} is a program on this computer; there is nothing to sign in to.",
             "Give it its credentials where its host's file starts it.",
         )
-    grant = visit(Visit(launch.url, open_page, cancel, launch.headers))
+    grant = visit(Visit(launch.url, open_page, cancel, launch.headers, client=client, port=port))
     if grant is None:
         return False
     store = SecretStore.open(ctx.paths)

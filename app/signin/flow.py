@@ -14,7 +14,12 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import anyio
 import httpx2
 from anyio import to_thread
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
+from mcp.client.auth import (
+    OAuthClientProvider,
+    OAuthFlowError,
+    OAuthRegistrationError,
+    OAuthTokenError,
+)
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -24,8 +29,8 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from app.errors import ToolcribError
-from app.signin.grant import NO_SECRET, Grant, is_safe
-from app.signin.listener import Listener, listening
+from app.signin.grant import BASIC, NO_SECRET, POST, Client, Grant, is_safe
+from app.signin.listener import Listener, PortTakenError, listening
 from app.signin.renewal import expiry
 
 WAIT_SECONDS = 300.0  # for a person
@@ -53,6 +58,8 @@ class Visit:
     cancel: Event
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     wait_seconds: float = WAIT_SECONDS
+    client: Client | None = None  # None: Toolcrib registers itself
+    port: int = 0  # where the browser comes back to; 0 for any
 
 
 class _RefusedError(Exception):
@@ -106,18 +113,23 @@ async def _watched(visit: Visit) -> Grant | ToolcribError | None:
 async def _attempts(visit: Visit) -> Grant | ToolcribError:
     """As a public client; once more as the server likes it when it refuses to register that."""
     try:
-        async with listening() as listener:
+        async with listening(visit.port) as listener:
             try:
                 return await _flow(visit, listener, NO_SECRET)
             except OAuthRegistrationError:
                 return await _flow(visit, listener, None)
     except _RefusedError as refusal:
         return refusal.problem
+    except PortTakenError:
+        return ToolcribError(f"Another program listens on port {visit.port}.", "Take another.")
     except OAuthRegistrationError:
         return ToolcribError(
             "It does not let new programs register for a sign-in.",
-            "Make an access token at its site and give it as an Authorization header.",
+            "Make an access token at its site and give it as an Authorization header, or register "
+            "Toolcrib there and use: toolcrib sign-in --client-id.",
         )
+    except OAuthTokenError:
+        return ToolcribError("The authorization server gave no tokens.", "Start it again.")
     except (OAuthFlowError, ValueError):
         return ToolcribError(
             "The authorization server's answers do not fit together.",
@@ -128,12 +140,13 @@ async def _attempts(visit: Visit) -> Grant | ToolcribError:
 
 
 async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
-    storage = _Storage()
+    storage = _Storage(_registered(visit.client, listener.redirect_uri))
     states: list[str] = []
 
     async def redirect(page: str) -> None:
         if not is_safe(page, visit.url):
             raise _RefusedError("Its sign-in page has no https address; it was not opened.")
+        _choose_method(provider)
         states.append(parse_qs(urlsplit(page).query).get("state", [""])[0])
         # the listener must answer a browser that runs in this terminal
         await to_thread.run_sync(visit.open_page, page, abandon_on_cancel=True)
@@ -158,6 +171,26 @@ async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
     if status in (401, 403):
         raise _RefusedError(f"It does not accept the new sign-in (status {status}).")
     return _grant(visit.url, provider, storage)
+
+
+def _registered(client: Client | None, redirect_uri: str) -> OAuthClientInformationFull | None:
+    if client is None:
+        return None
+    return OAuthClientInformationFull(
+        client_id=client.id,
+        client_secret=client.secret or None,
+        redirect_uris=[AnyUrl(redirect_uri)],
+        token_endpoint_auth_method=POST if client.secret else NO_SECRET,
+    )
+
+
+def _choose_method(provider: OAuthClientProvider) -> None:
+    """Send a secret in the header where the server wants that and nothing else."""
+    client, found = provider.context.client_info, provider.context.oauth_metadata
+    # without a word on it that is what the server takes (RFC 8414 section 2)
+    taken = (found.token_endpoint_auth_methods_supported if found else None) or [BASIC]
+    if client is not None and client.token_endpoint_auth_method == POST and POST not in taken:
+        client.token_endpoint_auth_method = BASIC
 
 
 def _code(answer: Mapping[str, str], state: str) -> AuthorizationCodeResult:
@@ -229,9 +262,9 @@ def _grant(url: str, provider: OAuthClientProvider, storage: "_Storage") -> Gran
 class _Storage:
     """The SDK's TokenStorage, in memory: each sign-in is a client of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: OAuthClientInformationFull | None) -> None:
         self.tokens: OAuthToken | None = None
-        self.client: OAuthClientInformationFull | None = None
+        self.client = client
 
     async def get_tokens(self) -> OAuthToken | None:
         """Those of this sign-in."""

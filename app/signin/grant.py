@@ -10,6 +10,17 @@ NO_SECRET, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Client:
+    """A program that somebody registered at the authorization server by hand."""
+
+    id: str
+    secret: str = ""
+
+    def __repr__(self) -> str:
+        return f"Client({self.id})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Grant:
     """The tokens and all that renewing them takes; printing shows nothing of it."""
 

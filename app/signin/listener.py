@@ -20,6 +20,10 @@ _DENIED = _PAGE.format(
 _OTHER = _PAGE.format(title="Nothing here", text="Toolcrib does not wait for this.")
 
 
+class PortTakenError(Exception):
+    """Another program listens there."""
+
+
 class Listener:
     """One answer on a port of its own."""
 
@@ -59,14 +63,17 @@ class Listener:
 
 
 @contextlib.asynccontextmanager
-async def listening() -> AsyncIterator[Listener]:
-    """A listener on a free port of this machine's loopback address."""
+async def listening(port: int = 0) -> AsyncIterator[Listener]:
+    """A listener on this port of the loopback address, 0 for any free one."""
     heard: list[Listener] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await heard[0].serve(reader, writer)
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=_MOST_BYTES)
+    try:
+        server = await asyncio.start_server(serve, "127.0.0.1", port, limit=_MOST_BYTES)
+    except OSError as error:
+        raise PortTakenError from error
     heard.append(Listener(server.sockets[0].getsockname()[1]))
     try:
         yield heard[0]

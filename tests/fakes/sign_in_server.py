@@ -34,7 +34,15 @@ class Accounts(OAuthAuthorizationServerProvider):
         self.clients, self.codes, self.access, self.refresh = {}, {}, {}, {}
         self.spent = set()
         self.seen = {"authorized": 0, "refreshed": 0, "reused": 0, "revoked": 0, "methods": []}
-        self.modes = {"life": 3600, "deny": "", "state": "", "hide": [], "down": False, "page": ""}
+        self.modes = {
+            "life": 3600,
+            "deny": "",
+            "state": "",
+            "hide": [],
+            "down": False,
+            "page": "",
+            "more": {},
+        }
 
     async def get_client(self, client_id):
         return self.clients.get(client_id)
@@ -162,6 +170,7 @@ async def app(scope, receive, send):
             "token_endpoint": f"{BASE}/token",
             "registration_endpoint": f"{BASE}/register",
             "response_types_supported": ["code"],
+            **accounts.modes["more"],
         }
         await JSONResponse(body)(scope, receive, send)
     else:

@@ -1,12 +1,15 @@
 """`toolcrib sign-in` and `sign-out` against a real authorization server."""
 
+import io
 import json
+import socket
 import sys
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from app.cli.main import run
@@ -107,3 +110,17 @@ def test_a_server_that_is_not_there_is_named(verb: Verb) -> None:
     for word in ("sign-in", "sign-out"):
         _, said = verb(word, "nobody", code=1)
         assert "There is no server called nobody." in said and "linear" in said
+
+
+def test_a_program_registered_by_hand_gives_its_secret_on_a_pipe(
+    verb: Verb, browser: Browser, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    body = {"redirect_uris": [f"http://127.0.0.1:{port}/callback"], "scope": "tools"}
+    made = httpx2.post(f"{guarded.base}/register", json=body).json()
+    monkeypatch.setattr("sys.stdin", io.StringIO(made["client_secret"] + "\n"))
+    told = ("--client-id", made["client_id"], "--client-secret", "--port", str(port))
+    found, said = verb("sign-in", "linear", *told)
+    assert found["status"] == "read" and made["client_secret"] not in said

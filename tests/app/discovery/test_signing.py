@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def target(guarded: Guarded, make_targets: MakeTargets) -> Target:
-    guarded.control(life=3600, deny="", state="", hide=[], down=False, page="")
+    guarded.control(life=3600, deny="", state="", hide=[], down=False, page="", more={})
     return make_targets(linear=LaunchSpec(HTTP, url=guarded.url))[0]
 
 

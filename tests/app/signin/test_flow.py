@@ -12,7 +12,8 @@ import pytest
 
 from app.errors import ToolcribError
 from app.signin.flow import Visit, sign_in
-from app.signin.grant import BASIC
+from app.signin.grant import BASIC, Client, save
+from app.signin.renewal import renew
 
 
 def visit(guarded, browser, **more):
@@ -159,3 +160,43 @@ def test_nothing_of_it_is_printed_or_logged(guarded, browser, caplog, capfd):
     said = caplog.text + "".join(capfd.readouterr()) + repr(grant) + str(grant)
     assert grant.access_token not in said and grant.refresh_token not in said
     assert "tok-" not in said and BASIC not in said
+
+
+@pytest.mark.parametrize("method", ["none", "client_secret_post", "client_secret_basic"])
+def test_a_program_registered_by_hand_signs_in_where_nobody_else_can(
+    guarded, browser, store, method
+):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    made = httpx2.post(
+        f"{guarded.base}/register",
+        json={
+            "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+            "token_endpoint_auth_method": method,
+            "scope": "tools",
+        },
+    ).json()
+    page, taken = f"{guarded.base}/authorize", {"token_endpoint_auth_methods_supported": [method]}
+    guarded.control(hide=["/register"], page=page, more=taken)
+    client = Client(made["client_id"], made.get("client_secret") or "")
+    assert made["client_id"] in repr(client) and (client.secret or "?") not in repr(client)
+    grant = sign_in(visit(guarded, browser, client=client, port=port))
+    assert (grant.client_id, grant.auth_method) == (client.id, method)
+    save(store, "guarded", grant)
+    assert renew(store, "guarded", grant).access_token != grant.access_token
+
+
+def test_a_taken_port_is_named(guarded, browser):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ToolcribError, match=f"listens on port {port}"):
+            sign_in(visit(guarded, browser, port=port))
+
+
+def test_a_token_endpoint_that_is_down_is_said(guarded, browser):
+    guarded.control(down=True)
+    with pytest.raises(ToolcribError, match="gave no tokens"):
+        sign_in(visit(guarded, browser))

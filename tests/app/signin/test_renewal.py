@@ -12,7 +12,7 @@ import pytest
 
 from app.errors import ToolcribError
 from app.signin.auth import StoredAuth
-from app.signin.grant import Grant, is_safe, kept, load, save
+from app.signin.grant import is_safe, kept, load, save
 from app.signin.renewal import EndedError, give_back, renew
 
 
@@ -183,28 +183,6 @@ def test_giving_back_forgets_the_tokens_here_and_there(guarded, signed_in, store
     assert kept(store, "guarded") is None
     assert guarded.control()["revoked"] == before + 1
     give_back(store, "guarded")
-
-
-def test_a_confidential_client_renews_with_its_secret(guarded, store):
-    """Registered as the server likes it, with a secret in the form or in Basic credentials."""
-    for method in ("client_secret_post", "client_secret_basic"):
-        body = {
-            "redirect_uris": ["http://127.0.0.1/callback"],
-            "token_endpoint_auth_method": method,
-        }
-        made = httpx2.post(f"{guarded.base}/register", json=body).json()
-        grant = Grant(
-            guarded.url,
-            "tok-none",
-            made["client_id"],
-            f"{guarded.base}/token",
-            refresh_token="tok-unknown",
-            client_secret=made["client_secret"],
-            auth_method=method,
-        )
-        save(store, "guarded", grant)
-        with pytest.raises(EndedError):  # known as a client, but not that token
-            renew(store, "guarded", grant)
 
 
 def test_no_token_is_printed(signed_in, auth, guarded):
