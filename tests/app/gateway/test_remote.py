@@ -33,6 +33,9 @@ class Listener:
         info = {"name": "t", "version": "1"}
         return {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
 
+    def stateless(self):
+        return False
+
     def envelope(self):
         info = {"name": "t", "version": "1"}
         return {VERSION_KEY: MODERN, CLIENT_INFO_KEY: info, CAPABILITIES_KEY: {}}
