@@ -1,6 +1,7 @@
 """`toolcrib scan`, `import` and `add`: which servers there are, and reading their tools."""
 
 import argparse
+import shlex
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -280,4 +281,6 @@ def _text(answer: dict[str, Any]) -> str:
         rows.append([s["name"], ", ".join(s["hosts"]), state, str(s["tools"]), s["problem"]])
     lines = [table(rows, right=frozenset({3}))]
     lines += [f"{f['file']}: {f['problem']}" for f in answer["files"] if f["problem"]]
+    waiting = [s["name"] for s in answer["servers"] if s["status"] == NEEDS_SIGN_IN]
+    lines += [f"Sign in with: toolcrib sign-in {shlex.quote(name)}" for name in waiting]
     return "\n".join(lines)

@@ -11,12 +11,14 @@ from app.context import AppContext
 from app.discovery.importing import add_server
 from app.discovery.register import targets
 from app.discovery.scan import ScanOptions, scan
-from app.discovery.signing import sign_in
+from app.discovery.signing import sign_in, sign_out
 from app.hosts.launch import LaunchSpec
 from app.paths import Paths
 from app.secrets import SecretStore
 from app.settings import Settings
 from app.signin.grant import kept
+from store import profiles, servers
+from store.connection import transaction
 
 ENDED = "Sign in to linear in Toolcrib: its sign-in has ended."
 
@@ -148,3 +150,16 @@ def test_one_server_of_its_own_in_pruned_mode(guarded, signed_in, gateway):
     host = start(gateway, "--server", "linear")
     result = host.call("add", {"a": 1, "b": 2})
     assert result["content"][0]["text"] == "3"
+
+
+def test_a_sign_in_meets_the_precondition_of_being_authenticated(guarded, signed_in, gateway):
+    db = signed_in.open_store()
+    rules = {"preconditions": {"linear/add": ["authenticated(linear)"]}}
+    with transaction(db):
+        profiles.save_settings(db, profiles.by_name(db, "default").id, rules)
+    host = start(gateway)
+    assert called(host, a=1, b=2) == ("3", False)
+    sign_out(signed_in, db, servers.by_name(db, "linear"))
+    db.close()
+    text, wrong = called(start(gateway), a=1, b=2)
+    assert wrong and "not signed in for linear" in text
