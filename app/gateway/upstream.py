@@ -288,9 +288,10 @@ class Upstream:
             self.problem = self._sentence("could not be started", reason, channel)
             waiting, self._waiting = self._waiting, []
             self._pending.clear()
+        # noted before anybody is answered: a host may leave as soon as it is
+        self._listener.down(self, self.problem, channel.printed() if channel is not None else "")
         for exchange in waiting:
             exchange.failed(self.problem)
-        self._listener.down(self, self.problem, channel.printed() if channel is not None else "")
 
     # ---- the reader thread
 
@@ -335,10 +336,10 @@ class Upstream:
                     self._failures = 0
             self.problem = self._sentence("stopped while it worked", f"It {reason}.", channel)
             closed = self._closed
-        for exchange in pending:
-            exchange.failed(f"It {reason}." if starting else self.problem)
         if not starting and not closed:
             self._listener.down(self, self.problem, channel.printed())
+        for exchange in pending:
+            exchange.failed(f"It {reason}." if starting else self.problem)
 
     def _sentence(self, what: str, reason: str, channel: Channel | None) -> str:
         said = channel.said() if channel is not None else ""
