@@ -88,7 +88,7 @@ class RoutingSettings:
     floor: float = 0.0  # ISO below which no tool fits at all; 0 until calibrated
     k: int = 10
     token_budget: int = 0  # tokens of the tools that are in; 0: no limit
-    learned: bool = True  # use a projection learned from this machine's own log
+    learned: bool = True  # use what this machine's own log taught
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,13 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Cosines of the whole query that replace its own where there are any.
+    """What else is known of a query's tools, where anything is.
 
-    `learned` after past use was learned; `server` after the named server was taken into account.
+    `past` is what tools gain over each other from past use; `server` holds cosines of the whole
+    query that replace its own after the named server was taken into account.
     """
 
-    learned: Scores
+    past: Scores
     server: Scores
 
 
@@ -100,10 +101,7 @@ def fuse(
     """Every tool's score with its parts; a tool counts with the one step it serves best."""
     meaning, words = scaled_cosines(whole.meaning), scaled_words(whole.words)
     clauses = [(scaled_cosines(s.meaning), scaled_words(s.words)) for s in steps]
-    past = _change(meaning, extras.learned)
-    after = scaled_cosines(extras.learned) or meaning
-    asked = _change(after, extras.server)
-    others = [(name, change) for name, change in ((PAST_USE, past), (SERVER, asked)) if change]
+    asked = _change(meaning, extras.server)
     fused = {}
     for tool in tools:
         told = weights.words * words.get(tool, 0.0)
@@ -113,11 +111,24 @@ def fuse(
             told, meant = told + step_told, meant + step_meant
         parts: tuple[tuple[str, float], ...] = ((WORDS, told), (MEANING, meant))
         score = told + meant
-        for name, change in others:
-            moved = weights.meaning * change.get(tool, 0.0)
-            score, parts = score + moved, (*parts, (name, moved))
+        if asked:
+            moved = weights.meaning * asked.get(tool, 0.0)
+            score, parts = score + moved, (*parts, (SERVER, moved))
         fused[tool] = Fused(score, parts)
-    return fused
+    return _with_past(fused, extras.past) if extras.past else fused
+
+
+def _with_past(fused: Mapping[int, Fused], past: Scores) -> dict[int, Fused]:
+    """Scores after past use: the best stays as good as the best was, and none falls below 0."""
+    gained = {tool: one.score + past.get(tool, 0.0) for tool, one in fused.items()}
+    best = max((one.score for one in fused.values()), default=0.0)
+    above = max(gained.values(), default=0.0) - best
+    changed = {}
+    for tool, one in fused.items():
+        score = max(0.0, gained[tool] - above)
+        parts = (*one.parts, (PAST_USE, score - one.score))
+        changed[tool] = Fused(score, parts)
+    return changed
 
 
 def _best_step(

@@ -1,4 +1,4 @@
-"""Learning from the user's own log: labelled queries become a projection for this catalogue.
+"""Learning from the user's own log: labelled queries of this catalogue become past use.
 
 numpy is loaded when something is trained or read, never by importing this module.
 """
@@ -18,15 +18,15 @@ from store.connection import transaction
 from store.records import EventRecord, LabelRecord
 
 if TYPE_CHECKING:
-    from app.routing.projection import Example, Matrix, Projection
+    from app.routing.past_use import Example, Matrix, PastUse
     from app.routing.router import Router
 
-BLOB = "projection"
+BLOB = "past use"
 LEAST = 20  # labelled queries; with fewer nothing is learned
-PARTS = 4  # each is held back once, to decide whether the projection is used
-# With 50 labels the held-back figure is uncertain by 2 to 3 points, and it comes from a projection
-# that saw fewer: only a loss of this many standard errors speaks against one (on public sets, all
-# that the figure alone would have turned down gained on other queries).
+PARTS = 4  # each is held back once, to decide whether what was learned is used
+# With 50 labels the held-back figure is uncertain by 2 to 3 points, and it comes from fewer labels:
+# only a loss of this many standard errors speaks against learning (on public sets, all that the
+# figure alone would have turned down gained on other queries).
 DOUBT = 2.0
 _POOL = 100  # best tools whose whole score training knows
 _SEED = 1
@@ -73,7 +73,7 @@ def train(
     used = after > before - DOUBT * error
     with transaction(db):
         if used:
-            from app.routing.projection import fit
+            from app.routing.past_use import fit
 
             data = fit(examples, tools, keys=keys).to_bytes()
             mark = fingerprint(db, encoder.key)
@@ -85,18 +85,21 @@ def train(
     return LearnReport(used, len(examples), before, after, reason, spent)
 
 
-def load(db: apsw.Connection, model: str) -> "Projection | None":
-    """The stored projection, if it was made with this model."""
+def load(db: apsw.Connection, model: str) -> "PastUse | None":
+    """What was learned, if with this model and by a version that stored it as this one does."""
     found = queries.blob(db, BLOB)
     if found is None or not found[0].startswith(f"{model}:"):
         return None
-    from app.routing.projection import Projection
+    from app.routing.past_use import PastUse, UnreadableError
 
-    return Projection.from_bytes(found[1])
+    try:
+        return PastUse.from_bytes(found[1])
+    except UnreadableError:
+        return None
 
 
 def is_stale(db: apsw.Connection, model: str) -> bool:
-    """Whether the catalogue changed since the projection was learned."""
+    """Whether the catalogue changed since past use was learned."""
     found = queries.blob(db, BLOB)
     return found is not None and found[0] != fingerprint(db, model)
 
@@ -136,7 +139,7 @@ def _examples(
     """Labels whose tools are known, with what the router says of them without learning."""
     import numpy as np
 
-    from app.routing.projection import Example, base_scores
+    from app.routing.past_use import Example, base_scores
 
     encoder = router.encoder
     stored = vectors.load(db, encoder.key) if encoder else {}
@@ -155,7 +158,7 @@ def _examples(
         scored = router.score(query, limit=_POOL, learned=False)
         known = {place[c.row.tool.id]: c.score for c in scored.candidates if c.row.tool.id in place}
         scores = base_scores(known, matrix @ vector, scored.share)
-        examples.append(Example(vector, gold, scores, scored.share))
+        examples.append(Example(vector, gold, scores))
     return examples, keys, matrix
 
 
@@ -178,17 +181,17 @@ def _compare(
     import random
     import statistics
 
-    from app.routing.projection import fit, rescored
+    from app.routing.past_use import fit, rescored
 
     order = list(examples)
     random.Random(_SEED).shuffle(order)
     before, after = [], []
     for part in range(PARTS):
         rest = [e for i, e in enumerate(order) if i % PARTS != part]
-        projection = fit(rest, tools, keys=keys)
+        past = fit(rest, tools, keys=keys)
         for held in order[part::PARTS]:
             before.append(100 * _ndcg(held.scores, held.gold))
-            after.append(100 * _ndcg(rescored(projection, held, tools), held.gold))
+            after.append(100 * _ndcg(rescored(past, held, tools, keys=keys), held.gold))
     changes = [new - old for old, new in zip(before, after, strict=True)]
     error = statistics.stdev(changes) / math.sqrt(len(changes))
     return statistics.fmean(before), statistics.fmean(after), error

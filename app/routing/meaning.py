@@ -15,12 +15,15 @@ from store import vectors
 from store.search import Scope
 
 if TYPE_CHECKING:
-    from app.routing.projection import Likeness, Projection
+    from app.routing.past_use import PastUse, Recalled
+
+
+_MOST_LOGGED = 60  # tools of the log that become candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """Cosines by tool of the whole request and of its steps, and what replaces the first."""
+    """Cosines by tool of the whole request and of its steps, and what else is known."""
 
     whole: Mapping[int, float]
     steps: Sequence[Mapping[int, float]]
@@ -40,15 +43,10 @@ class Meaning:
         self._catalog = catalog
         self._encoder = encoder
         self._rows: dict[int, CatalogTool] = {row.tool.id: row for row in catalog.tools}
-        self._projection: Projection | None = learn.load(db, encoder.key) if learned else None
+        self._past: PastUse | None = learn.load(db, encoder.key) if learned else None
         self._index: IndexMeaning | None = None
         self._matrix: MatrixMeaning | None = None
         self._servers: dict[int, list[bytes]] | None = None
-
-    @property
-    def has_learned(self) -> bool:
-        """Whether past use counts."""
-        return self._projection is not None
 
     def compare(
         self,
@@ -68,17 +66,13 @@ class Meaning:
         found = self._cosines(queries, scope, near)
         if not found[0]:
             return NOTHING_MEANT
+        recalled = self._past.recall(queries[0]) if self._past and learned else None
+        if recalled and near is not None:
+            self._add_logged(queries, found, recalled, scope)
+        past = self._changes(recalled, found[0]) if recalled else {}
         whole, steps = found[0], found[1:]
-        changed: Mapping[int, float] = {}
-        if self._projection is not None and learned:
-            likeness = self._projection.likeness(queries[0])
-            if likeness.share > 0:
-                if near is not None:
-                    self._add_logged(queries, found, likeness, scope)
-                after = self._shifted(self._projection, queries, found, likeness=likeness)
-                changed, steps = after[0], after[1:]
-        named = self._hierarchical(server, changed or whole) if server else {}
-        return Meant(whole, steps, Extras(changed, named))
+        named = self._hierarchical(server, whole) if server else {}
+        return Meant(whole, steps, Extras(past, named))
 
     def _cosines(
         self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None
@@ -95,40 +89,28 @@ class Meaning:
         self,
         queries: Sequence[bytes],
         found: Sequence[dict[int, float]],
-        likeness: "Likeness",
+        recalled: "Recalled",
         scope: Scope | None,
     ) -> None:
-        """Make sure that the tools which like queries led to are candidates."""
+        """Make sure that the tools which past use favours are candidates."""
         if self._index is None:
             return
         allowed = scope.tool_ids if scope else None
         wanted = {
             id_
-            for id_ in likeness.tools
+            for id_ in recalled.best(_MOST_LOGGED)
             if id_ in self._rows and self._rows[id_].shown and (allowed is None or id_ in allowed)
         }
         self._index.fill(queries, found, wanted | set(found[0]))
 
-    def _shifted(
-        self,
-        projection: "Projection",
-        queries: Sequence[bytes],
-        found: Sequence[dict[int, float]],
-        *,
-        likeness: "Likeness",
-    ) -> list[dict[int, float]]:
-        moved = [projection.move(query, likeness) for query in queries]
-        vectors_ = [vector for vector, _length in moved]
-        if self._matrix is not None and len(found[0]) == self._matrix.count:
-            after = self._matrix.all(vectors_)
-        else:
-            after = [{} for _ in vectors_]
-            assert self._index is not None
-            self._index.fill(vectors_, after, set(found[0]))
-        return [
-            {tool: cosine * length for tool, cosine in cosines.items()}
-            for cosines, (_vector, length) in zip(after, moved, strict=True)
-        ]
+    def _changes(self, recalled: "Recalled", found: Mapping[int, float]) -> dict[int, float]:
+        """What past use changes for each tool that has a cosine."""
+        if self._matrix is not None and len(found) == self._matrix.count:
+            return recalled.changes(self._matrix.all([recalled.direction])[0])
+        cosines: dict[int, float] = {}
+        assert self._index is not None
+        self._index.fill([recalled.direction], [cosines], set(found))
+        return recalled.changes(cosines)
 
     def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:
         asked = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from app.routing import learn
-from app.routing.projection import Projection
+from app.routing.past_use import PastUse
 from store import queries
 from store.records import EventRecord, LabelRecord
 
@@ -93,9 +93,9 @@ def test_a_projection_survives_storing(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
     data = queries.blob(db, learn.BLOB)[1]
-    again = Projection.from_bytes(data)
+    again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
-    assert again.down.shape[0] == router.encoder.dims
+    assert again.logged.shape[1] == router.encoder.dims
 
 
 def test_labels_come_from_a_search_and_the_call_after_it():

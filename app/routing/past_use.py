@@ -1,0 +1,229 @@
+"""Past use: what one catalogue's own labelled queries say of like queries (numpy).
+
+A kernel softmax regression on top of the fused score. Each logged query speaks as loudly as it is
+like the one asked, and says two things: in which direction the right tools lie, which holds for
+every tool, and how much more or less each tool of the log is meant.
+"""
+
+import io
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.routing.fuse import NOTHING
+
+Matrix = NDArray[np.float32]
+
+FORMAT = 2  # of the stored bytes; 1 was a projection of query vectors
+EVERY, OWN = 3.0, 1.0  # weight of what is said of every tool, and of the log's tools one by one
+DECAY = 0.05  # pull towards saying nothing
+STEPS = 120
+UNLIKE = 0.05  # likeness up to which a logged query says nothing
+SPREAD = 1.0  # added to the tools' covariance, as a share of its mean eigenvalue
+HARDEST = 40  # wrong tools per query that training looks at,
+MOST_ROWS = 1000  # and about this many tools in all: the cost of a step grows with them
+# A score gap of one warmth makes a tool e times as likely. The log says how much the fused score
+# is worth in this catalogue: the better it ranks alone, the smaller the warmth and the changes.
+WARMTHS = (0.03, 0.035, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12)
+_USUAL, _SURE = 0.08, 3.0  # warmth expected of any catalogue, and the weight of that
+_BOLDER = 1.2  # changes are a little larger than the most likely warmth allows
+# Tools never logged are only ever wrong in training. What they get in return, in warmths.
+GUARD = 0.35
+
+
+class UnreadableError(ValueError):
+    """Stored bytes of another format, or damaged ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled query as training sees it."""
+
+    vector: Matrix
+    gold: tuple[int, ...]  # rows of the tool matrix
+    scores: Matrix  # fused score of every tool without anything learned
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the log says of one query."""
+
+    direction: bytes  # unit vector, float32
+    strength: float  # score per cosine with it
+    tools: Mapping[int, float]  # score of each tool in the log
+    guard: float  # of every other
+
+    def changes(self, cosines: Mapping[int, float]) -> dict[int, float]:
+        """What tools gain over each other, from their cosines with the direction."""
+        told, guard, strength = self.tools, self.guard, self.strength
+        return {tool: strength * c + told.get(tool, guard) for tool, c in cosines.items()}
+
+    def best(self, count: int) -> list[int]:
+        """The tools of the log that gain most."""
+        return sorted(self.tools, key=lambda tool: -self.tools[tool])[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class PastUse:
+    """Logged queries and what they say."""
+
+    logged: Matrix  # query vectors, divided by the tools' spread
+    pulls: Matrix  # a direction for each
+    said: Matrix  # a score for each and for each tool of the log
+    keys: tuple[int, ...]  # tools of the log
+    guard: float
+
+    def recall(self, query: bytes) -> Recalled | None:
+        """What the log says of a query; None when no logged query is like it."""
+        like = _likeness(self.logged @ np.frombuffer(query, dtype="<f4"))
+        if not like.any():
+            return None
+        pull = like @ self.pulls
+        strength = float(np.linalg.norm(pull))
+        direction = (pull / max(strength, 1e-9)).astype("<f4").tobytes()
+        told = dict(zip(self.keys, (like @ self.said).tolist(), strict=True))
+        return Recalled(direction, strength, told, self.guard)
+
+    def to_bytes(self) -> bytes:
+        """The form that the store keeps."""
+        file = io.BytesIO()
+        np.savez(
+            file,
+            format=np.int64(FORMAT),
+            keys=np.array(self.keys, dtype=np.int64),
+            guard=np.float64(self.guard),
+            logged=self.logged.astype(np.float16),
+            pulls=self.pulls.astype(np.float16),
+            said=self.said.astype(np.float16),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "PastUse":
+        """Read what to_bytes() wrote; nothing in it is executed. Raises UnreadableError."""
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as found:
+                if int(found["format"]) != FORMAT:
+                    raise UnreadableError("another format")
+                logged, pulls, said = (
+                    found[name].astype(np.float32) for name in ("logged", "pulls", "said")
+                )
+                return cls(
+                    logged, pulls, said, tuple(found["keys"].tolist()), float(found["guard"])
+                )
+        except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+            raise UnreadableError(str(error)) from error
+
+
+def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> PastUse:
+    """Train on the fused score, so that only its mistakes are learned; convex, always the same.
+
+    `keys` names the rows of `tools`. Nesterov's descent in the kernel's own space.
+    """
+    asked = np.stack([e.vector for e in examples])
+    rows = _rows(examples)
+    goal = _goal(examples, rows)
+    fixed = np.stack([e.scores[rows] for e in examples])
+    mine = goal.any(axis=0)
+    shown = tools[rows] - tools.mean(axis=0)
+    logged = _spread_out(asked, tools)
+    like = _likeness(asked @ logged.T)
+    warmth = np.float32(_BOLDER * _warmth(fixed, goal))
+    start = fixed / warmth
+    steepest = np.linalg.eigvalsh(like)[-1] * (
+        EVERY * np.linalg.eigvalsh(shown.T @ shown)[-1] + OWN
+    )
+    pace = np.float32(1 / (0.5 * steepest + DECAY))
+    said = ahead = np.zeros_like(start)
+    for step in range(STEPS):
+        heard = like @ ahead
+        logits = start + EVERY * ((heard @ shown) @ shown.T) + OWN * (heard * mine)
+        after = ahead - pace * (_softmax(logits) - goal + DECAY * ahead)
+        ahead = after + np.float32(step / (step + 3)) * (after - said)
+        said = after
+    owners = np.flatnonzero(mine)
+    return PastUse(
+        logged,
+        warmth * EVERY * (said @ shown),
+        warmth * OWN * said[:, owners],
+        tuple(keys[rows[column]] for column in owners),
+        float(GUARD * warmth),
+    )
+
+
+def rescored(past: PastUse, example: Example, tools: Matrix, *, keys: Sequence[int]) -> Matrix:
+    """An example's scores of all tools with past use."""
+    recalled = past.recall(example.vector.astype("<f4").tobytes())
+    if recalled is None:
+        return example.scores
+    cosines = tools @ np.frombuffer(recalled.direction, dtype="<f4")
+    changes = recalled.changes(dict(zip(keys, cosines.tolist(), strict=True)))
+    scores: Matrix = example.scores + np.array([changes[key] for key in keys], dtype=np.float32)
+    return scores
+
+
+def base_scores(candidates: Mapping[int, float], cosines: Matrix, share: float) -> Matrix:
+    """A query's fused scores of all tools: those known, and for the rest their meaning alone."""
+    reach = max(float(cosines.max()) - NOTHING, 1e-3)
+    scores: Matrix = np.float32(share) * np.clip((cosines - NOTHING) / reach, 0, None)
+    for row, score in candidates.items():
+        scores[row] = score
+    return scores
+
+
+def _likeness(products: Matrix) -> Matrix:
+    """Products with logged queries from 0 (unlike) to about 1 (the same)."""
+    like: Matrix = np.clip((products - UNLIKE) / (1 - UNLIKE), 0.0, None)
+    return like
+
+
+def _spread_out(asked: Matrix, tools: Matrix) -> Matrix:
+    """Query vectors over the tools' covariance: what all tools have in common says little.
+
+    A query's product with itself is 1 in the mean.
+    """
+    spread = np.cov(tools.T).astype(np.float32)
+    spread += SPREAD * np.float32(np.trace(spread) / len(spread) + 1e-9) * np.eye(len(spread))
+    logged = np.linalg.solve(spread, asked.T).T
+    scaled: Matrix = (logged / np.mean(np.sum(logged * asked, axis=1))).astype(np.float32)
+    return scaled
+
+
+def _warmth(fixed: Matrix, goal: Matrix) -> float:
+    """The warmth under which the log is most likely, drawn towards the usual one."""
+
+    def unlikely(warmth: float) -> float:
+        missed = -float((goal * np.log(_softmax(fixed / np.float32(warmth)) + 1e-30)).sum())
+        return missed + _SURE * math.log(warmth / _USUAL) ** 2
+
+    return min(WARMTHS, key=unlikely)
+
+
+def _rows(examples: Sequence[Example]) -> NDArray[np.int64]:
+    """Tools that training looks at: every gold tool and each query's best wrong ones."""
+    chosen: set[int] = set()
+    hardest = max(5, min(HARDEST, MOST_ROWS // len(examples)))
+    for example in examples:
+        most = min(hardest, len(example.scores))
+        chosen.update(np.argpartition(-example.scores, most - 1)[:most].tolist())
+        chosen.update(example.gold)
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def _goal(examples: Sequence[Example], rows: NDArray[np.int64]) -> Matrix:
+    """Each query's gold tools, equally likely."""
+    place = {int(row): column for column, row in enumerate(rows)}
+    goal = np.zeros((len(examples), len(rows)), dtype=np.float32)
+    for line, example in zip(goal, examples, strict=True):
+        line[[place[row] for row in example.gold]] = 1.0 / len(example.gold)
+    return goal
+
+
+def _softmax(logits: Matrix) -> Matrix:
+    grown = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Matrix = grown / grown.sum(axis=1, keepdims=True)
+    return shares
