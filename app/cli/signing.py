@@ -15,7 +15,7 @@ from app.errors import ToolcribError
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.signin.grant import Client
-from store import servers
+from store import servers, tools
 from store.records import READ, ServerRecord
 
 IN_PART = 5
@@ -87,7 +87,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             port=args.port,
         )
         status = scan(ctx, [target], ScanOptions()).servers[0]
-        answer = _answer(target.name, True, status.status, status.problem, tools=status.tools)
+        answer = _answer(target.name, True, status.status, status.problem, status.tools)
         told = f"Signed in to {target.name}: {status.problem or status.text}"
         console.result(answer, lambda: told)
         return 0 if status.status == READ else IN_PART
@@ -103,7 +103,8 @@ def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) ->
     try:
         sign_out(ctx, db, _known(db, args.server))
         server = _known(db, args.server)
-        answer = _answer(server.name, False, server.status, server.problem, tools=0)
+        known = len(tools.tools(db, server.id))
+        answer = _answer(server.name, False, server.status, server.problem, known)
         console.result(answer, lambda: f"Signed out of {server.name}.")
         return 0
     finally:
@@ -135,11 +136,11 @@ def _known(db: apsw.Connection, name: str) -> ServerRecord:
     return server
 
 
-def _answer(name: str, signed_in: bool, status: str, problem: str, *, tools: int) -> dict[str, Any]:
+def _answer(name: str, signed_in: bool, status: str, problem: str, known: int) -> dict[str, Any]:
     return {
         "name": name,
         "signed_in": signed_in,
         "status": status,
         "problem": problem,
-        "tools": tools,
+        "tools": known,
     }
