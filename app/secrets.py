@@ -1,7 +1,6 @@
 """Secret values of servers: in the system's keychain, or in a 0600 file where there is none."""
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -67,6 +66,8 @@ class SecretStore:
     @classmethod
     def open(cls, paths: Paths) -> "SecretStore":
         """The store that belongs to Toolcrib's folder; two folders never share an item."""
+        import hashlib
+
         digest = hashlib.sha256(str(paths.home).encode()).hexdigest()[:12]
         return cls(paths.secrets, f"toolcrib-{digest}")
 
@@ -115,6 +116,8 @@ class SecretStore:
     @contextlib.contextmanager
     def alone(self, key: str) -> Iterator[None]:
         """One process and thread at a time that reads a key, thinks, and writes it; may block."""
+        import hashlib
+
         digest = hashlib.sha256(key.encode()).hexdigest()[:12]
         with self._locked(self._file.with_suffix(f".{digest}.lock")):
             yield

@@ -3,7 +3,6 @@
 numpy is loaded when something is trained or read, never by importing this module.
 """
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -112,6 +111,8 @@ def reset(db: apsw.Connection) -> None:
 
 def fingerprint(db: apsw.Connection, model: str) -> str:
     """The model and a digest of every embedded text."""
+    import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
+
     digest = hashlib.sha256()
     for tool_id, hash_ in sorted(vectors.hashes(db, model).items()):
         digest.update(f"{tool_id}:{hash_};".encode())
