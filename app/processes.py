@@ -4,6 +4,7 @@ Light on purpose (the gateway imports it): Linux is read through /proc, only oth
 psutil.
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -15,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app.commands import child_environment, find_command
 from app.errors import ToolcribError
 
 MARK_VARIABLE = "TOOLCRIB_TREE"
-OWN_VARIABLES = ("TOOLCRIB_HOME", "TOOLCRIB_MODELS")
 _POLL_SECONDS = 0.02
+_TWITCH_SECONDS = 0.02  # CPU that a resting process may use: timers, a wake-up
 _HURRY_SECONDS = 0.15  # what is left of each wait once somebody waits for the end
 _CHUNK = 32_768
 _PR_SET_CHILD_SUBREAPER = 36
@@ -124,16 +126,19 @@ def stop(
     grace: float = 5.0,
     term: float = 2.0,
     hurry: Callable[[], bool] = lambda: False,
+    idle: float = math.inf,
 ) -> None:
     """End the trees together: close stdin, wait `grace` s, TERM, wait `term` s, KILL everything.
 
     Blocks at most grace + term + 2 s; members that left the group or the session are ended too.
-    Both waits are cut to 0.15 s from the moment that `hurry` says so.
+    Both waits are cut to 0.15 s from the moment that `hurry` says so, the first one also when no
+    tree has worked for `idle` s: such a server does not heed the end of its input.
     """
     for tree in trees:
         members(tree)  # children of a process that ends now are remembered
         tree.close_stdin()
-    _wait(lambda: all(tree.poll() is not None for tree in trees), grace, hurry=hurry)
+    at_rest = _at_rest(trees, idle)
+    _wait(lambda: all(t.poll() is not None for t in trees) or at_rest(), grace, hurry=hurry)
     if _signal_all(trees, gently=True):
         _wait(lambda: _all_gone(trees), term, hurry=hurry)
     for _ in range(3):  # a child may be forked between the look and the kill
@@ -181,64 +186,6 @@ def become_subreaper() -> bool:
     return bool(libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-    """What a server gets: our environment without our own variables, a full PATH, then `extra`."""
-    env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
-    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
-        if getattr(sys, "frozen", False):  # a PyInstaller folder points these at itself
-            original = env.pop(f"{name}_ORIG", None)
-            env.pop(name, None)
-            if original:
-                env[name] = original
-    env["PATH"] = search_path(environ)
-    env.update(extra)
-    return env
-
-
-def search_path(environ: Mapping[str, str]) -> str:
-    """PATH and the usual folders of node, uv and the like that a window started by icon lacks."""
-    given = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part]
-    more = [str(path) for path in _usual_folders(environ) if path.is_dir()]
-    return os.pathsep.join(dict.fromkeys([*given, *more]))
-
-
-def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
-    """The absolute path of a command, found as a shell in `cwd` would; raises ToolcribError."""
-    import shutil
-
-    path = Path(command).expanduser()
-    if cwd and len(path.parts) > 1 and not path.is_absolute():
-        path = Path(cwd).expanduser() / path
-    found = shutil.which(str(path), path=env.get("PATH", os.defpath)) if command else None
-    if found:
-        return str(Path(found).absolute())
-    if len(path.parts) > 1 and path.is_file():
-        raise ToolcribError(f"{command} may not be run.", "Make it executable.")
-    hint = "Install it, or give its full path in the host's file."
-    raise ToolcribError(f"{command or 'The command'} was not found.", hint)
-
-
-def _usual_folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(environ.get("USERPROFILE" if _WINDOWS else "HOME", "") or Path.home())
-    if _WINDOWS:
-        yield Path(environ.get("APPDATA", "")) / "npm"
-        yield Path(environ.get("ProgramFiles", "C:/Program Files")) / "nodejs"
-    else:
-        yield from map(Path, ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin"))
-    for below in (".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".volta/bin", "go/bin"):
-        yield home / below
-    for below in (".asdf/shims", ".local/share/mise/shims", ".nodenv/shims", ".pyenv/shims"):
-        yield home / below
-    versions = home / ".nvm/versions/node"
-    if versions.is_dir():
-        yield from (path / "bin" for path in sorted(versions.iterdir(), key=_version, reverse=True))
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    parts = path.name.lstrip("v").split(".")
-    return tuple(int(part) if part.isdigit() else 0 for part in parts)
-
-
 def _group_options() -> dict[str, Any]:
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
@@ -281,20 +228,43 @@ def _signal_all(trees: Sequence[Tree], *, gently: bool) -> int:
     return len(pids)
 
 
+def _at_rest(trees: Sequence[Tree], idle: float) -> Callable[[], bool]:
+    """Whether the trees have used next to no CPU for `idle` s; to be asked again and again."""
+    began, used = time.monotonic(), 0.0
+
+    def check() -> bool:
+        nonlocal began, used
+        if idle == math.inf:
+            return False
+        now = sum(map(_cpu_of_known, trees))
+        if now > used + _TWITCH_SECONDS:
+            began, used = time.monotonic(), now
+        return time.monotonic() - began >= idle
+
+    return check
+
+
+def _cpu_of_known(tree: Tree) -> float:
+    """CPU seconds of the members met so far; Linux needs no look at the whole process table."""
+    if not _LINUX:
+        return cpu_seconds(tree)
+    return sum(m.cpu for pair in tree.seen.items() if (m := _known(*pair)) is not None)
+
+
 def _all_gone(trees: Sequence[Tree]) -> bool:
     """Whether nothing of the trees runs; the whole table is read only when that is likely."""
     known = [pair for tree in trees for pair in tree.seen.items()]
-    if _LINUX and any(_still_runs(pid, started) for pid, started in known):
+    if _LINUX and any((member := _known(*pair)) and not member.zombie for pair in known):
         return False
     return not any(running(tree) for tree in trees)
 
 
-def _still_runs(pid: int, started: float) -> bool:
-    try:
+def _known(pid: int, started: float) -> Member | None:
+    """A process met before, None when it is gone (Linux)."""
+    with suppress(OSError):
         member = _proc_member(str(pid))
-    except OSError:
-        return False
-    return member.started == started and not member.zombie
+        return member if member.started == started else None
+    return None
 
 
 def _reap(tree: Tree) -> None:

@@ -17,6 +17,7 @@ MAX_JUNK_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
 _PIPE_BUF = 4096  # a write of at most this much never blocks on a pipe that poll calls ready
 _EXIT_SECONDS = 0.5
+_IDLE_SECONDS = 0.5  # a server that rests this long after its stdin was closed will not exit
 _LONGEST_SAID = 300  # characters
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # colours
 
@@ -179,7 +180,7 @@ class StdioChannel:
             self._closing = True
             self._writing.notify_all()
         if self._tree is not None:
-            stop([self._tree], grace=grace, term=1.0)
+            stop([self._tree], grace=grace, term=1.0, idle=_IDLE_SECONDS)
 
 
 def _thread(target: Callable[..., object], *args: object) -> threading.Thread:
