@@ -134,13 +134,23 @@ class Finder:
         began = time.perf_counter()
         limit = _limit(asked.get("limit"))
         ranked = self.rank(asked, state, generation, max(limit, _POOL))
-        tools = _of_server(ranked.tools, str(asked.get("server") or ""))
+        tools = self._tiered(_of_server(ranked.tools, str(asked.get("server") or "")))
         answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
         if self._loading:
             note = f"{LOADING} {note}".strip()
         text = answer.text(note)
         ms = (time.perf_counter() - began) * 1000
         return Found(text, answer.best, ranked, tuple(answer.listed), ms)
+
+    def _tiered(self, tools: "Sequence[RankedTool]") -> "Sequence[RankedTool]":
+        """The user's own choice first; without pinned tools nothing changes."""
+        catalog = self._catalog
+        pinned = {row.tool.id for row in catalog.tools if row.pinned} if catalog else None
+        if catalog is None or not pinned:
+            return tools
+        from app.routing.tiers import in_tiers
+
+        return in_tiers(tools, pinned, catalog.settings.routing)
 
     def near(self, text: str, state: "State", generation: int) -> list[str]:
         """Names of tools that a wrong name or query may have meant."""

@@ -1,32 +1,33 @@
-"""Tiers of a search's answer: configured tools, then Toolcrib's own, then all others."""
+"""Tiers of a search's answer: tools that the user pinned before all others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 
+from app.routing.gates import THETA
 from app.routing.ranked import RankedTool
+from app.settings import RoutingSettings
 
 
 def in_tiers(
-    ranked: Sequence[RankedTool],
-    *,
-    pinned: frozenset[int],
-    own: Sequence[RankedTool] = (),
-    always: frozenset[str] = frozenset(),
+    ranked: Sequence[RankedTool], pinned: Set[int], settings: RoutingSettings
 ) -> list[RankedTool]:
-    """Pinned tools first, then own tools, then the rest, each in its order of score.
+    """Pinned tools that fit the query first, then the rest without their namesakes.
 
-    Of tools with the same name the one of the earlier tier stays; `always` (tool ids that the
-    model has anyway) is left out (Semantic Tool Discovery, 4.4).
+    Semantic Tool Discovery, 4.1 to 4.4: what a person assigned goes before what was only found,
+    and of tools with one name the earlier tier's stays. A pinned tool that the score gate would
+    not let in by itself is left out: it stands in the host's list anyway (4.4), as Toolcrib's own
+    tools do. Where nothing else fits, nothing changes.
     """
-    first = [tool for tool in ranked if tool.id in pinned]
-    last = [tool for tool in ranked if tool.id not in pinned]
-    tiers: Iterable[Sequence[RankedTool]] = (first, own, last)
-    taken: dict[str, int] = {}
-    answer = []
-    for number, tier in enumerate(tiers):
-        for tool in tier:
-            # within a tier, equal names are different servers' tools and both stay
-            if tool.tool_id in always or taken.get(tool.name, number) < number:
-                continue
-            taken[tool.name] = number
-            answer.append(tool)
-    return answer
+    others = [tool for tool in ranked if tool.shown and tool.id not in pinned]
+    if not pinned or not others:
+        return list(ranked)
+    needed = max(tool.score for tool in ranked if tool.shown) - settings.delta
+    first = [t for t in ranked if t.id in pinned and t.shown and _fits(t, needed, settings)]
+    names = {tool.name for tool in first}
+    return first + [t for t in ranked if t.id not in pinned and t.name not in names]
+
+
+def _fits(tool: RankedTool, needed: float, settings: RoutingSettings) -> bool:
+    """Whether the score gate would let a pinned tool in by itself."""
+    if settings.cut == THETA and tool.iso is not None:
+        return tool.iso >= settings.theta
+    return tool.score >= needed

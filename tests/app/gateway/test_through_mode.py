@@ -203,6 +203,27 @@ def test_pinned_tools_stand_in_the_menu_and_are_checked_too(stocked, gateway):
     assert host.call("alpha__echo", {"text": 3})["isError"]
 
 
+def test_a_pinned_tool_that_fits_is_found_first_and_its_namesake_is_left_out(stocked, gateway):
+    database = stocked(TWO)
+    host = start(gateway)
+    before = {q: host.search(q) for q in ("read a note by its number", "sign in to the service")}
+    host.close()
+    assert "alpha/read_note" in before["read a note by its number"]
+    db = open_store(database)
+    with transaction(db):
+        profile = profiles.by_name(db, "default").id
+        pinned = [t.id for t in tools.tools(db) if t.tool_id == "beta/read_note"]
+        profiles.set_pinned(db, profile, pinned, True)
+    db.close()
+    host = start(gateway)
+    found = host.search("read a note by its number")
+    assert found.startswith("beta/read_note: ")
+    assert "alpha/read_note" not in found
+    told = host.search("sign in to the service")
+    assert told.splitlines()[0] == before["sign in to the service"].splitlines()[0]
+    assert "beta/read_note" not in told
+
+
 def test_prompts_resources_and_completion_belong_to_their_servers(stocked, gateway):
     stocked(TWO)
     host = start(gateway)

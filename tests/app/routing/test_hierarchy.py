@@ -1,11 +1,15 @@
 """Requests that name a server, and tiers."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.routing import hierarchy
 from app.routing.ranked import Request
 from app.routing.tiers import in_tiers
+from app.settings import RoutingSettings
 
+PLAIN = RoutingSettings()
 BLOCK = """I need more tools.
 <tool_assistant>
 server: GitHub, a code hosting platform
@@ -61,17 +65,24 @@ def test_an_enhanced_summary_lists_what_a_server_can_do(make_router):
     assert hierarchy.described(server) == "time"
 
 
-def test_tiers_put_pinned_tools_first_and_drop_later_namesakes(make_router):
+def test_tiers_put_fitting_pinned_tools_first_and_drop_their_namesakes(make_router):
     listed = [
         ("a", "read", "Read a file."),
         ("b", "read", "Read a mail."),
         ("b", "send", "Send a mail."),
+        ("c", "brew", "Make a cup of coffee."),
     ]
     router, _db, _catalog = make_router(listed)
-    ranked = router.route("send a mail").tools
-    pinned = frozenset(tool.id for tool in ranked if tool.tool_id == "a/read")
-    told = [tool.tool_id for tool in in_tiers(ranked, pinned=pinned)]
-    assert told == ["a/read", "b/send"]
-    assert [t.tool_id for t in in_tiers(ranked, pinned=pinned, always=frozenset({"b/send"}))] == [
-        "a/read"
-    ]
+    ranked = router.route("read a mail").tools
+
+    def told(*pinned, settings=PLAIN):
+        ids = {tool.id for tool in ranked if tool.tool_id in pinned}
+        # the router lets pinned tools in whatever they score
+        seen = [replace(t, shown=t.shown or t.id in ids) for t in ranked]
+        return [tool.tool_id for tool in in_tiers(seen, ids, settings) if tool.shown]
+
+    assert told() == ["b/read", "a/read"]
+    assert told("a/read") == ["a/read"], "its namesake is left out"
+    assert told("b/send") == ["b/read", "a/read"], "it does not fit, and is in the list anyway"
+    assert told("b/send", settings=replace(PLAIN, delta=0.6))[0] == "b/send"
+    assert told("a/read", settings=replace(PLAIN, cut="theta", theta=0.99)) == ["b/read"]
