@@ -55,6 +55,9 @@ TOOLS = [
     tool("update", "Announce that a resource changed"),
     tool("pid", "Return the process id"),
     tool("unauthorized", "Always answers 401 Unauthorized"),
+    tool("strays", "Send answers that nobody waits for, then the right one"),
+    tool("drop_tools", "Take back the tools that were added and announce it"),
+    *json.loads(os.environ.get("PROBE_TOOLS", "[]")),
 ]
 
 
@@ -162,7 +165,21 @@ def call(number, params):
         ok(text(str(os.getpid())))
     elif name == "unauthorized":
         ok(text("401 Unauthorized", isError=True))
-    elif name and name.startswith("zebra_"):
+    elif name == "strays":
+        for stray in (999_999, "x", None, number + 0.5, True):
+            send({"jsonrpc": "2.0", "id": stray, "result": text("stray")})
+        raw(b'"text"')
+        raw(b"[1, null]")
+        raw(b'{"jsonrpc":"2.0"}')
+        raw(b"\x00\xff")
+        ok(text("after the strays"))
+    elif name == "drop_tools":
+        added.clear()
+        tell("notifications/tools/list_changed")
+        ok(text("dropped"))
+    elif name == "odd":
+        ok(text(f"odd took {given}"))
+    elif name and name.startswith("zebra_") and added:
         ok(text("three zebras"))
     elif name != "hang":
         error = {"code": -32602, "message": f"Unknown tool: {name}"}

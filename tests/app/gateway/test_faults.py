@@ -29,6 +29,40 @@ def assert_good(host):
     assert text(host.run("good/echo", {"text": "fine"})) == "fine"
 
 
+class Bad:
+    """A bad server behind a gateway, called the same way in both ways of serving."""
+
+    def __init__(self, host, way):
+        self.host = host
+        self.way = way
+
+    def ask(self, tool, arguments=None):
+        named = {"name": tool, "arguments": arguments or {}}
+        if self.way == "through":
+            named = {"name": "call_tool", "arguments": {**named, "name": f"bad/{tool}"}}
+        return self.host.ask("tools/call", named)
+
+    def call(self, tool, arguments=None, seconds=30):
+        return self.host.wait(self.ask(tool, arguments), seconds)["result"]
+
+    def assert_survived(self):
+        """The server answers again, and in through mode the one beside it did all along."""
+        if self.way == "through":
+            assert_good(self.host)
+        assert text(self.call("echo", {"text": "again"})) == "again"
+
+
+@pytest.fixture(params=["through", "pruned"])
+def bad(request, stocked, gateway):
+    def start(mode="ok"):
+        stocked({"good": "ok", "bad": mode}, {"new_tools": "on"})
+        host = gateway(*(["--server", "bad"] if request.param == "pruned" else []))
+        host.initialize()
+        return Bad(host, request.param)
+
+    return start
+
+
 def test_a_server_that_exits_is_one_clear_error_with_its_last_words(beside):
     host = beside("exit")
     answer = host.run("bad/echo", {"text": "x"})
@@ -73,13 +107,13 @@ def test_a_missing_command_says_so(stocked, gateway):
     assert answer.startswith("gone could not be started. /nonexistent/server was not found.")
 
 
-def test_a_flood_ends_the_server_and_not_the_gateway(stocked, gateway):
-    stocked({"good": "ok", "bad": "flood"})
-    host = gateway()
-    host.initialize()
-    host.run("bad/echo", {"text": "x"})
-    host.until(lambda: "flooded" in text(host.run("bad/hang")), 30)
-    assert_good(host)
+def test_a_flood_ends_the_server_and_not_the_gateway(bad):
+    server = bad("flood")
+    server.call("echo", {"text": "x"})
+    server.host.until(lambda: "flooded" in text(server.call("hang")), 30)
+    assert server.host.request("ping") == {}
+    if server.way == "through":
+        assert_good(server.host)
 
 
 def test_fifty_megabytes_arrive_whole_in_pruned_mode_and_cut_through(stocked, gateway):
@@ -94,31 +128,85 @@ def test_fifty_megabytes_arrive_whole_in_pruned_mode_and_cut_through(stocked, ga
     assert_good(host)
 
 
-def test_invalid_utf8_is_mended_so_that_the_answer_arrives(beside):
-    host = beside("ok")
-    assert text(host.run("bad/bad_utf8")) == "a\ufffd\ufffdz"
-    assert_good(host)
+def test_invalid_utf8_is_mended_so_that_the_answer_arrives(bad):
+    server = bad()
+    assert text(server.call("bad_utf8")) == "a\ufffd\ufffdz"
+    server.assert_survived()
 
 
-def test_an_answer_that_comes_twice_is_passed_on_once(beside):
-    host = beside("ok")
-    assert text(host.run("bad/twice")) == "first"
-    assert_good(host)
-    assert host.unsolicited == []
+def test_an_answer_that_comes_twice_is_passed_on_once(bad):
+    server = bad()
+    assert text(server.call("twice")) == "first"
+    server.assert_survived()
+    assert server.host.unsolicited == []
 
 
-def test_a_call_that_is_never_answered_blocks_nothing_else(beside):
-    host = beside("ok")
-    number = host.ask("tools/call", {"name": "call_tool", "arguments": {"name": "bad/hang"}})
-    assert text(host.run("bad/echo", {"text": "beside"})) == "beside"
-    assert_good(host)
-    assert not host.answered(number)
+def test_an_answer_to_nothing_and_a_line_that_is_no_message_are_dropped(bad):
+    server = bad()
+    assert text(server.call("strays")) == "after the strays"
+    server.assert_survived()
+    assert server.host.unsolicited == []
+
+
+def test_a_call_that_is_never_answered_blocks_nothing_else(bad):
+    server = bad()
+    number = server.ask("hang")
+    server.assert_survived()
+    assert not server.host.answered(number)
 
 
 def test_a_schema_that_lies_is_believed_until_the_server_is_asked(beside):
     host = beside("ok")
     assert json.loads(text(host.run("bad/liar", {"n": "x"})))["inputSchema"]
     assert text(host.run("bad/liar", {"n": 1})) == "took {'n': 1}"
+
+
+def test_a_schema_that_lies_is_the_servers_own_affair_in_pruned_mode(stocked, gateway):
+    stocked({"bad": "ok"})
+    host = gateway("--server", "bad")
+    host.initialize()
+    assert text(host.call("liar", {"n": "x"})) == "took {'n': 'x'}"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"type": "object", "properties": {"x": {"$ref": "#/$defs/gone"}}},
+        {"type": "object", "properties": {"x": {"pattern": "("}}},
+        {"type": "nonsense", "required": "x"},
+        {"type": "object", "$ref": "#"},
+    ],
+)
+def test_a_schema_that_no_validator_takes_leaves_the_judging_to_the_server(
+    stocked, gateway, probe_command, raw
+):
+    tool = {"name": "odd", "description": "An odd tool", "inputSchema": raw}
+    launch = {
+        "command": probe_command[0],
+        "args": probe_command[1:],
+        "env": {"PROBE_TOOLS": json.dumps([tool])},
+    }
+    stocked({"bad": launch}, {"new_tools": "on"})
+    through = gateway()
+    through.initialize()
+    assert text(through.run("bad/odd", {"x": 1})) == "odd took {'x': 1}"
+    pruned = gateway("--server", "bad")
+    pruned.initialize()
+    assert next(t for t in pruned.tools() if t["name"] == "odd") == tool
+    assert text(pruned.call("odd", {"x": 1})) == "odd took {'x': 1}"
+
+
+def test_tools_that_change_in_the_middle_of_a_session_are_followed(bad):
+    server = bad()
+    server.call("add_tool")
+    if server.way == "pruned":
+        server.host.until(lambda: "zebra_0" in {t["name"] for t in server.host.tools()})
+    else:
+        server.host.until(lambda: "zebra_0" in server.host.search("count zebras"))
+    assert text(server.call("zebra_0", {"text": "x"})) == "three zebras"
+    server.call("drop_tools")
+    server.host.until(lambda: "Unknown tool" in str(server.host.wait(server.ask("zebra_0"))))
+    server.assert_survived()
 
 
 def test_a_crash_loses_no_answer_and_the_next_call_restarts(beside):
