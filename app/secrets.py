@@ -57,19 +57,23 @@ class Secrets:
 class SecretStore:
     """Secrets by server name; the keychain is loaded at the first need only."""
 
-    def __init__(self, file: Path, service: str) -> None:
+    def __init__(self, file: Path, home: Path) -> None:
         self._file = file
-        self._service = service
+        self._home = home
         self._keychain: Any = None
         self._looked = False
 
     @classmethod
     def open(cls, paths: Paths) -> "SecretStore":
         """The store that belongs to Toolcrib's folder; two folders never share an item."""
-        import hashlib
+        return cls(paths.secrets, paths.home)
 
-        digest = hashlib.sha256(str(paths.home).encode()).hexdigest()[:12]
-        return cls(paths.secrets, f"toolcrib-{digest}")
+    @property
+    def _service(self) -> str:
+        """The folder's name in the keychain."""
+        import hashlib  # 3.5 MB of libcrypto that a gateway without secrets does not need
+
+        return f"toolcrib-{hashlib.sha256(str(self._home).encode()).hexdigest()[:12]}"
 
     @property
     def where(self) -> str:

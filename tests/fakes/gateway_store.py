@@ -120,7 +120,7 @@ def stock(
     db = open_store(paths.database)
     with ThreadPoolExecutor(2) as pool:
         readings = dict(zip(config, pool.map(read, config.values()), strict=True))
-    secrets = SecretStore(paths.secrets, "toolcrib-test")
+    secrets = SecretStore.open(paths)
     secrets._looked = True  # the file, never the machine's keychain
     with transaction(db):
         if profiles.by_name(db, profile) is None:
