@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from app.gateway import own, results, slim
 from app.gateway.access import Access
 from app.gateway.arguments import Checker, as_object
+from app.gateway.exchange import SIGN_IN
 from app.gateway.front import params_of
 from app.gateway.guard import Guard, Rules, guidance
 from app.gateway.protocol import Json, text_result
@@ -70,7 +71,11 @@ class Caller:
     def _session(self, params: Json) -> tuple[str, Session]:
         meta = params.get("_meta")
         key = str(meta.get(SESSION_KEY, "")) if isinstance(meta, dict) else ""
-        return key, self._sessions.get(key)
+        session = self._sessions.get(key)
+        if session.generation != self._shelf.generation:  # somebody may have signed in
+            session.generation = self._shelf.generation
+            session.refused.clear()
+        return key, session
 
     def tick(self) -> None:
         """Forget conversations that ended long ago."""
@@ -279,6 +284,8 @@ class Caller:
             session.note_call(tool_id, succeeded=not problem)
             if problem and any(word in problem.lower() for word in _AUTH_WORDS):
                 session.refused.add(server)
+            elif not problem:
+                session.refused.discard(server)
             self._links.journal.add(
                 "call",
                 tool=tool_id,
@@ -289,6 +296,8 @@ class Caller:
             return self._finished(session, answer, tool_id, repeats=repeats, tokens=tokens)
 
         def failed(reason: str) -> None:
+            if reason.startswith(SIGN_IN):
+                session.refused.add(server)
             self._links.journal.add("error", tool=tool_id, problem=reason)
 
         sent = {**params, "name": tool, "arguments": arguments}

@@ -112,6 +112,7 @@ class Session:
         default_factory=lambda: deque(maxlen=_MOST_SEARCHES)
     )
     turn: int = 0
+    generation: int = 0  # of the catalogue that it was served from last
     used: float = 0.0
 
     def note_call(self, tool_id: str, *, succeeded: bool) -> None:

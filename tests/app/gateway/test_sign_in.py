@@ -152,6 +152,23 @@ def test_one_server_of_its_own_in_pruned_mode(guarded, signed_in, gateway):
     assert result["content"][0]["text"] == "3"
 
 
+def test_a_sign_in_that_ended_shuts_the_precondition_until_the_next_reading(
+    guarded, signed_in, gateway
+):
+    db = signed_in.open_store()
+    rules = {"preconditions": {"linear/add": ["authenticated(linear)"]}}
+    with transaction(db):
+        profiles.save_settings(db, profiles.by_name(db, "default").id, rules)
+    guarded.control(end_all=True)
+    host = start(gateway)
+    assert called(host, a=1, b=2)[0].startswith("Sign in to linear")
+    assert "not signed in for linear" in called(host, a=1, b=2)[0]
+    with transaction(db):
+        db.execute("UPDATE servers SET read_at = read_at + 1 WHERE name = 'linear'")
+    db.close()
+    host.until(lambda: called(host, a=1, b=2)[0].startswith("Sign in to linear"))
+
+
 def test_a_sign_in_meets_the_precondition_of_being_authenticated(guarded, signed_in, gateway):
     db = signed_in.open_store()
     rules = {"preconditions": {"linear/add": ["authenticated(linear)"]}}

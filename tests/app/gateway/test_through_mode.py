@@ -130,6 +130,8 @@ def test_preconditions_follow_what_really_happened(stocked, gateway):
     assert text(host.run("beta/delete_note", {"number": 1})) == "delete_note 1 done"
     assert text(host.run("beta/unauthorized")) == "401 Unauthorized"  # credentials were there
     assert "not signed in for beta" in text(host.run("beta/unauthorized"))  # they are refused
+    host.run("beta/echo", {"text": "x"})  # and taken again
+    assert text(host.run("beta/unauthorized")) == "401 Unauthorized"
 
 
 def test_the_loop_guard_lets_the_call_run_then_evicts_and_a_search_clears_it(stocked, gateway):
