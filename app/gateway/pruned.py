@@ -8,10 +8,11 @@ from app.gateway import intake, slim, wire
 from app.gateway.exchange import Channel, Exchange
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
-from app.gateway.protocol import HANDSHAKE, LISTS, Json, negotiated, text_result
+from app.gateway.protocol import HANDSHAKE, LEVELS, LISTS, Json, negotiated, text_result
 from app.gateway.upstream import Upstream
 from store.serving import ServerRow, ToolRow
 
+_NEW = "it is new"
 _STORED = ("prompts/list", "resources/list", "resources/templates/list")
 
 
@@ -68,22 +69,25 @@ class Pruned(Front):
         elif method == "tools/call":
             self._call(line, message)
         elif method in _STORED and not self._upstream.started and self._read:
-            found = self.links.shelf.lists(self._row)[method] if self._row else []
-            self.reply(message, {LISTS[method]: found})
+            self._list_others(message)
         elif method in ("resources/subscribe", "resources/unsubscribe"):
             self.subscribe(self._upstream, line, message)
-        elif method == "logging/setLevel" and self._keeps_level:
-            self.set_level(str(params_of(message).get("level", "")))
+        elif method == "logging/setLevel" and self._keeps(params_of(message).get("level")):
+            self.set_level(params_of(message)["level"])
             self.reply(message, {})
         else:
             if method == "logging/setLevel":
                 self.links.level = str(params_of(message).get("level", ""))
             self.links.forwarder.forward(self._upstream, line, message)
 
-    @property
-    def _keeps_level(self) -> bool:
+    def _keeps(self, level: object) -> bool:
         """Whether a log level is said later, or in every request, and not by a call now."""
+        if level not in LEVELS or (self._row is not None and not self._declares("logging")):
+            return False  # the server's to refuse
         return self._upstream.modern or (self._read and not self._upstream.started)
+
+    def _declares(self, part: str) -> bool:
+        return self._row is not None and isinstance(self._row.capabilities.get(part), dict)
 
     def watch(self, uri: str) -> None:
         """Subscribe at the server for a stateless host."""
@@ -93,6 +97,14 @@ class Pruned(Front):
     def _read(self) -> bool:
         row = self._row
         return row is not None and row.read_at > 0
+
+    def _list_others(self, message: Json) -> None:
+        """Prompts, resources or templates as the store has them."""
+        method = message["method"]
+        if self._row is None or not self._declares(method.partition("/")[0]):
+            self.refuse_method(message)
+            return
+        self.reply(message, {LISTS[method]: self.links.shelf.lists(self._row)[method]})
 
     # ---- tools/list
 
@@ -166,24 +178,27 @@ class Pruned(Front):
             return ""
         if not row.trusted:
             return "its server is not trusted yet"
-        tool = self.links.shelf.tool(row.id, name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return ""  # the server's to refuse
+        tool = self.links.shelf.tool(row.id, name)
         if tool is not None:
             return refusal(tool)
         if self.links.shelf.settings.get("new_tools") == "on":
             return ""
-        return "" if self._live is not None and name not in self._live else "it is new"
+        return "" if self._live is not None and name not in self._live else _NEW
 
     # ---- tools/call
 
     def _call(self, line: bytes, message: Json) -> None:
         name = params_of(message).get("name")
         reason = self._refusal(name)
+        if reason == _NEW and self._live is None:
+            self._look(line, message)
+            return
         tool_id = f"{self._name}/{name}"
         journal = self.links.journal
         if reason:
-            journal.add("miss", tool=tool_id, problem=reason)
-            text = f"{name} is not available: {reason}. It can be allowed in Toolcrib."
-            self.reply(message, text_result(text, is_error=True))
+            self._refuse(message, name, reason)
             return
         began = time.perf_counter()
 
@@ -199,6 +214,23 @@ class Pruned(Front):
             journal.add("error", tool=tool_id, problem=reason)
 
         self.links.forwarder.forward(self._upstream, line, message, finish=finish, failed=failed)
+
+    def _refuse(self, message: Json, name: object, reason: str) -> None:
+        self.links.journal.add("miss", tool=f"{self._name}/{name}", problem=reason)
+        text = f"{name} is not available: {reason}. It can be allowed in Toolcrib."
+        self.reply(message, text_result(text, is_error=True))
+
+    def _look(self, line: bytes, message: Json) -> None:
+        """Call a tool that the store does not know once the server has said if it has it."""
+
+        def done(items: list[Json] | None) -> None:
+            if items is None:
+                self._refuse(message, params_of(message).get("name"), _NEW)
+                return
+            self._live = {str(item.get("name")) for item in items}
+            self._call(line, message)
+
+        Listing(self._upstream, "tools/list", done).start()
 
     # ---- what the window or the server changed
 

@@ -179,7 +179,7 @@ def call(number, params):
         ok(text("dropped"))
     elif name == "odd":
         ok(text(f"odd took {given}"))
-    elif name and name.startswith("zebra_") and added:
+    elif isinstance(name, str) and name.startswith("zebra_") and added:
         ok(text("three zebras"))
     elif name != "hang":
         error = {"code": -32602, "message": f"Unknown tool: {name}"}

@@ -90,6 +90,23 @@ def encoder_at_hand() -> None:
 
 
 @pytest.fixture
+def modern_launch() -> dict[str, Any]:
+    """The launch of a server that only knows the stateless revision."""
+    return {"command": sys.executable, "args": [str(FAKES / "modern_upstream.py")], "env": {}}
+
+
+@pytest.fixture
+def both_launch() -> Callable[..., dict[str, Any]]:
+    """both_launch("both"): a server with all that the conformance suite asks for."""
+
+    def make(eras: str, **env: str) -> dict[str, Any]:
+        script = str(FAKES / "conformance_server.py")
+        return {"command": sys.executable, "args": [script], "env": {"SERVER_ERAS": eras, **env}}
+
+    return make
+
+
+@pytest.fixture
 def encoderless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No model in reach: words only, and no memory or time for the encoder."""
     monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "no-models"))

@@ -1,7 +1,6 @@
 """Both eras of the protocol on either side, bridged where they differ."""
 
 import json
-import sys
 
 import pytest
 from raw_host import MODERN, RpcError, text
@@ -9,16 +8,6 @@ from raw_host import MODERN, RpcError, text
 pytestmark = pytest.mark.usefixtures("encoderless")
 NAME = {"action": "accept", "content": {"name": "Ann"}}
 MODEL = {"role": "assistant", "content": {"type": "text", "text": "MODEL"}, "model": "m"}
-
-
-@pytest.fixture
-def modern(probe_command):
-    """The launch of a server that only knows the stateless revision."""
-    return {
-        "command": sys.executable,
-        "args": [probe_command[1].replace("probe_upstream", "modern_upstream")],
-        "env": {},
-    }
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
@@ -93,8 +82,8 @@ def test_a_stateless_host_hears_of_changes_on_the_stream_it_opened(stocked, gate
     assert len(host.notes) == count
 
 
-def test_an_older_host_uses_a_stateless_server(stocked, gateway, modern):
-    stocked({"now": modern}, {"new_tools": "on"})
+def test_an_older_host_uses_a_stateless_server(stocked, gateway, modern_launch):
+    stocked({"now": modern_launch}, {"new_tools": "on"})
     host = gateway("--server", "now", answers={"elicitation/create": NAME})
     host.initialize()
     assert [t["name"] for t in host.tools()] == ["ask_name", "patience", "announce", "show_meta"]
@@ -111,8 +100,8 @@ def test_an_older_host_uses_a_stateless_server(stocked, gateway, modern):
         gateway_without.call("ask_name")
 
 
-def test_two_stateless_sides_exchange_results_untouched(stocked, gateway, modern):
-    stocked({"now": modern}, {"new_tools": "on"})
+def test_two_stateless_sides_exchange_results_untouched(stocked, gateway, modern_launch):
+    stocked({"now": modern_launch}, {"new_tools": "on"})
     host = gateway("--server", "now")
     asked = host.modern("tools/call", {"name": "ask_name", "arguments": {}})
     assert asked["requestState"] == "state-1" and "who" in asked["inputRequests"]

@@ -60,6 +60,31 @@ def test_errors_keep_their_kind_code_and_data(host):
     assert caught.value.code == -32601
 
 
+def test_what_a_server_refuses_is_refused_in_its_words_before_it_runs_too(stocked, gateway):
+    stocked({"probe": "ok"})  # new tools are held
+    for name, arguments in (("no_such_tool", {}), (7, {}), (None, {})):
+        host = gateway("--server", "probe")
+        host.initialize()
+        with pytest.raises(RpcError, match="Unknown tool") as caught:
+            host.call(name, arguments)
+        assert caught.value.code == -32602
+
+
+def test_parts_that_a_server_has_not_are_refused_and_not_empty(
+    stocked, gateway, modern_launch, log
+):
+    stocked({"now": modern_launch})
+    host = gateway("--server", "now")
+    assert set(host.initialize()["capabilities"]) == {"tools"}
+    for method in ("prompts/list", "resources/list", "resources/templates/list"):
+        with pytest.raises(RpcError) as caught:
+            host.request(method)
+        assert caught.value.code == -32601
+    with pytest.raises(RpcError) as caught:
+        host.request("logging/setLevel", {"level": "debug"})
+    assert caught.value.code == -32601
+
+
 def test_progress_logs_and_requests_of_the_server_reach_the_host(host):
     host.call("progress", {}, _meta={"progressToken": "t1"})
     assert [n["params"]["progress"] for n in host.noted("notifications/progress")] == [1, 2, 3]
