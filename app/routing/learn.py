@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.routing.text import MOST_QUERY
+from app.routing.base import BaseScores
 from store import queries, vectors
 from store.connection import transaction
 from store.records import EventRecord, LabelRecord
@@ -27,7 +27,6 @@ PARTS = 4  # each is held back once, to decide whether what was learned is used
 # only a loss of this many standard errors speaks against learning (on public sets, all that the
 # figure alone would have turned down gained on other queries).
 DOUBT = 2.0
-_POOL = 100  # best tools whose whole score training knows
 _SEED = 1
 
 TOO_FEW = "Too few labelled queries to learn from: {} of {}."
@@ -68,7 +67,7 @@ def train(
     if encoder is None or len(examples) < LEAST:
         few = TOO_FEW.format(len(examples), LEAST)
         return LearnReport(False, len(examples), 0.0, 0.0, few, 0.0)
-    before, after, error = _compare(examples, tools, keys)
+    before, after, error = _compare(examples, tools)
     used = after > before - DOUBT * error
     with transaction(db):
         if used:
@@ -140,7 +139,7 @@ def _examples(
     """Labels whose tools are known, with what the router says of them without learning."""
     import numpy as np
 
-    from app.routing.past_use import Example, base_scores
+    from app.routing.past_use import Example
 
     encoder = router.encoder
     stored = vectors.load(db, encoder.key) if encoder else {}
@@ -149,17 +148,15 @@ def _examples(
     tools = np.frombuffer(b"".join(stored[key] for key in keys), dtype="<f4")
     matrix = tools.reshape(len(keys), -1 if keys else 0)
     row_of = {ids[key]: row for row, key in enumerate(keys)}
-    place = {key: row for row, key in enumerate(keys)}
-    examples = []
+    examples: list[Example] = []
+    if encoder is None or not keys:
+        return examples, keys, matrix
+    base = BaseScores(db, encoder, tools=matrix, keys=keys)
     for query, expected in _by_query(labels).items():
         gold = tuple(sorted({row_of[tool] for tool in expected if tool in row_of}))
-        if not gold or encoder is None:
-            continue
-        vector = np.frombuffer(encoder.encode_bytes(query[:MOST_QUERY], query=True), dtype="<f4")
-        scored = router.score(query, limit=_POOL, learned=False)
-        known = {place[c.row.tool.id]: c.score for c in scored.candidates if c.row.tool.id in place}
-        scores = base_scores(known, matrix @ vector, scored.share)
-        examples.append(Example(vector, gold, scores))
+        if gold:
+            vector, scores = base.of(query)
+            examples.append(Example(vector, gold, scores))
     return examples, keys, matrix
 
 
@@ -172,9 +169,7 @@ def _by_query(labels: Sequence[LabelRecord]) -> Mapping[str, tuple[str, ...]]:
     return {query: tools for query, tools in merged.items() if query and tools}
 
 
-def _compare(
-    examples: "Sequence[Example]", tools: "Matrix", keys: Sequence[int]
-) -> tuple[float, float, float]:
+def _compare(examples: "Sequence[Example]", tools: "Matrix") -> tuple[float, float, float]:
     """nDCG@10 in per cent of held-back queries without and with what the others teach.
 
     The third figure is the standard error of their difference.
@@ -189,10 +184,10 @@ def _compare(
     before, after = [], []
     for part in range(PARTS):
         rest = [e for i, e in enumerate(order) if i % PARTS != part]
-        past = fit(rest, tools, keys=keys)
+        past = fit(rest, tools, keys=range(len(tools)))
         for held in order[part::PARTS]:
             before.append(100 * _ndcg(held.scores, held.gold))
-            after.append(100 * _ndcg(rescored(past, held, tools, keys=keys), held.gold))
+            after.append(100 * _ndcg(rescored(past, held, tools), held.gold))
     changes = [new - old for old, new in zip(before, after, strict=True)]
     error = statistics.stdev(changes) / math.sqrt(len(changes))
     return statistics.fmean(before), statistics.fmean(after), error

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.routing.fuse import NOTHING
-
 Matrix = NDArray[np.float32]
 
 FORMAT = 2  # of the stored bytes; 1 was a projection of query vectors
@@ -30,9 +28,12 @@ MOST_ROWS = 1000  # and about this many tools in all: the cost of a step grows w
 # is worth in this catalogue: the better it ranks alone, the smaller the warmth and the changes.
 WARMTHS = (0.03, 0.035, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12)
 _USUAL, _SURE = 0.08, 3.0  # warmth expected of any catalogue, and the weight of that
-_BOLDER = 1.2  # changes are a little larger than the most likely warmth allows
-# Tools never logged are only ever wrong in training. What they get in return, in warmths.
-GUARD = 0.35
+# At 100 labels changes are this much larger than the most likely warmth allows; the more labels,
+# the more they are trusted (with this power of their number).
+BOLDER, _TRUST = 1.25, 0.1
+# Tools never logged are only ever wrong in training. What they get in return at 100 labels, in
+# warmths; the fewer labels, the more such tools there are.
+GUARD, _UNSEEN = 0.52, -0.25
 
 
 class UnreadableError(ValueError):
@@ -132,7 +133,8 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
     shown = tools[rows] - tools.mean(axis=0)
     logged = _spread_out(asked, tools)
     like = _likeness(asked @ logged.T)
-    warmth = np.float32(_BOLDER * _warmth(fixed, goal))
+    size = len(examples) / 100
+    warmth = np.float32(BOLDER * size**_TRUST * _warmth(fixed, goal))
     start = fixed / warmth
     steepest = np.linalg.eigvalsh(like)[-1] * (
         EVERY * np.linalg.eigvalsh(shown.T @ shown)[-1] + OWN
@@ -151,27 +153,19 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
         warmth * EVERY * (said @ shown),
         warmth * OWN * said[:, owners],
         tuple(keys[rows[column]] for column in owners),
-        float(GUARD * warmth),
+        float(GUARD * size**_UNSEEN * warmth),
     )
 
 
-def rescored(past: PastUse, example: Example, tools: Matrix, *, keys: Sequence[int]) -> Matrix:
-    """An example's scores of all tools with past use."""
+def rescored(past: PastUse, example: Example, tools: Matrix) -> Matrix:
+    """An example's scores of all tools with past use; its keys are rows of `tools`."""
     recalled = past.recall(example.vector.astype("<f4").tobytes())
     if recalled is None:
         return example.scores
-    cosines = tools @ np.frombuffer(recalled.direction, dtype="<f4")
-    changes = recalled.changes(dict(zip(keys, cosines.tolist(), strict=True)))
-    scores: Matrix = example.scores + np.array([changes[key] for key in keys], dtype=np.float32)
-    return scores
-
-
-def base_scores(candidates: Mapping[int, float], cosines: Matrix, share: float) -> Matrix:
-    """A query's fused scores of all tools: those known, and for the rest their meaning alone."""
-    reach = max(float(cosines.max()) - NOTHING, 1e-3)
-    scores: Matrix = np.float32(share) * np.clip((cosines - NOTHING) / reach, 0, None)
-    for row, score in candidates.items():
-        scores[row] = score
+    gained = np.float32(recalled.strength) * (tools @ np.frombuffer(recalled.direction, "<f4"))
+    told = np.full(len(tools), recalled.guard, dtype=np.float32)
+    told[list(recalled.tools)] = list(recalled.tools.values())
+    scores: Matrix = example.scores + gained + told
     return scores
 
 

@@ -27,6 +27,7 @@ def rank_of(ranked, tool_id):
 
 def test_what_was_logged_is_found_better_and_says_why(make_router):
     router, db, catalog = make_router()
+    assert rank_of(router.route("ping the crew soon"), "slack/post_message") > 1
     report = learn.train(db, router, logged(24))
     assert report.used
     assert report.after > report.before
@@ -34,7 +35,6 @@ def test_what_was_logged_is_found_better_and_says_why(make_router):
     assert after.tools[0].tool_id == "slack/post_message"
     assert dict(after.tools[0].parts)["Past use"] != 0
     assert sum(v for _n, v in after.tools[0].parts) == pytest.approx(after.tools[0].score)
-    assert rank_of(router.route("ping the crew soon"), "slack/post_message") > 1
 
 
 def test_the_limited_form_learns_alike(make_router):
@@ -56,7 +56,7 @@ def test_too_few_labels_teach_nothing(make_router):
     assert queries.blob(db, learn.BLOB) is None
 
 
-def test_a_projection_that_does_harm_is_dropped(make_router, monkeypatch):
+def test_lessons_that_do_harm_are_dropped(make_router, monkeypatch):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
     monkeypatch.setattr(learn, "DOUBT", -1000.0)  # now nothing is good enough
@@ -73,29 +73,56 @@ def test_without_an_encoder_nothing_is_learned(make_router):
 
 def test_learning_can_be_reset_and_left_out(make_router):
     router, db, catalog = make_router()
+    cold = router.route("ping the crew soon")
     learn.train(db, router, logged(24))
     fresh = type(router).from_store(db, catalog, None, router.encoder)
-    cold = router.route("ping the crew soon")
     left_out = fresh.judge(fresh.score("ping the crew soon", learned=False))
     assert [t.score for t in left_out.tools] == [t.score for t in cold.tools]
     learn.reset(db)
     assert learn.load(db, router.encoder.key) is None
 
 
-def test_another_model_does_not_get_the_projection(make_router):
+def test_another_model_gets_nothing(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
     assert learn.load(db, "another@1") is None
     assert not learn.is_stale(db, router.encoder.key)
 
 
-def test_a_projection_survives_storing(make_router):
+def test_what_was_learned_survives_storing(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
     data = queries.blob(db, learn.BLOB)[1]
     again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
     assert again.logged.shape[1] == router.encoder.dims
+
+
+@pytest.mark.parametrize("damage", ["old", "cut", "empty"])
+def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
+    import io
+
+    import numpy as np
+
+    router, db, catalog = make_router()
+    learn.train(db, router, logged(24))
+    mark, data = queries.blob(db, learn.BLOB)
+    old = io.BytesIO()
+    np.savez(old, down=np.zeros(3), up=np.zeros(3))
+    damaged = {"old": old.getvalue(), "cut": data[: len(data) // 2], "empty": b""}[damage]
+    queries.save_blob(db, learn.BLOB, fingerprint=mark, data=damaged, at=0.0)
+    assert learn.load(db, router.encoder.key) is None
+    fresh = type(router).from_store(db, catalog, None, router.encoder)
+    assert "Past use" not in dict(fresh.route("ping the crew soon").tools[0].parts)
+
+
+def test_a_tool_added_since_is_ranked_and_the_lesson_is_stale(make_router):
+    router, db, _catalog = make_router()
+    learn.train(db, router, logged(24))
+    assert not learn.is_stale(db, router.encoder.key)
+    db.execute("DELETE FROM vectors WHERE tool_id = (SELECT MIN(tool_id) FROM vectors)")
+    assert learn.is_stale(db, router.encoder.key)
+    assert learn.load(db, router.encoder.key) is not None
 
 
 def test_labels_come_from_a_search_and_the_call_after_it():

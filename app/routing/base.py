@@ -1,0 +1,95 @@
+"""Every tool's fused score of many queries, without anything learned: what training starts from.
+
+The router's own formula over matrices. bm25 of several words is the sum of each word's, so each
+word is asked for once: long logged queries share most of theirs.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.routing.dense import Encoding
+from app.routing.fuse import NOTHING, SHORT, Shares, shares
+from app.routing.hierarchy import parse_request
+from app.routing.text import MOST_QUERY, clauses, content_words, distinct
+from store.search import keyword
+
+if TYPE_CHECKING:
+    from app.routing.past_use import Matrix
+
+_ALL = 1_000_000  # hits of a word
+
+
+class BaseScores:
+    """Scores queries over tools given by the rows of a matrix of their vectors."""
+
+    def __init__(
+        self, db: apsw.Connection, encoder: Encoding, *, tools: "Matrix", keys: Sequence[int]
+    ) -> None:
+        self._db = db
+        self._encoder = encoder
+        self._tools = tools
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._words: dict[str, Matrix] = {}
+
+    def of(self, query: str) -> "tuple[Matrix, Matrix]":
+        """The whole query's vector and every tool's score."""
+        import numpy as np
+
+        asked = parse_request(query)
+        said = asked.query.strip() or asked.tool.strip()
+        length = len(content_words(said))
+        steps = clauses(said) if length > SHORT else []
+        texts = [asked.tool.strip() or said, *steps]
+        vectors = np.stack([self._vector(text) for text in texts])
+        meant = [_scaled(cosines - NOTHING) for cosines in vectors @ self._tools.T]
+        told = [_scaled(self._bm25(text)) for text in texts]
+        return vectors[0], _fused(meant, told, shares(length, has_steps=bool(steps)))
+
+    def _vector(self, text: str) -> "Matrix":
+        import numpy as np
+
+        found: Matrix = np.frombuffer(
+            self._encoder.encode_bytes(text[:MOST_QUERY], query=True), dtype="<f4"
+        )
+        return found
+
+    def _bm25(self, text: str) -> "Matrix":
+        import numpy as np
+
+        total: Matrix = np.zeros(len(self._rows), dtype=np.float32)
+        for word in distinct(content_words(text)):
+            if word not in self._words:
+                self._words[word] = self._of_word(word)
+            total = total + self._words[word]
+        return total
+
+    def _of_word(self, word: str) -> "Matrix":
+        import numpy as np
+
+        scores: Matrix = np.zeros(len(self._rows), dtype=np.float32)
+        for hit in keyword(self._db, [word], limit=_ALL):
+            if hit.tool_id in self._rows:
+                scores[self._rows[hit.tool_id]] = hit.score
+        return scores
+
+
+def _scaled(values: "Matrix") -> "Matrix":
+    """From 0 to 1, the query's best."""
+    import numpy as np
+
+    top = float(values.max(initial=0.0))
+    return np.clip(values / top, 0.0, None) if top > 0 else np.zeros_like(values)
+
+
+def _fused(meant: "Sequence[Matrix]", told: "Sequence[Matrix]", weights: Shares) -> "Matrix":
+    """The sum of fuse.fuse(), for all tools at once."""
+    score = weights.meaning * meant[0] + weights.words * told[0]
+    steps = [
+        weights.step_meaning * m + weights.step_words * t
+        for m, t in zip(meant[1:], told[1:], strict=True)
+    ]
+    for step in steps[1:]:
+        steps[0] = steps[0].clip(min=step)
+    return score + steps[0] if steps else score

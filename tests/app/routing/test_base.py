@@ -1,0 +1,29 @@
+"""The base scores that training starts from are the router's own."""
+
+import numpy as np
+import pytest
+
+from app.routing.base import BaseScores
+from store import vectors
+
+QUERIES = [
+    "merge the pull request",
+    "zebra",
+    "Read the file from disk and tell me what it says about the branch, and then create a new issue"
+    " in the repository of the channel; post a message with the current time",
+    "<tool_assistant>\nserver: github\ntool: list the commits of a branch\n</tool_assistant>",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_training_starts_from_what_the_router_says(make_router, query):
+    router, db, _catalog = make_router()
+    stored = vectors.load(db, router.encoder.key)
+    keys = list(stored)
+    tools = np.frombuffer(b"".join(stored.values()), dtype="<f4").reshape(len(keys), -1)
+    _vector, scores = BaseScores(db, router.encoder, tools=tools, keys=keys).of(query)
+    said = {
+        c.row.tool.id: c.score - dict(c.parts).get("Server", 0.0)
+        for c in router.score(query, learned=False).candidates
+    }
+    assert dict(zip(keys, scores.tolist(), strict=True)) == pytest.approx(said, abs=1e-5)
