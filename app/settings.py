@@ -89,6 +89,24 @@ class RoutingSettings:
     k: int = 10
     token_budget: int = 0  # tokens of the tools that are in; 0: no limit
     learned: bool = True  # use what this machine's own log taught
+    # what a word counts by where a tool holds it: bm25's column weights, from 0 to 10
+    name_weight: float = 2.0
+    description_weight: float = 1.0
+    parameters_weight: float = 1.0
+    server_weight: float = 1.0
+
+    @property
+    def word_weights(self) -> tuple[float, float, float, float]:
+        """The four weights in the keyword index's order."""
+        return (
+            self.name_weight,
+            self.description_weight,
+            self.parameters_weight,
+            self.server_weight,
+        )
+
+
+MOST_WEIGHT = 10.0  # of RoutingSettings.word_weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.errors import ToolcribError
-from app.settings import ProfileSettings
+from app.settings import MOST_WEIGHT, ProfileSettings
 from store import profiles
 from store.connection import transaction
 
@@ -193,7 +193,10 @@ def changed_settings(settings: ProfileSettings, name: str, text: str) -> Profile
     stored = settings.to_json()
     target = stored.setdefault(group, {}) if group else stored
     target[key] = _value(name, now, text)
-    return ProfileSettings.from_json(stored)
+    changed = ProfileSettings.from_json(stored)
+    if not all(0 <= weight <= MOST_WEIGHT for weight in changed.routing.word_weights):
+        raise ToolcribError(f"{name} cannot be {text}.", f"Weights go from 0 to {MOST_WEIGHT:g}.")
+    return changed
 
 
 def _value(name: str, now: object, text: str) -> object:

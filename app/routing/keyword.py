@@ -7,7 +7,7 @@ import apsw
 
 from app.routing.text import content_words, distinct, split_name, words
 from store.records import Json, ToolRecord
-from store.search import Scope, keyword
+from store.search import WEIGHTS, Scope, keyword
 
 # a long schema would drown the name and the description (bm25 divides by length)
 MOST_PARAMETER_WORDS = 40
@@ -45,10 +45,19 @@ def _parameter_texts(schema: Json) -> Iterator[str]:
 
 
 def word_scores(
-    db: apsw.Connection, query: str, *, limit: int, scope: Scope | None = None
+    db: apsw.Connection,
+    query: str,
+    *,
+    limit: int,
+    scope: Scope | None = None,
+    weights: Sequence[float] = WEIGHTS,
 ) -> dict[int, float]:
-    """bm25 of the query's content words, by tool; only tools that match."""
-    found = keyword(db, distinct(content_words(query)), limit=limit, scope=scope)
+    """bm25 of the query's content words, by tool; only tools that match.
+
+    `weights` are of name, description, parameters and server.
+    """
+    asked = distinct(content_words(query))
+    found = keyword(db, asked, limit=limit, scope=scope, weights=weights)
     return {hit.tool_id: hit.score for hit in found}
 
 

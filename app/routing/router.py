@@ -110,7 +110,10 @@ class Router:
         steps = clauses(query) if len(spoken) > SHORT else []
         texts = [asked.tool.strip() or query, *steps]
         most = len(self._rows) if limit is None else POOL
-        said = [word_scores(self._db, text, limit=most, scope=scope) for text in texts]
+        counted = self._settings.word_weights
+        said = [
+            word_scores(self._db, text, limit=most, scope=scope, weights=counted) for text in texts
+        ]
         near = None if limit is None else set().union(*said)
         meant, note = self._meaning(texts, asked, scope, near=near, learned=learned)
         whole, *parts = _paired(meant, said)

@@ -13,6 +13,7 @@ from app.tokens.counters import counter
 from app.tokens.host_text import host_text
 from ui.views.playground import PlaygroundPage
 from ui.views.playground_session import OFF, READY
+from ui.views.weights_dialog import WeightsDialog
 
 QUERY = "merge a pull request"
 TOOLS = 158  # in the stock
@@ -236,3 +237,21 @@ def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
         and w.objectName() != "qt_spinbox_lineedit"
     ]
     assert nameless == []
+
+
+def test_weights_of_words_change_scores_are_kept_and_can_be_undone(page, qtbot):
+    first = ask(page, qtbot)
+    page.controls.weights.click()
+    dialog = page.findChild(WeightsDialog)
+    assert not dialog.reset.isEnabled()
+    dialog.fields["name_weight"].setValue(0.0)
+    dialog.fields["description_weight"].setValue(0.0)
+    qtbot.waitUntil(lambda: page.answer.ranked.tools[0].keyword < first.ranked.tools[0].keyword)
+    assert page.editor.stored.word_weights == (0.0, 0.0, 1.0, 1.0)
+    assert page.services.undo.undoText() == "Set weight of description to 0"
+    dialog.reset.click()
+    assert page.editor.stored.word_weights == (2.0, 1.0, 1.0, 1.0)
+    qtbot.waitUntil(lambda: page.answer.ranked == first.ranked)
+    dialog.reject()
+    page.services.undo.undo()
+    assert page.editor.stored.name_weight == 0.0

@@ -68,6 +68,11 @@ def judge(
     return Answer(router, scored, settings, ranked, find_cut(free, settings), moves or {})
 
 
+def scored_by(settings: RoutingSettings) -> tuple[object, ...]:
+    """The settings that scores depend on; all others only judge them."""
+    return settings.learned, settings.word_weights
+
+
 def ask(router: Router, query: str, settings: RoutingSettings) -> Answer:
     """A query's answer, with what past use moves in it."""
     scored = router.score(query, learned=settings.learned)

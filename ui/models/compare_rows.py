@@ -21,7 +21,16 @@ _MEANS = (
     ("tools", "tools", 1),
     ("tokens", "tokens", 0),
 )
-_SETTINGS = {"cut": "cut", "floor": "floor", "k": "top-k", "token_budget": "token budget"}
+_SETTINGS = {
+    "cut": "cut",
+    "floor": "floor",
+    "k": "top-k",
+    "token_budget": "token budget",
+    "name_weight": "weight of names",
+    "description_weight": "of descriptions",
+    "parameters_weight": "of parameters",
+    "server_weight": "of servers",
+}
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -97,6 +106,8 @@ def _settings(earlier: RunRecord, later: RunRecord) -> list[str]:
     before, after = earlier.settings, later.settings
     lines = [f"threshold {_threshold(before)} → {_threshold(after)}"]
     for key, word in _SETTINGS.items():
+        if key not in before or key not in after:
+            continue  # one of the runs was made before the setting was there
         lines.append(f"{word} {_said(before.get(key))} → {_said(after.get(key))}")
     # where both sides read alike, nothing that can be seen has changed
     return [line for line in lines if line.split(" → ")[0].split()[-1] != line.split()[-1]]

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSpinBox,
+    QToolButton,
     QWidget,
 )
 
@@ -28,7 +29,7 @@ class PlaygroundControls(QWidget):
     """What decides how many tools a query brings.
 
     Signals: threshold_set(value), k_set(tools), cut_set(relative or theta) by the user;
-    learned_set(yes or no); sees_toggled(shown).
+    learned_set(yes or no); sees_toggled(shown); weights_asked().
     """
 
     threshold_set = Signal(float)
@@ -36,6 +37,7 @@ class PlaygroundControls(QWidget):
     cut_set = Signal(str)
     learned_set = Signal(bool)
     sees_toggled = Signal(bool)
+    weights_asked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,6 +75,10 @@ class PlaygroundControls(QWidget):
         self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
         self.sees.setToolTip("The exact JSON of the tools that are in, with its size")
+        self.weights = QToolButton()
+        self.weights.setAccessibleName("Weights of words")
+        self.weights.setToolTip("Weights of words: in names, descriptions, parameters, servers")
+        self.weights.clicked.connect(self.weights_asked)
         for spin in (self.threshold, self.topk):
             spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
         self._lay_out()
@@ -112,6 +118,7 @@ class PlaygroundControls(QWidget):
 
     def _recolor(self) -> None:
         self.sees.setIcon(self._theme.icons.icon("code-json"))
+        self.weights.setIcon(self._theme.icons.icon("cog-outline"))
 
     def _lay_out(self) -> None:
         row = QHBoxLayout(self)
@@ -126,4 +133,5 @@ class PlaygroundControls(QWidget):
         row.addWidget(self.past_use)
         row.addSpacing(GAP)
         row.addWidget(self.headline, 1)
+        row.addWidget(self.weights)
         row.addWidget(self.sees)

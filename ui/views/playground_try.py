@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 
 from app.errors import ToolcribError
 from app.routing.ranked import RankedTool
-from ui.models.answer import Answer
+from ui.models.answer import Answer, scored_by
 from ui.models.examples import example_queries
 from ui.models.query_set import QuerySet
 from ui.services import Services
@@ -29,6 +29,7 @@ from ui.views.playground_query import QueryField
 from ui.views.playground_session import LOADING, OFF, PlaygroundSession
 from ui.views.playground_strip import StripHolder
 from ui.views.playground_table import CandidateTable
+from ui.views.weights_dialog import WeightsDialog
 
 SIDE = 310  # px of the explain card
 
@@ -135,6 +136,7 @@ class TryTab(QWidget):
         self.session.encoder_changed.connect(lambda _state, _detail: self.tell_encoder())
         self.controls.threshold_set.connect(lambda v: self.editor.set_threshold(v, self.answer))
         self.controls.k_set.connect(self.editor.set_k)
+        self.controls.weights_asked.connect(self._open_weights)
         self.controls.cut_set.connect(self.editor.set_cut)
         self.editor.changed.connect(self._tell_step)
         self.controls.sees_toggled.connect(self._show_sees)
@@ -174,13 +176,13 @@ class TryTab(QWidget):
         if catalog is None:
             return
         routing = catalog.settings.routing
-        other = routing.learned != self.session.settings.learned
+        scores_change = scored_by(routing) != scored_by(self.session.settings)
+        if scores_change:
+            self.session.set_catalog(catalog)
         self.session.settings = routing
         if self.answer is None:
             self.controls.show_settings(routing)
-        elif other:
-            self.session.ask(self.session.query)
-        else:
+        elif not scores_change:
             self._show(self.answer.judged(routing))
 
     def _on_answered(self, answer: Answer) -> None:
@@ -248,6 +250,12 @@ class TryTab(QWidget):
     def _label(self, tool: RankedTool, expected: bool) -> None:
         if self.answer is not None:
             self.expected.emit(self.answer.ranked.query, tool.tool_id, expected)
+
+    def _open_weights(self) -> None:
+        dialog = WeightsDialog(self.editor.stored, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.given.connect(self.editor.push)
+        dialog.open()
 
     def _on_queries(self) -> None:
         learned = self.queries.learned

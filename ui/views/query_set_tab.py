@@ -47,7 +47,8 @@ class QuerySetTab(QWidget):
         self.services, self.queries, self.messages = services, queries, messages
         self._encoder, self._routing = encoder, routing
         self._before: RunRecord | None = None  # the run that the last one is compared with
-        self._stale = False  # queries or tools are other than in the last run
+        self._stale = False  # queries, tools or weights are other than in the last run
+        self._weights = routing.stored.word_weights
         self.session = QuerySetSession(services.tasks, self)
         self.doing = QuerySetActions(services, queries, messages=messages, parent=self)
         self.editor = self.doing.editor
@@ -99,7 +100,7 @@ class QuerySetTab(QWidget):
         if encoder is not None and not self.session.running:
             self.messages.clear()
             self._before = self.queries.runs[0] if self.queries.runs else None
-            self._stale = False
+            self._stale, self._weights = False, self._routing.stored.word_weights
             self.session.run(self.queries.labels, encoder, self.services.live.profile)
 
     def _connect(self) -> None:
@@ -146,6 +147,8 @@ class QuerySetTab(QWidget):
         self._show()
 
     def _on_configured(self) -> None:
+        if self.session.cases and self._routing.stored.word_weights != self._weights:
+            self._stale = True
         self._show()
         self.session.aim(self.session.target, self._routing.stored)
 
@@ -227,7 +230,7 @@ class QuerySetTab(QWidget):
         if self._encoder.state != READY:
             return f"Running it needs the encoder. {self._encoder.problem}".strip()
         if self._stale:
-            return "Queries or tools have changed since this run. Run again to see their effect."
+            return "Queries, tools or weights have changed since this run. Run again to see it."
         if self.session.calibration is None:
             return "Run the query set to see which threshold serves it best."
         return ""

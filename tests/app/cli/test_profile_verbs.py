@@ -10,6 +10,7 @@ from app.settings import ProfileSettings
     [
         ("routing.k", "8", "routing", 8),
         ("routing.floor", "1", "routing", 1.0),
+        ("routing.name_weight", "3", "routing", 3.0),
         ("gateway.pool", "names", "gateway", "names"),
         ("gateway.loop_exempt", '["a/*"]', "gateway", ("a/*",)),
         ("gateway.promote", "true", "gateway", True),
@@ -33,6 +34,9 @@ def test_a_setting_of_the_profile_itself() -> None:
         ("routing.k", "many"),
         ("routing.k", '"8"'),
         ("routing.k", "true"),
+        ("routing.name_weight", "-1"),
+        ("routing.server_weight", "11"),
+        ("routing.server_weight", "NaN"),
         ("nothing.k", "1"),
         ("routing.nothing", "1"),
         ("other", "{}"),

@@ -158,3 +158,17 @@ def test_tiny_catalogues_are_answered(make_router, count):
     router, _db, _catalog = make_router([("a", f"tool_{i}", "Does a thing.") for i in range(count)])
     assert len(router.route("do a thing").tools) == count
     assert len(router.route("do a thing", limit=5).tools) == count
+
+
+def test_a_words_weight_depends_on_where_a_tool_holds_it(make_router):
+    listed = [
+        ("a", "invoice", "Something about numbers."),
+        ("b", "numbers", "Something about an invoice invoice."),
+    ]
+    for settings, first in (
+        (RoutingSettings(name_weight=10.0, description_weight=0.0), "a/invoice"),
+        (RoutingSettings(name_weight=0.0, description_weight=10.0), "b/numbers"),
+    ):
+        router, _db, _catalog = make_router(listed, encoder=False, settings=settings)
+        for limit in (None, 5):
+            assert router.route("invoice", limit=limit).tools[0].tool_id == first
