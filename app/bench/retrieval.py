@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.bench import own_log
+from app.bench import leave_one_out, own_log
 from app.bench.corpus import catalog_of, open_corpus
 from app.bench.embeddings import CachedEncoder
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
@@ -27,6 +27,7 @@ class Options:
 
     limit: int = 0  # queries a set; 0: all
     own_log: int = 0  # labelled queries learned from; 0: cold
+    leave_one_out: bool = False  # choose the fusion's constants on the other sets
     cache: Path | None = None  # folder that keeps embeddings
 
 
@@ -52,6 +53,8 @@ def run(
             "model": encoder.key,
             "encoder_ms": milliseconds,
         }
+        if asked.leave_one_out:
+            return report | leave_one_out.run(sets, cached, limit=asked.limit, progress=progress)
         if asked.own_log:
             return report | own_log.run(
                 sets,

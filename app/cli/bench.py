@@ -39,6 +39,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     retrieval.add_argument("--data", type=Path, required=True, metavar="DIR")
     retrieval.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
     retrieval.add_argument("--own-log", type=int, default=0, metavar="N", help="learn from N")
+    retrieval.add_argument(
+        "--leave-one-out", action="store_true", help="constants chosen on the other sets"
+    )
     retrieval.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     retrieval.set_defaults(run=run_retrieval)
     for name, help_ in _EXPERIMENTS.items():
@@ -67,7 +70,12 @@ def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -
     """Run the retrieval sets."""
     from app.bench.retrieval import Options, run
 
-    options = Options(limit=args.limit, own_log=args.own_log, cache=args.cache)
+    options = Options(
+        limit=args.limit,
+        own_log=args.own_log,
+        leave_one_out=args.leave_one_out,
+        cache=args.cache,
+    )
     encoder = prepared_encoder(ctx, console)
     value = run(args.data, encoder, options, progress=console.progress)
     console.progress_done()
@@ -152,10 +160,11 @@ _COLUMNS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
 
 
 def _retrieval_text(value: dict[str, Any]) -> str:
+    ways = ("paper", "ours", "learned", "shipped", "left_out")
     rows = [["set", "method", *_COLUMNS]]
     blocks = [*value["sets"].items(), ("macro", value["macro"])]
     for name, block in blocks:
-        for way in (way for way in ("paper", "ours", "learned") if way in block):
+        for way in (way for way in ways if way in block):
             cells = [f"{block[way][column]:.1f}" for column in _COLUMNS if column in block[way]]
             rows.append([name, way, *cells, *[""] * (len(_COLUMNS) - len(cells))])
     return table(rows, right=frozenset(range(2, 10)))

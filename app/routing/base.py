@@ -5,12 +5,13 @@ word is asked for once: long logged queries share most of theirs.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import apsw
 
 from app.routing.dense import Encoding
-from app.routing.fuse import NOTHING, SHORT, Shares, shares
+from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
 from app.routing.text import MOST_QUERY, clauses, content_words, distinct
 from store.search import keyword
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
     from app.routing.past_use import Matrix
 
 _ALL = 1_000_000  # hits of a word
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A query's signals of every tool, 0 to 1: of the whole first, then of each step."""
+
+    vector: "Matrix"  # of the whole query
+    length: int  # content words
+    meant: "Sequence[Matrix]"
+    words: "Sequence[Matrix]"
+
+    def scores(self, lengths: Lengths = LONGQ) -> "Matrix":
+        """The sum of fuse.fuse(), for all tools at once."""
+        weights = shares(self.length, has_steps=len(self.meant) > 1, lengths=lengths)
+        score = weights.meaning * self.meant[0] + weights.words * self.words[0]
+        steps = [
+            weights.step_meaning * meant + weights.step_words * words
+            for meant, words in zip(self.meant[1:], self.words[1:], strict=True)
+        ]
+        for step in steps[1:]:
+            steps[0] = steps[0].clip(min=step)
+        return score + steps[0] if steps else score
 
 
 class BaseScores:
@@ -33,19 +56,18 @@ class BaseScores:
         self._rows = {key: row for row, key in enumerate(keys)}
         self._words: dict[str, Matrix] = {}
 
-    def of(self, query: str) -> "tuple[Matrix, Matrix]":
-        """The whole query's vector and every tool's score."""
+    def of(self, query: str, *, short: int = SHORT) -> Told:
+        """A query's signals; longer than `short` content words it has steps."""
         import numpy as np
 
         asked = parse_request(query)
         said = asked.query.strip() or asked.tool.strip()
         length = len(content_words(said))
-        steps = clauses(said) if length > SHORT else []
+        steps = clauses(said) if length > short else []
         texts = [asked.tool.strip() or said, *steps]
         vectors = np.stack([self._vector(text) for text in texts])
         meant = [_scaled(cosines - NOTHING) for cosines in vectors @ self._tools.T]
-        told = [_scaled(self._bm25(text)) for text in texts]
-        return vectors[0], _fused(meant, told, shares(length, has_steps=bool(steps)))
+        return Told(vectors[0], length, meant, [_scaled(self._bm25(text)) for text in texts])
 
     def _vector(self, text: str) -> "Matrix":
         import numpy as np
@@ -81,15 +103,3 @@ def _scaled(values: "Matrix") -> "Matrix":
 
     top = float(values.max(initial=0.0))
     return np.clip(values / top, 0.0, None) if top > 0 else np.zeros_like(values)
-
-
-def _fused(meant: "Sequence[Matrix]", told: "Sequence[Matrix]", weights: Shares) -> "Matrix":
-    """The sum of fuse.fuse(), for all tools at once."""
-    score = weights.meaning * meant[0] + weights.words * told[0]
-    steps = [
-        weights.step_meaning * m + weights.step_words * t
-        for m, t in zip(meant[1:], told[1:], strict=True)
-    ]
-    for step in steps[1:]:
-        steps[0] = steps[0].clip(min=step)
-    return score + steps[0] if steps else score

@@ -11,14 +11,27 @@ Scores = Mapping[int, float]  # by tool row id
 # A cosine that says "nothing in common"; unrelated texts lie a little below 0. A constant, so that
 # a score does not depend on which other tools were looked at.
 NOTHING = -0.1
-# Queries up to SHORT content words are one step; from LONG on, the steps count most.
-SHORT, LONG = 8, 20
-# Words' weight beside a meaning of 1 for the shortest queries. LONGQ's 0.05 and 0.3 are even on the
-# public sets; 0.25 is the least that ranks a product's name first on ten real servers, and more
-# costs our own paraphrased queries (nDCG@10 71.1 at 0.25, 70.8 at 0.3, 71.5 at 0.05).
-LEAST_WORDS = 0.25
-_MOST_STEPS = 0.7  # share of the steps in a long query's meaning
-_STEP_WORDS = 0.75  # of which this much in its words
+# Queries up to SHORT content words are one step.
+SHORT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How shares follow a query's length; compared on public sets, also leaving each out in turn.
+
+    LONGQ's `least_words` 0.05 and 0.3 are even on the public sets; 0.25 is the least that ranks a
+    product's name first on ten real servers, and more costs our own paraphrased queries (nDCG@10
+    71.1 at 0.25, 70.8 at 0.3, 71.5 at 0.05).
+    """
+
+    least_words: float = 0.25  # words' weight beside a meaning of 1 for the shortest queries
+    short: int = SHORT  # content words up to which steps count nothing
+    long: int = 20  # and from which on they count most
+    most_steps: float = 0.7  # share of the steps in a long query's meaning
+    step_words: float = 0.75  # of which this much in its words
+
+
+LONGQ = Lengths()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +75,17 @@ class Fused:
     parts: tuple[tuple[str, float], ...]
 
 
-def shares(length: int, *, has_steps: bool) -> Shares:
+def shares(length: int, *, has_steps: bool, lengths: Lengths = LONGQ) -> Shares:
     """LONGQ: long queries lean on words and on their steps (`length` in content words)."""
-    grown = min(1.0, max(0.0, (length - SHORT) / (LONG - SHORT)))
-    steps = _MOST_STEPS * grown if has_steps else 0.0
-    weight = max(LEAST_WORDS, 0.4 + 1.2 * (math.log1p(length) / 4 - 0.6))
+    grown = min(1.0, max(0.0, (length - lengths.short) / (lengths.long - lengths.short)))
+    steps = lengths.most_steps * grown if has_steps else 0.0
+    weight = max(lengths.least_words, 0.4 + 1.2 * (math.log1p(length) / 4 - 0.6))
     whole = 1.0 + weight
     return Shares(
         meaning=(1 - steps) / whole,
-        words=weight * (1 - _STEP_WORDS * steps) / whole,
+        words=weight * (1 - lengths.step_words * steps) / whole,
         step_meaning=steps / whole,
-        step_words=weight * _STEP_WORDS * steps / whole,
+        step_words=weight * lengths.step_words * steps / whole,
     )
 
 

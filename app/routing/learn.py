@@ -155,8 +155,8 @@ def _examples(
     for query, expected in _by_query(labels).items():
         gold = tuple(sorted({row_of[tool] for tool in expected if tool in row_of}))
         if gold:
-            vector, scores = base.of(query)
-            examples.append(Example(vector, gold, scores))
+            told = base.of(query)
+            examples.append(Example(told.vector, gold, told.scores()))
     return examples, keys, matrix
 
 

@@ -21,7 +21,7 @@ def test_training_starts_from_what_the_router_says(make_router, query):
     stored = vectors.load(db, router.encoder.key)
     keys = list(stored)
     tools = np.frombuffer(b"".join(stored.values()), dtype="<f4").reshape(len(keys), -1)
-    _vector, scores = BaseScores(db, router.encoder, tools=tools, keys=keys).of(query)
+    scores = BaseScores(db, router.encoder, tools=tools, keys=keys).of(query).scores()
     said = {
         c.row.tool.id: c.score - dict(c.parts).get("Server", 0.0)
         for c in router.score(query, learned=False).candidates
