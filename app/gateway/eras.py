@@ -5,6 +5,7 @@ from app.gateway.protocol import (
     INVALID_PARAMS,
     LISTS,
     RESOURCE_NOT_FOUND,
+    SERVER_INFO_KEY,
     SUBSCRIPTION_KEY,
     Json,
 )
@@ -26,6 +27,13 @@ def completed(method: str, answer: Json) -> Json:
     if method in _CACHEABLE and "ttlMs" not in found:
         more |= {"ttlMs": 0, "cacheScope": "private"}
     return {**answer, "result": {**found, **more}}
+
+
+def server_info(discovered: Json) -> Json:
+    """Who a stateless server says it is, {} when it does not."""
+    meta = discovered.get("_meta")
+    info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
+    return info if isinstance(info, dict) else {}
 
 
 def without_envelope(message: Json) -> Json:

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 
-from app.gateway import intake, slim, wire
+from app.gateway import eras, intake, slim, wire
 from app.gateway.exchange import Channel, Exchange
 from app.gateway.front import Answer, Front, Links, params_of
 from app.gateway.listing import Listing
@@ -50,6 +50,10 @@ class Pruned(Front):
 
         def started(*_: object) -> None:
             found = self._upstream.hello_result
+            if self._upstream.modern:
+                info, said = eras.server_info(found), str(found.get("instructions") or "")
+                version = negotiated(params.get("protocolVersion"))
+                found = _described(version, found.get("capabilities") or {}, info, said)
             answer(found or _described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
 
         def failed(reason: str) -> None:

@@ -95,6 +95,8 @@ def _talk(process: subprocess.Popen) -> dict:
         found = ask("server/discover", {})
     else:
         process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    about = found.get("_meta", {}).get("io.modelcontextprotocol/serverInfo", {})
+    found.setdefault("serverInfo", about)
     found["era"] = "modern" if modern else "legacy"
     capabilities = found.get("capabilities", {})
     found["tools"] = ask("tools/list", {}).get("tools", [])

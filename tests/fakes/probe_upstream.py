@@ -1,6 +1,7 @@
 """A stdio MCP server that uses every part of the protocol, and misbehaves on demand.
 
-PROBE_MODE: ok | exit | hang | slow | flood | banner | stubborn | family. PROBE_LOG: a file that
+PROBE_MODE: ok | exit | hang | slow | flood | banner | stubborn | family |
+no-discovery-dies | no-discovery-silent. PROBE_LOG: a file that
 gets one line per message received. PROBE_NAME: what it calls itself.
 """
 
@@ -262,6 +263,10 @@ def main():
                 asked[number][0].set()
         elif method == "notifications/cancelled":
             cancelled.add(message["params"].get("requestId"))
+        elif method == "server/discover" and MODE == "no-discovery-dies":
+            sys.exit(1)
+        elif method == "server/discover" and MODE == "no-discovery-silent":
+            continue
         elif number is not None:
             answer(method, number, message.get("params") or {})
             if MODE == "flood" and method == "tools/call":

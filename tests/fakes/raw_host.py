@@ -133,6 +133,7 @@ class RawHost:
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientInfo": {"name": "raw-host", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "sampling": {}},
+            **((params or {}).get("_meta") or {}),
             **meta,
         }
         return self.request(method, {**(params or {}), "_meta": envelope})

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from raw_host import RpcError, text
+from raw_host import RawHost, RpcError, text
 
 from store import profiles, tools
 from store.connection import open_store, transaction
@@ -179,3 +179,55 @@ def test_a_server_that_was_never_read_is_started_to_describe_itself(stocked, gat
     stocked({"probe": "ok"})
     db_host = gateway("--server", "probe")
     assert db_host.initialize()["instructions"] == "probe says: echo first."
+
+
+REQUESTS = [
+    ("tools/list", {}),
+    ("prompts/list", {}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("tools/call", {"name": "test_multiple_content_types", "arguments": {}}),
+    ("tools/call", {"name": "test_error_handling"}),
+    ("tools/call", {"name": "nothing_of_the_kind", "arguments": {}}),
+    ("tools/call", {"name": "test_tool_with_progress", "_meta": {"progressToken": 7}}),
+    ("tools/call", {}),
+    ("prompts/get", {"name": "test_prompt_with_arguments", "arguments": {"arg1": "a"}}),
+    ("prompts/get", {"name": "nothing_of_the_kind"}),
+    ("resources/read", {"uri": "test://static-binary"}),
+    ("resources/read", {"uri": "test://template/9/data"}),
+    ("resources/read", {"uri": "test://not-there"}),
+    ("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}}),
+    ("nothing/of-the-kind", {}),
+    ("tasks/get", {"taskId": "1"}),
+]
+
+
+@pytest.mark.parametrize("policy", ["held", "on"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_every_answer_is_the_servers_own_to_the_last_field(
+    stocked, gateway, both_launch, era, policy
+):
+    launch = both_launch(era)
+    stocked({"ref": launch}, {"new_tools": policy})
+    alone = RawHost([launch["command"], *launch["args"]], launch["env"])
+    behind = gateway("--server", "ref")
+    try:
+        assert answers(behind, era) == answers(alone, era)
+        assert behind.notes == alone.notes
+    finally:
+        alone.close()
+
+
+def answers(host, era):
+    """What a host is told: at first, of the stored lists, and once the server runs."""
+    hello = "server/discover" if era == "modern" else "initialize"
+    version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
+    found = []
+    for method, params in [(hello, version), *REQUESTS, *REQUESTS]:
+        try:
+            answer = (host.modern if era == "modern" else host.request)(method, params)
+            # how long a list may be kept is for the gateway to say: it changes with ticks
+            found.append({k: v for k, v in answer.items() if k not in ("ttlMs", "cacheScope")})
+        except RpcError as error:
+            found.append((error.code, error.message, error.data))
+    return found
