@@ -50,6 +50,14 @@ class LearnReport:
     seconds: float  # CPU
 
 
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """How many queries taught what is stored, and whether the catalogue changed since."""
+
+    queries: int
+    stale: bool
+
+
 def train(
     db: apsw.Connection,
     router: "Router",
@@ -74,7 +82,7 @@ def train(
             from app.routing.past_use import fit
 
             data = fit(examples, tools, keys=keys).to_bytes()
-            mark = fingerprint(db, encoder.key)
+            mark = f"{fingerprint(db, encoder.key)}:{len(examples)}"
             queries.save_blob(db, BLOB, fingerprint=mark, data=data, at=clock())
         else:
             queries.delete_blob(db, BLOB)
@@ -96,10 +104,18 @@ def load(db: apsw.Connection, model: str) -> "PastUse | None":
         return None
 
 
-def is_stale(db: apsw.Connection, model: str) -> bool:
-    """Whether the catalogue changed since past use was learned."""
+def lesson(db: apsw.Connection) -> Lesson | None:
+    """What is stored of past use, without reading it; None when nothing is.
+
+    After the catalogue changed it still holds: tools that are gone say nothing, and new ones count
+    as never logged. Learning again is better.
+    """
     found = queries.blob(db, BLOB)
-    return found is not None and found[0] != fingerprint(db, model)
+    if found is None:
+        return None
+    learned_from, _, count = found[0].rpartition(":")
+    model = learned_from.rpartition(":")[0]
+    return Lesson(int(count), learned_from != fingerprint(db, model))
 
 
 def reset(db: apsw.Connection) -> None:

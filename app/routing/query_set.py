@@ -11,7 +11,7 @@ import apsw
 from app.changes import Changes
 from app.routing import learn
 from app.routing.cases import Outcome
-from app.routing.learn import LearnReport
+from app.routing.learn import LearnReport, Lesson
 from app.routing.router import Router
 from store import events, queries
 from store.connection import transaction
@@ -28,12 +28,14 @@ class Held:
     runs: tuple[RunRecord, ...]  # newest first
     seen: tuple[LabelRecord, ...]  # searches and the tools then called, of activity
     learned: str  # a digest of what was learned, "" when nothing was
+    lesson: Lesson | None  # from how many queries, and whether tools changed since
 
 
 def held(db: apsw.Connection) -> Held:
     """Everything at once."""
     learned = digest(queries.blob(db, learn.BLOB))
-    return Held(tuple(queries.labels(db)), tuple(queries.runs(db)), seen(db), learned)
+    labels, runs = tuple(queries.labels(db)), tuple(queries.runs(db))
+    return Held(labels, runs, seen(db), learned, learn.lesson(db))
 
 
 def seen(db: apsw.Connection) -> tuple[LabelRecord, ...]:

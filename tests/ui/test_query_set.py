@@ -7,12 +7,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from app.routing.learn import Lesson
 from app.settings import ProfileSettings
 from store import events, queries
 from store.connection import transaction
 from store.records import EventRecord, LabelRecord
 from ui.models.query_rows import EXPECTED, FOUND, SOURCE, VERDICT
 from ui.views.label_dialog import LabelDialog
+from ui.views.learning_line import learned_from
 from ui.views.playground_session import READY
 
 ASKED = {
@@ -339,6 +341,8 @@ def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_se
     assert f"{report.before:.1f} → {report.after:.1f}" in tab.messages.text
     assert report.used
     assert tab.learning.forget.isVisible()
+    assert "learned from 24 queries" in learned_from(tab.queries.lesson)
+    assert "learn again" in learned_from(Lesson(24, stale=True))
     assert tried.controls.past_use.isVisibleTo(tried)
     tab.learning.forget.click()
     settled(tab, qtbot)
@@ -347,6 +351,7 @@ def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_se
     tab.services.undo.undo()
     settled(tab, qtbot)
     assert tab.queries.learned
+    assert tab.queries.lesson == Lesson(24, stale=False)
     tab.services.undo.undo()
     settled(tab, qtbot)
     assert not tab.queries.learned

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal
 
 from app.changes import Changes
+from app.routing.learn import Lesson
 from app.routing.query_set import Held, change_labels, held
 from store.records import LabelRecord, RunRecord
 from ui.tasks import Tasks
@@ -43,6 +44,11 @@ class QuerySet(QObject):
     def learned(self) -> str:
         """A digest of what rankings learned from past use, "" when nothing was."""
         return self._held.learned if self._held else ""
+
+    @property
+    def lesson(self) -> Lesson | None:
+        """From how many queries rankings learned, and whether tools changed since."""
+        return self._held.lesson if self._held else None
 
     @property
     def unlabelled(self) -> tuple[LabelRecord, ...]:

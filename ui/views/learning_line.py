@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.routing.learn import LEAST, LearnReport
+from app.routing.learn import LEAST, LearnReport, Lesson
 from ui.theme import GAP, Theme
 from ui.views.elided import ElidedLabel
 from ui.views.query_set_editor import plural_queries
@@ -22,6 +22,7 @@ class LearningLine(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._lessons, self._learned = 0, ""
+        self._lesson: Lesson | None = None
         self._ready, self._busy = False, False
         self._told = ""
         self._icon = QLabel()
@@ -44,11 +45,11 @@ class LearningLine(QWidget):
         theme.changed.connect(self._recolor)
         self._recolor()
 
-    def show_state(self, lessons: int, learned: str) -> None:
+    def show_state(self, lessons: int, learned: str, lesson: Lesson | None) -> None:
         """How many queries there are to learn from, and what was learned ("": nothing)."""
         if learned != self._learned and not self._busy:
             self._told = ""  # undone, or learned by another process
-        self._lessons, self._learned = lessons, learned
+        self._lessons, self._learned, self._lesson = lessons, learned, lesson
         self._show()
 
     def set_ready(self, ready: bool) -> None:
@@ -76,8 +77,8 @@ class LearningLine(QWidget):
             text = f"Learning from {plural_queries(self._lessons)}…"
         elif self._told:
             text = self._told
-        elif self._learned:
-            text = "Past use: learned. The Try tab shows rankings with and without it."
+        elif self._learned and self._lesson:
+            text = learned_from(self._lesson)
         elif not enough:
             text = (
                 f"Past use: rankings can learn from {LEAST} queries on, labelled or from activity."
@@ -89,6 +90,14 @@ class LearningLine(QWidget):
     def _recolor(self) -> None:
         ink = self._theme.colors.text2
         self._icon.setPixmap(self._theme.icons.pixmap("lightbulb-on-outline", ink, 16))
+
+
+def learned_from(lesson: Lesson) -> str:
+    """What is known of what was learned."""
+    what = f"Past use: learned from {plural_queries(lesson.queries)}."
+    if lesson.stale:
+        return f"{what} Tools changed since: learn again."
+    return f"{what} The Try tab shows rankings with and without it."
 
 
 def figures(report: LearnReport) -> str:

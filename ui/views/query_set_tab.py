@@ -198,7 +198,7 @@ class QuerySetTab(QWidget):
             self.head.show_progress(*self.session.place)
         self._show_rows()
         self._show_state()
-        self.learning.show_state(self.queries.lessons, self.queries.learned)
+        self.learning.show_state(self.queries.lessons, self.queries.learned, self.queries.lesson)
 
     def _show_rows(self) -> None:
         catalog, queries = self.services.live.catalog, self.queries

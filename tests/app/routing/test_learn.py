@@ -80,13 +80,13 @@ def test_learning_can_be_reset_and_left_out(make_router):
     assert [t.score for t in left_out.tools] == [t.score for t in cold.tools]
     learn.reset(db)
     assert learn.load(db, router.encoder.key) is None
+    assert learn.lesson(db) is None
 
 
 def test_another_model_gets_nothing(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
     assert learn.load(db, "another@1") is None
-    assert not learn.is_stale(db, router.encoder.key)
 
 
 def test_what_was_learned_survives_storing(make_router):
@@ -116,12 +116,12 @@ def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
     assert "Past use" not in dict(fresh.route("ping the crew soon").tools[0].parts)
 
 
-def test_a_tool_added_since_is_ranked_and_the_lesson_is_stale(make_router):
+def test_what_was_learned_is_stale_after_the_tools_changed(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
-    assert not learn.is_stale(db, router.encoder.key)
+    assert learn.lesson(db) == learn.Lesson(24, stale=False)
     db.execute("DELETE FROM vectors WHERE tool_id = (SELECT MIN(tool_id) FROM vectors)")
-    assert learn.is_stale(db, router.encoder.key)
+    assert learn.lesson(db) == learn.Lesson(24, stale=True)
     assert learn.load(db, router.encoder.key) is not None
 
 
