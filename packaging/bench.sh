@@ -26,6 +26,7 @@ if [ -d "$data" ]; then
   run 2-retrieval-cold retrieval --data "$data" --cache "$cache"
   run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50
   run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200
+  run 4-retrieval-leave-one-out retrieval --data "$data" --cache "$cache" --leave-one-out
   for name in own paper haystack discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done

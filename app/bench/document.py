@@ -81,7 +81,8 @@ def _cell(value: Any) -> str:
 
 def _retrieval(stem: str, value: Mapping[str, Any]) -> list[str]:
     """The retrieval JSON (macro and sets) as markdown."""
-    ways = [way for way in ("paper", "ours", "cold", "learned") if way in value["macro"]]
+    known = ("paper", "ours", "cold", "learned", "shipped", "left_out")
+    ways = [way for way in known if way in value["macro"]]
     rows: list[Mapping[str, Any]] = [
         {"set": name, "method": way} | _metrics(block[way])
         for name, block in [*value["sets"].items(), ("**macro**", value["macro"])]
@@ -90,6 +91,14 @@ def _retrieval(stem: str, value: Mapping[str, Any]) -> list[str]:
     ]
     kinds = dict.fromkeys(_METRICS, "measured")
     notes = [f"Left out: {', '.join(value['left_out'])}."] if value.get("left_out") else []
+    if "gain" in value["macro"]:
+        gain, never = value["macro"]["gain"], value["macro"]["never_gain"]
+        notes.append(f"nDCG@10 gained by learning: {gain:+.2f}; tools never logged: {never:+.2f}.")
+    if value.get("leave_one_out"):
+        notes.append(
+            f"left_out: for each set, the constants of {value['grid']} that are best on all other"
+            " sets; shipped: the same constants for all. A sample of each set's queries."
+        )
     return [
         f"## `toolcrib bench retrieval` ({stem.split('-', 1)[-1]})",
         _table(rows, kinds),

@@ -14,7 +14,7 @@ from app.routing.dense import Encoding
 from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
 from app.routing.text import MOST_QUERY, clauses, content_words, distinct
-from store.search import keyword
+from store.search import WEIGHTS, keyword
 
 if TYPE_CHECKING:
     from app.routing.past_use import Matrix
@@ -48,11 +48,18 @@ class BaseScores:
     """Scores queries over tools given by the rows of a matrix of their vectors."""
 
     def __init__(
-        self, db: apsw.Connection, encoder: Encoding, *, tools: "Matrix", keys: Sequence[int]
+        self,
+        db: apsw.Connection,
+        encoder: Encoding,
+        *,
+        tools: "Matrix",
+        keys: Sequence[int],
+        weights: Sequence[float] = WEIGHTS,
     ) -> None:
         self._db = db
         self._encoder = encoder
         self._tools = tools
+        self._weights = weights
         self._rows = {key: row for row, key in enumerate(keys)}
         self._words: dict[str, Matrix] = {}
 
@@ -91,7 +98,7 @@ class BaseScores:
         import numpy as np
 
         scores: Matrix = np.zeros(len(self._rows), dtype=np.float32)
-        for hit in keyword(self._db, [word], limit=_ALL):
+        for hit in keyword(self._db, [word], limit=_ALL, weights=self._weights):
             if hit.tool_id in self._rows:
                 scores[self._rows[hit.tool_id]] = hit.score
         return scores

@@ -167,7 +167,7 @@ def _examples(
     examples: list[Example] = []
     if encoder is None or not keys:
         return examples, keys, matrix
-    base = BaseScores(db, encoder, tools=matrix, keys=keys)
+    base = BaseScores(db, encoder, tools=matrix, keys=keys, weights=router.word_weights)
     for query, expected in _by_query(labels).items():
         gold = tuple(sorted({row_of[tool] for tool in expected if tool in row_of}))
         if gold:

@@ -87,6 +87,11 @@ class Router:
         return self._encoder
 
     @property
+    def word_weights(self) -> Sequence[float]:
+        """What a word counts by where a tool holds it, in the keyword index's order."""
+        return self._settings.word_weights
+
+    @property
     def tool_ids(self) -> Mapping[int, str]:
         """`server/tool` by row id, of every tool that can be ranked."""
         return {id_: row.tool.tool_id for id_, row in self._rows.items()}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from app.routing.base import BaseScores
+from app.settings import RoutingSettings
 from store import vectors
 
 QUERIES = [
@@ -17,11 +18,12 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_training_starts_from_what_the_router_says(make_router, query):
-    router, db, _catalog = make_router()
+    router, db, _catalog = make_router(settings=RoutingSettings(name_weight=5.0))
     stored = vectors.load(db, router.encoder.key)
     keys = list(stored)
     tools = np.frombuffer(b"".join(stored.values()), dtype="<f4").reshape(len(keys), -1)
-    scores = BaseScores(db, router.encoder, tools=tools, keys=keys).of(query).scores()
+    base = BaseScores(db, router.encoder, tools=tools, keys=keys, weights=router.word_weights)
+    scores = base.of(query).scores()
     said = {
         c.row.tool.id: c.score - dict(c.parts).get("Server", 0.0)
         for c in router.score(query, learned=False).candidates
