@@ -255,12 +255,14 @@ def test_an_unknown_profile_a_newer_and_a_damaged_database_say_so(stocked, gatew
     host = gateway("--profile", "nobody")
     host.initialize()
     assert "no profile called nobody" in text(host.run("probe/echo"))
+    host.close()  # nobody else has the database open
     db = open_store(database)
     db.pragma("user_version", 999)
     db.close()
     host = gateway()
     host.initialize()
     assert "newer Toolcrib" in text(host.run("probe/echo"))
+    host.close()
     database.write_bytes(b"this is no database, but long enough to be looked at" * 100)
     for beside in home.glob("toolcrib.db-*"):
         beside.unlink()
