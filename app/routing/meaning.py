@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.routing.past_use import PastUse, Recalled
 
 
-_MOST_LOGGED = 60  # tools of the log that become candidates
+_MOST_LOGGED = 30  # tools of the log that become candidates
 
 
 @dataclass(frozen=True, slots=True)
