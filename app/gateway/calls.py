@@ -211,8 +211,9 @@ class Caller:
             self._unavailable(message, session, name, reason="there is no such tool")
             return
         if tool is None:  # never read: the server itself must say
-            tool_name = name.split("/", 1)[-1]
-            self._send(message, params, session, (row.name, tool_name), asked, arguments)
+            target = (row.name, name.split("/", 1)[-1])
+            repeats = session.guard.note("/".join(target), arguments, time.monotonic())
+            self._send(message, params, session, target, asked, arguments, repeats=repeats)
             return
         tool_id = f"{row.name}/{tool.name}"
         reason = self._access.reason(row, tool, session)
@@ -224,11 +225,14 @@ class Caller:
         if problems:
             self._invalid(message, session, (tool_id, tool), problems, known=known)
             return
-        if not known:
+        now = time.monotonic()
+        repeats = session.guard.note(tool_id, arguments, now)
+        if not known and not repeats:  # a loop does not load its tool again
             self._links.journal.add("miss", tool=tool_id, problem="called without a search")
             self._note_evicted(self._load(session, tool_id, tool.id))
-        session.loaded.touch(tool_id, time.monotonic())
-        self._send(message, params, session, (row.name, tool.name), asked, arguments)
+        session.loaded.touch(tool_id, now)
+        target = (row.name, tool.name)
+        self._send(message, params, session, target, asked, arguments, repeats=repeats)
 
     def _unavailable(self, message: Json, session: Session, name: str, *, reason: str) -> None:
         near = self._finder.near(name, self._access.state(session), self._shelf.generation)
@@ -272,10 +276,11 @@ class Caller:
         target: tuple[str, str],
         asked: Json,
         arguments: object,
+        *,
+        repeats: int,
     ) -> None:
         server, tool = target
         tool_id = f"{server}/{tool}"
-        repeats = session.guard.note(tool_id, arguments, time.monotonic())
         tokens = self._result_tokens(asked.get("detail"))
         began = time.perf_counter()
 

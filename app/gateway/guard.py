@@ -59,11 +59,11 @@ class Guard:
 
     def _in_time(self, key: str, now: float) -> int:
         oldest = now - self._rules.window_seconds
-        return sum(1 for at, other in self._recent if at >= oldest and other == key)
+        return sum([at >= oldest for at, other in self._recent if other == key])
 
     def _in_row(self, key: str) -> int:
         last = islice(reversed(self._recent), self._rules.window_calls)
-        return sum(1 for _, other in last if other == key)
+        return [other for _, other in last].count(key)
 
     def clear(self) -> None:
         """A new search is a new thought."""
