@@ -16,6 +16,11 @@ class Settings:
 
     encoding: str = "o200k_base"  # the tokenizer of every count shown
     model: str = "all-MiniLM-L6-v2"
+    # what a tool's texts weigh in its vector beside its summary's 1; used at the next reading
+    name_view: float = 0.2
+    description_view: float = 0.2
+    parameters_view: float = 0.1
+    server_view: float = 0.1
     appearance: str = "system"  # system | light | dark
     scan_at_once: int = 2
     scan_seconds: int = 60  # without any CPU progress of the server
@@ -38,6 +43,11 @@ class Settings:
                 f"The settings file {path} cannot be read: {error}.", "Mend it or delete it."
             ) from error
         return cls(**_checked(cls, found, path))
+
+    @property
+    def views(self) -> tuple[float, float, float, float]:
+        """The four weights in the order of app.routing.views."""
+        return self.name_view, self.description_view, self.parameters_view, self.server_view
 
     def save(self, path: Path) -> None:
         """Write what differs from the defaults, readable by the owner only."""

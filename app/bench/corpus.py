@@ -10,7 +10,8 @@ from app.bench.embeddings import CachedEncoder
 from app.bench.sets import QuerySet, SetTool
 from app.catalog import Catalog, load_catalog
 from app.routing.keyword import keyword_row
-from app.routing.summary import embedded_text, make_summary
+from app.routing.summary import make_summary
+from app.routing.views import mixed, views_of
 from store import servers, tools, vectors
 from store.connection import open_store, transaction
 from store.records import EntryRecord, NewTool, ServerSpec, Summary, Vector
@@ -41,16 +42,14 @@ def catalog_of(db: apsw.Connection) -> Catalog:
 def index(db: apsw.Connection, encoder: CachedEncoder) -> None:
     """Summaries, keywords and vectors of every tool."""
     found = tools.tools(db)
-    texts = [make_summary(tool) for tool in found]
-    tools.save_summaries(
-        db, [Summary(t.id, x, "made", t.hash) for t, x in zip(found, texts, strict=True)]
-    )
+    made = [Summary(t.id, make_summary(t), "made", t.hash) for t in found]
+    tools.save_summaries(db, made)
     save_keywords(db, [keyword_row(tool) for tool in found])
-    rows = encoder.encode([embedded_text(t, x) for t, x in zip(found, texts, strict=True)])
+    rows = mixed(encoder.encode, [views_of(t, s) for t, s in zip(found, made, strict=True)])
     vectors.save(
         db,
         [
-            Vector(t.id, encoder.key, "summary", t.hash, row.tobytes())
+            Vector(t.id, encoder.key, "summary", t.hash, row)
             for t, row in zip(found, rows, strict=True)
         ],
     )

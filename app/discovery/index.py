@@ -1,6 +1,5 @@
 """What is made of tools once they are read: counts, summaries, keywords, findings, vectors."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +10,8 @@ from app.context import AppContext
 from app.discovery.checks import schema_notes
 from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.routing.keyword import keyword_row
-from app.routing.summary import embedded_text, make_summary
+from app.routing.summary import make_summary
+from app.routing.views import View, mixed, views_hash, views_of
 from app.safety import patterns, pins
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
@@ -66,16 +66,17 @@ class Indexer:
         self._save(stale, counted, summaries, found=found)
         self.counted += len(stale)
 
-    def pending(self, model: ModelFiles) -> list[tuple[int, str]]:
-        """Tools and texts whose vectors are missing or of another text, usable tools only."""
+    def pending(self, model: ModelFiles) -> list[tuple[int, tuple[View, ...]]]:
+        """Tools and their texts whose vectors are missing or of another text, usable tools only."""
         usable = {tool.id: tool for tool in tools.tools(self._db) if not tool.problem}
         have = vectors.hashes(self._db, model.key, VIEW)
-        texts = {
-            tool_id: embedded_text(usable[tool_id], summary.text)
+        weights = self._ctx.settings.views
+        views = {
+            tool_id: views_of(usable[tool_id], summary, weights)
             for tool_id, summary in tools.summaries(self._db).items()
             if tool_id in usable
         }
-        return [(id_, text) for id_, text in texts.items() if have.get(id_) != text_hash(text)]
+        return [(id_, texts) for id_, texts in views.items() if have.get(id_) != views_hash(texts)]
 
     def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
@@ -96,15 +97,15 @@ class Indexer:
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         return ""
 
-    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, str]]) -> None:
+    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:
         if self._encoder is None or self._encoder.key != model.key:
             from app.encoder.onnx import Encoder
 
             self._encoder = Encoder.load(model)
-        rows = self._encoder.encode([text for _, text in batch])
+        rows = mixed(self._encoder.encode, [texts for _, texts in batch])
         made = [
-            Vector(tool_id, model.key, VIEW, text_hash(text), row.astype("<f4").tobytes())
-            for (tool_id, text), row in zip(batch, rows, strict=True)
+            Vector(tool_id, model.key, VIEW, views_hash(texts), row)
+            for (tool_id, texts), row in zip(batch, rows, strict=True)
         ]
         with transaction(self._db):
             vectors.save(self._db, made)
@@ -125,11 +126,6 @@ class Indexer:
             search.save_keywords(self._db, [keyword_row(tool) for tool in usable])
             for tool in stale:
                 findings.save(self._db, tool.id, found[tool.id])
-
-
-def text_hash(text: str) -> str:
-    """The hash under which a text's vector is kept."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _summary(tool: ToolRecord, known: Summary | None) -> Summary:

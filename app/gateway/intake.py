@@ -94,18 +94,17 @@ def _save(db: apsw.Connection, row: ServerRow, fresh: list[Json]) -> list[str]:
 
 def _embed(db: apsw.Connection, row: ServerRow, names: list[str], encoder: "Encoder") -> None:
     from app.routing.dense import VIEW
-    from app.routing.summary import embedded_text
+    from app.routing.views import mixed, views_hash, views_of
     from store import tools, vectors
-    from store.hashes import text_hash
     from store.records import Vector
 
     summaries = tools.summaries(db)
     made = []
     for tool in tools.tools(db, row.id):
         if tool.name in names and tool.id in summaries:
-            text = embedded_text(tool, summaries[tool.id].text)
-            data = encoder.encode_bytes(text)
-            made.append(Vector(tool.id, encoder.key, VIEW, text_hash(text), data))
+            views = views_of(tool, summaries[tool.id])
+            (data,) = mixed(encoder.encode, [views])
+            made.append(Vector(tool.id, encoder.key, VIEW, views_hash(views), data))
     with transaction(db):
         vectors.save(db, made)
 

@@ -5,7 +5,8 @@ from contextlib import closing
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.routing.learn import Lesson
 from app.settings import ProfileSettings
@@ -433,3 +434,18 @@ def test_everything_that_takes_the_focus_has_a_name(open_set, qtbot):
     for row in range(table.rowCount()):
         for place in range(table.columnCount()):
             assert table.index(row, place).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_the_file_menu_imports_into_the_query_set(fill, open_window, qtbot, tmp_path, monkeypatch):
+    fill()
+    window = open_window()
+    file = tmp_path / "queries.csv"
+    file.write_text("query,expected\nread a file,files/read_file\n", encoding="utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_args: (str(file), ""))
+    (action,) = [a for a in window.findChildren(QAction) if "Import query set" in a.text()]
+    action.trigger()
+    qtbot.waitUntil(lambda: window.page.queries.labels != (), timeout=20_000)
+    assert window.page.tabs.currentIndex() == 1
+    assert window.undo.undoText() == "Import 1 query"
+    assert window.status.message.text() == "Imported 1 query"
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)

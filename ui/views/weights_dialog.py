@@ -25,7 +25,7 @@ _FIELDS = (
 )
 _HINT = (
     "How much a word of the query counts by where a tool holds it. Meaning does not change. The"
-    " numbers set at first measured best on public query sets."
+    " defaults measured best on public query sets."
 )
 
 
@@ -52,7 +52,7 @@ class WeightsDialog(QDialog):
         hint.setWordWrap(True)
         hint.setProperty("faint", True)
         buttons = QDialogButtonBox()
-        self.reset = QPushButton("Set as at first")
+        self.reset = QPushButton("Use defaults")
         self.reset.clicked.connect(self._reset)
         close = QPushButton("Close")
         close.setDefault(True)
