@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
 _NOTES = 600  # characters of a server's instructions, given once a session
+_ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
 _LONGEST_QUERY = 500  # characters kept in the journal
 _AUTH_WORDS = ("401", "unauthorized", "not authenticated", "authentication", "invalid api key")
 
@@ -102,7 +103,7 @@ class Caller:
             self._front.reply(message, text_result(exact))
             return
         state = self._access.state(session)
-        self.warm()
+        self._finder.wait(_ENCODER_SECONDS)
         found = self._finder.search(
             asked,
             state,
@@ -144,6 +145,7 @@ class Caller:
             },
         )
         self._note_evicted(evicted)
+        self.warm()  # only now: it would have slowed this answer down
 
     def _exact(self, query: str, session: Session) -> str | None:
         """A query that is a tool's name gets that tool's arguments."""

@@ -51,8 +51,8 @@ class Finder:
         self._catalog: Catalog | None = None
         self._router: Router | None = None
         self.encoder: Encoder | None = None
-        self._loading = False
-        self._warmed = False
+        self._warmed = False  # asked for,
+        self._loaded = threading.Event()  # and over
         self._generation = -1
 
     def warm(self) -> None:
@@ -60,7 +60,7 @@ class Finder:
         with self._lock:
             if self._warmed:
                 return
-            self._warmed = self._loading = True
+            self._warmed = True
         threading.Thread(target=self._warm, daemon=True).start()
 
     def _warm(self) -> None:
@@ -76,7 +76,7 @@ class Finder:
         with self._lock:
             self.encoder = encoder
             self._router = None
-            self._loading = False
+        self._loaded.set()
 
     def _load_encoder(self) -> "Encoder | None":
         from app.encoder.onnx import Encoder
@@ -92,8 +92,13 @@ class Finder:
 
     @property
     def loading(self) -> bool:
-        """Whether the encoder is still on its way."""
-        return self._loading
+        """Whether the encoder is on its way."""
+        return self._warmed and not self._loaded.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Let an encoder that is on its way arrive."""
+        if self.loading:
+            self._loaded.wait(seconds)
 
     def _prepare(self, generation: int) -> "Router":
         """The router over the present catalogue."""
@@ -136,7 +141,7 @@ class Finder:
         ranked = self.rank(asked, state, generation, max(limit, _POOL))
         tools = self._tiered(_of_server(ranked.tools, str(asked.get("server") or "")))
         answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
-        if self._loading:
+        if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
         text = answer.text(note)
         ms = (time.perf_counter() - began) * 1000

@@ -1,6 +1,7 @@
 """Through Toolcrib: one entry for all servers; pinned tools, search_tools, call_tool."""
 
 import json
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from app.gateway.calls import Caller
 
 _OWN = "toolcrib"
+_QUIET_SECONDS = 0.3
 
 
 class Through(Front):
@@ -31,7 +33,7 @@ class Through(Front):
         self._upstreams: dict[str, Upstream] = {}
         self._pinned: dict[str, tuple[str, str]] = {}
         self._generation = -1
-        self._listed = self._busy = False
+        self._busy = False
         self._merged = merged.Merged(self)
         self._caller: Caller | None = None
 
@@ -141,8 +143,16 @@ class Through(Front):
         ]
 
     def listed(self) -> None:
-        """The search and its encoder may load once the host is quiet: calls come first."""
-        self._listed = True
+        """Load the search and its encoder once the host is quiet: calls come first."""
+        threading.Thread(target=self._warm_when_quiet, daemon=True).start()
+
+    def _warm_when_quiet(self) -> None:
+        asked = True
+        while asked:
+            self._busy = False
+            threading.Event().wait(_QUIET_SECONDS)
+            asked = self._busy
+        self.caller.warm()
 
     # ---- tools/call
 
@@ -199,11 +209,8 @@ class Through(Front):
         self._merged.watch(uri)
 
     def tick(self) -> None:
-        """Take in changed ticks; forget idle sessions; use a quiet second to load the search."""
+        """Take in changed ticks; forget idle sessions."""
         self.shelf.refresh()
-        if self._listed and not self._busy:
-            self.caller.warm()
-        self._busy = False
         if self._caller is not None:
             self._caller.tick()
         if self._generation not in (-1, self.shelf.generation) and self.shelf.setting(

@@ -1,4 +1,4 @@
-"""The encoder loads when nobody waits: in a quiet second after tools/list, or at a search."""
+"""The encoder loads when nobody waits: in a quiet moment after tools/list, or with a search."""
 
 import time
 
@@ -32,7 +32,7 @@ def test_calls_that_follow_the_list_at_once_do_not_compete_with_it(stocked, gate
         assert not has_encoder(host)
 
 
-def test_a_quiet_second_after_the_list_is_used(stocked, gateway):
+def test_a_quiet_moment_after_the_list_is_used(stocked, gateway):
     host = start(stocked, gateway)
     assert not has_encoder(host)
     host.tools()
