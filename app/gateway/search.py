@@ -23,7 +23,8 @@ _DESCRIPTION = 700  # characters of the best tool's description
 _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
-_POOL = 40  # tools asked of the router, so that one server's can be picked from them
+_POOL = 20  # tools asked of the router,
+_SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
 LOADING = "(Words only: the encoder is still loading.)"
 
@@ -138,8 +139,10 @@ class Finder:
         """The answer to one search."""
         began = time.perf_counter()
         limit = _limit(asked.get("limit"))
-        ranked = self.rank(asked, state, generation, max(limit, _POOL))
-        tools = self._tiered(_of_server(ranked.tools, str(asked.get("server") or "")))
+        server = str(asked.get("server") or "")
+        pool = max(limit, _SERVER_POOL if server else _POOL)
+        ranked = self.rank(asked, state, generation, pool)
+        tools = self._tiered(_of_server(ranked.tools, server))
         answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
         if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
