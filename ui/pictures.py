@@ -12,6 +12,7 @@ from app.hosts.places import Places
 from ui.application import make_application
 from ui.icons import app_icon
 from ui.theme import DARK_ONLY, LIGHT_ONLY, Theme
+from ui.views.playground import QUERIES, PlaygroundPage
 from ui.windows.main_window import MainWindow
 from ui.windows.sections import SECTIONS
 
@@ -25,7 +26,7 @@ def save_pictures(
 ) -> tuple[Path, ...]:
     """Save each page, light and dark, as PNG files; returns their paths.
 
-    Works without a display. `query` is tried in the Playground.
+    Works without a display. `query` is tried in the Playground; labelled queries are run.
     """
     if not any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -50,16 +51,28 @@ def _save_all(window: MainWindow, theme: Theme, folder: Path, *, query: str) -> 
     for section in SECTIONS:
         window.go(section.key)
         _wait(lambda: window.tasks.idle)
-        if section.key == "playground" and query:
-            window.page.try_query(query)
+        page = window.page
+        if isinstance(page, PlaygroundPage) and query:
+            page.try_query(query)
             _wait(lambda: window.tasks.idle)
-        for look in (LIGHT_ONLY, DARK_ONLY):
-            theme.choose(look)
+        saved += _both_looks(window, theme, folder / section.key)
+        if isinstance(page, PlaygroundPage) and page.queries.labels:
+            page.open_tab(QUERIES)
+            page.primary()
             _wait(lambda: window.tasks.idle)
-            file = folder / f"{section.key}-{look}.png"
-            window.grab().save(str(file))
-            saved.append(file)
-        theme.choose(LIGHT_ONLY)
+            saved += _both_looks(window, theme, folder / "query-set")
+    return saved
+
+
+def _both_looks(window: MainWindow, theme: Theme, stem: Path) -> list[Path]:
+    saved = []
+    for look in (LIGHT_ONLY, DARK_ONLY):
+        theme.choose(look)
+        _wait(lambda: window.tasks.idle)
+        file = stem.with_name(f"{stem.name}-{look}.png")
+        window.grab().save(str(file))
+        saved.append(file)
+    theme.choose(LIGHT_ONLY)
     return saved
 
 

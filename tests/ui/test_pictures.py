@@ -2,6 +2,9 @@
 
 from PySide6.QtGui import QImage
 
+from store.connection import transaction
+from store.queries import save_labels
+from store.records import LabelRecord
 from ui.pictures import SIZE, save_pictures
 from ui.windows.sections import SECTIONS
 
@@ -16,3 +19,13 @@ def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
         assert (image.width(), image.height()) == SIZE
         light = image.pixelColor(500, 60).lightness() > 128
         assert light == file.stem.endswith("light")
+
+
+def test_labelled_queries_are_run_and_shown(qapp, fill, ctx, places, tmp_path):
+    fill()
+    db = ctx.open_store()
+    with transaction(db):
+        save_labels(db, [LabelRecord(0, "open an issue", ("github/create_issue",), "typed")])
+    db.close()
+    saved = save_pictures(ctx, tmp_path / "pictures", places=places)
+    assert {"query-set-light.png", "query-set-dark.png"} <= {file.name for file in saved}
