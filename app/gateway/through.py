@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.gateway.calls import Caller
 
 _OWN = "toolcrib"
-_QUIET_SECONDS = 0.3
+_QUIET_SECONDS = 1.0
 
 
 class Through(Front):
