@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ class Finder:
         self._lock = threading.RLock()
         self._db: Any = None
         self._catalog: Catalog | None = None
+        self._rows: Mapping[int, CatalogTool] = {}
         self._router: Router | None = None
         self.encoder: Encoder | None = None
         self._warmed = False  # asked for,
@@ -113,6 +114,7 @@ class Finder:
             self._db = open_store(Path(self._database))
         if self._catalog is None or generation != self._generation:
             self._catalog = load_catalog(self._db, self._profile)
+            self._rows = {row.tool.id: row for row in self._catalog.tools}
             self._generation = generation
             self._router = None
         if self._router is None:
@@ -128,10 +130,9 @@ class Finder:
         with self._lock:
             return self._prepare(generation).route(request, state=state, limit=limit)
 
-    def tool(self, tool_id: str) -> "CatalogTool | None":
+    def tool(self, row_id: int) -> "CatalogTool | None":
         """A tool of the catalogue that was searched last."""
-        with self._lock:
-            return self._catalog.find(tool_id) if self._catalog is not None else None
+        return self._rows.get(row_id)
 
     def search(
         self, asked: Json, state: "State", *, generation: int, tokens: int, level: str, note: str
@@ -196,7 +197,7 @@ class _Answer:
         shown = [tool for tool in self._tools if tool.shown]
         if not shown:
             return "\n".join(filter(None, [self._nothing(), note]))
-        self.best = self._finder.tool(shown[0].tool_id)
+        self.best = self._finder.tool(shown[0].id)
         lines = [self._first(shown[0])]
         self._left -= len(lines[0]) + len(note)
         rest = shown[1:] + [t for t in self._tools if t.gate in ("top-k", "score")]
@@ -214,7 +215,7 @@ class _Answer:
     def _roster(self, tools: "list[RankedTool]") -> list[str]:
         lines: list[str] = []
         for tool in tools:
-            found = self._finder.tool(tool.tool_id)
+            found = self._finder.tool(tool.id)
             summary = found.summary if found is not None else ""
             line = f"- {tool.tool_id}: {_short(summary, tool.name)}".rstrip(": ")
             if self._left < len(line):
