@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 
 from app.routing.ranked import TRUSTED, RankedTool
 from ui.models.gate_lines import Line
+from ui.models.row_table import Index, RowTable
 
 COLUMNS = ("#", "Verdict", "Tool", "Score", "Why", "Tokens ≈")
 NUMBER, VERDICT, TOOL, SCORE, WHY, TOKENS = range(len(COLUMNS))
@@ -19,8 +20,6 @@ TIPS = {
     WHY: "The first gate that decides: on, trusted, precondition, score, top-k, budget.",
     TOKENS: "Size of this tool's definition as the model receives it.",
 }
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 _ROLES = frozenset(
     (
         int(Qt.ItemDataRole.DisplayRole),
@@ -39,8 +38,10 @@ def verdict(tool: RankedTool) -> str:
     return HELD if tool.gate == TRUSTED else OUTSIDE
 
 
-class CandidateModel(QAbstractTableModel):
+class CandidateModel(RowTable):
     """All tools by rank; those that answer "why is X not here?" first."""
+
+    columns, tips, numbers = COLUMNS, TIPS, (NUMBER, TOKENS)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -93,28 +94,9 @@ class CandidateModel(QAbstractTableModel):
         """The tool of a row."""
         return self._rows[row] if 0 <= row < len(self._rows) else None
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """One row a tool."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """The six columns of COLUMNS."""
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """The column's name, its explanation and its side."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return "Meaning" if section == SCORE and self._line.by_meaning else COLUMNS[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return TIPS.get(section)
-        return _side(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+    def heading(self, section: int) -> str:
+        """The column's name; a score of meaning alone says so."""
+        return "Meaning" if section == SCORE and self._line.by_meaning else COLUMNS[section]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """A cell: its text, its sentence for screen readers, and the tool itself."""
@@ -133,7 +115,7 @@ class CandidateModel(QAbstractTableModel):
             return spoken(tool, index.column()) + (
                 f". {told}" if index.column() == NUMBER and (told := self._told_move(tool)) else ""
             )
-        return _side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return self.side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def _told_move(self, tool: RankedTool) -> str:
         move = self._moves.get(tool.tool_id, 0)
@@ -162,12 +144,6 @@ def spoken(tool: RankedTool, column: int) -> str:
     if column == TOKENS:
         return f"{tool.tokens:,} tokens, estimated"
     return _TEXTS[column](tool)
-
-
-def _side(column: int) -> Qt.AlignmentFlag:
-    right = column in (NUMBER, TOKENS)
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 _TEXTS: tuple[Callable[[RankedTool], str], ...] = (

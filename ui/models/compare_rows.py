@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 
 from app.routing.gates import THETA
 from app.routing.runs import Comparison, compare
 from store.records import RunRecord
 from ui.models.query_rows import BADGES, FIXED, NEW, PASSED, REGRESSED, STILL
 from ui.models.roles import BADGE
+from ui.models.row_table import Index, RowTable
 
 COLUMNS = ("Change", "Query", "Before", "After")
 CHANGE, QUERY, BEFORE, AFTER = range(len(COLUMNS))
@@ -31,8 +32,6 @@ _SETTINGS = {
     "parameters_weight": "of parameters",
     "server_weight": "of servers",
 }
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +132,10 @@ def recall_of(run: RunRecord) -> float:
     return sum(passed) / len(passed) if passed else 0.0
 
 
-class CompareTable(QAbstractTableModel):
+class CompareTable(RowTable):
     """The queries of two runs; some kinds of change can be left out."""
+
+    columns = COLUMNS
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -149,27 +150,6 @@ class CompareTable(QAbstractTableModel):
     def row(self, number: int) -> CompareRow | None:
         """The row of that number."""
         return self._rows[number] if 0 <= number < len(self._rows) else None
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """One row a query."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """The columns of COLUMNS."""
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """The column's name."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Text, badge and sentence of a cell."""

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 
 from app.routing.cases import Outcome
 from store.records import LabelRecord, RunRecord
 from ui.models.roles import BADGE, FAINT, BadgeText
+from ui.models.row_table import Index, RowTable
 
 COLUMNS = ("Verdict", "Query", "Expected tools", "Found", "Worst rank", "Tokens ≈", "From")
 VERDICT, QUERY, EXPECTED, FOUND, RANK, TOKENS, SOURCE = range(len(COLUMNS))
@@ -31,10 +32,7 @@ BADGES = {
     NEW: BadgeText(NEW, "accent", "plus"),
 }
 _SOURCES = {"typed": "typed", "imported": "file", "activity": "activity"}
-_RIGHT = (RANK, TOKENS)
 _ALIGN = Qt.ItemDataRole.TextAlignmentRole
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,10 @@ def outcome_of_run(run: RunRecord, label: LabelRecord, costs: Mapping[str, int])
     return Outcome(query, found, missing, active, (), cost, run.result["passed"][query])
 
 
-class QueryTable(QAbstractTableModel):
+class QueryTable(RowTable):
     """One row a label, in the order they were made."""
+
+    columns, tips, numbers = COLUMNS, TIPS, (RANK, TOKENS)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -129,29 +129,6 @@ class QueryTable(QAbstractTableModel):
         """The row of that number."""
         return self._rows[number] if 0 <= number < len(self._rows) else None
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """One row a label."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """The columns of COLUMNS."""
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """The column's name, its explanation and its side."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return TIPS.get(section)
-        return _side(section) if role == _ALIGN else None
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Text, badge and sentence of a cell."""
         row = self.row(index.row()) if index.isValid() else None
@@ -166,12 +143,7 @@ class QueryTable(QAbstractTableModel):
             return BADGES.get(row.verdict)
         if role == FAINT:
             return column == SOURCE or (column == VERDICT and row.outcome is None)
-        return _side(column) if role == _ALIGN else None
-
-
-def _side(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in _RIGHT else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+        return self.side(column) if role == _ALIGN else None
 
 
 def _text(row: QueryRow, column: int) -> str:
