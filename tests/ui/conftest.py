@@ -28,12 +28,14 @@ from ui.models.live_catalog import LiveCatalog
 from ui.services import Services
 from ui.tasks import Tasks
 from ui.theme import Theme
+from ui.views.playground_session import READY
 from ui.windows.main_window import MainWindow
 
 if TYPE_CHECKING:
     from ui.views.playground import PlaygroundPage
 
 _FAKES = Path(__file__).parents[1] / "fakes"
+sys.path.insert(0, str(_FAKES))
 STOCK_TOOLS = [
     ("github", "search_code", "Search code across repositories."),
     ("github", "create_pull_request", "Open a pull request with a title and a body."),
@@ -198,3 +200,19 @@ class Heard:
 
     def go(self, key: str) -> None:
         self.gone.append(key)
+
+
+@pytest.fixture
+def open_set(stocked, open_playground, qtbot):
+    """Opens the second tab over that many labels, with the encoder loaded."""
+
+    def open_it(number: int, seen=()):
+        from query_set_kit import labelled, put
+
+        put(stocked, labelled(number), seen)
+        page = open_playground()
+        qtbot.waitUntil(lambda: page.tried.session.state == READY, timeout=30_000)
+        page.open_tab(1)
+        return page.query_set
+
+    return open_it

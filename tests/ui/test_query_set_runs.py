@@ -1,0 +1,196 @@
+"""Runs of the query set with the real encoder: calibration, comparison, learning."""
+
+import pytest
+from PySide6.QtCore import Qt
+from query_set_kit import column, put, routing, run, settled, stored
+
+from app.routing.learn import Lesson
+from store.records import LabelRecord
+from ui.models.query_rows import FOUND, VERDICT
+from ui.views.learning_line import learned_from
+
+
+def test_a_run_tells_how_far_it_is_and_what_each_query_finds(open_set, qtbot):
+    tab = open_set(24)
+    said = []
+    tab.session.progressed.connect(lambda done, total: said.append((done, total)))
+    run(tab, qtbot)
+    assert said[0] == (1, 24)
+    assert said[-1] == (24, 24)
+    assert tab.head.progress.format() == "24 of 24 queries"
+    assert set(column(tab, VERDICT)) <= {"Passed", "Failing"}
+    assert column(tab, FOUND).count("1 of 1") == column(tab, VERDICT).count("Passed") > 20
+    assert len(tab.queries.runs) == 1
+    assert tab.panel.isVisible()
+    assert tab.panel.plot.recommended == pytest.approx(tab.panel.best)
+    assert tab.panel.plot.threshold == pytest.approx(0.75)
+    assert not tab.panel.few.isVisible()
+
+
+def test_using_the_recommendation_sets_the_profile_and_can_be_undone(open_set, qtbot):
+    tab = open_set(24)
+    before = routing(tab.services)
+    run(tab, qtbot)
+    best = tab.panel.best
+    assert tab.panel.use.text() == f"Use {best:.2f} (recommended)"
+    assert tab.panel.use.property("primary")
+    assert not tab.head.run.property("primary")
+    tab.primary()
+    settled(tab, qtbot)
+    after = routing(tab.services)
+    assert 1 - after.delta == pytest.approx(best)
+    assert after.floor == tab.session.calibration.floor
+    assert tab.panel.use.text() == f"{best:.2f} is in use"
+    assert tab.panel.plot.threshold == pytest.approx(best)
+    assert tab.services.undo.undoText() == f"Set threshold to {best:.2f} (recommended)"
+    tab.services.undo.undo()
+    settled(tab, qtbot)
+    assert routing(tab.services) == before
+
+
+def test_why_names_the_target_the_certainty_and_the_floor(open_set, qtbot):
+    tab = open_set(24)
+    run(tab, qtbot)
+    tab.panel.why.click()
+    assert "fewest tools in of all that reach recall 0.90" in tab.messages.text
+    assert "95 % between" in tab.messages.text
+    with qtbot.waitSignal(tab.session.chosen, timeout=30_000):
+        tab.panel.target.setValue(0.0)
+    tab.panel.why.click()
+    assert "balances recall and precision best" in tab.messages.text
+
+
+def test_few_queries_are_shown_but_not_recommended_loudly(open_set, qtbot):
+    tab = open_set(8)
+    run(tab, qtbot)
+    assert tab.panel.few.isVisible()
+    assert tab.panel.few.badge.word == "Too few queries to trust: 8 of 20"
+    assert tab.panel.use.isEnabled()
+    assert not tab.panel.use.property("primary")
+
+
+def test_the_line_is_moved_by_keys_and_every_verdict_follows(open_set, qtbot):
+    tab = open_set(24)
+    run(tab, qtbot)
+    passing = column(tab, VERDICT).count("Passed")
+    for _ in range(5):
+        qtbot.keyClick(tab.panel.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    settled(tab, qtbot)
+    assert routing(tab.services).delta == pytest.approx(0.0)
+    assert column(tab, VERDICT).count("Passed") < passing
+    assert tab.services.undo.count() == 1
+
+
+def test_cancel_keeps_what_was_asked_and_stores_no_run(open_set, qtbot):
+    tab = open_set(24)
+    tab.session.progressed.connect(lambda done, _total: done == 3 and tab.head.cancel.click())
+    with qtbot.waitSignal(tab.session.stopped, timeout=60_000):
+        tab.head.run.click()
+    settled(tab, qtbot)
+    assert tab.messages.text.startswith("Stopped after")
+    assert tab.queries.runs == ()
+    asked = [word for word in column(tab, VERDICT) if word != "Not run"]
+    assert len(asked) >= 3
+    assert tab.head.run.isEnabled()
+
+
+def test_a_second_run_says_what_it_fixed_and_the_runs_can_be_compared(open_set, qtbot):
+    tab = open_set(24)
+    live = tab.services.live
+    live.set_on([live.catalog.find("files/read_file").tool.id], False)
+    settled(tab, qtbot)
+    run(tab, qtbot)
+    assert column(tab, VERDICT).count("Failing") >= 3
+    live.set_on([live.catalog.find("files/read_file").tool.id], True)
+    settled(tab, qtbot)
+    assert "changed since this run" in tab.head.hint.text()
+    run(tab, qtbot)
+    fixed = column(tab, VERDICT).count("Fixed")
+    assert fixed >= 3
+    page = tab.window()
+    assert page.compare.chips["Fixed"].text() == f"Fixed {fixed}"
+
+
+def test_a_query_of_another_catalogue_is_told_apart(open_set, qtbot):
+    tab = open_set(1)
+    put(tab.services, [LabelRecord(0, "make coffee", ("kitchen/brew",), "imported", 99.0)])
+    tab.queries.load()
+    settled(tab, qtbot)
+    run(tab, qtbot)
+    assert column(tab, VERDICT)[1] == "Not here"
+
+
+def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_set, qtbot):
+    tab = open_set(24)
+    tried = tab.window().tried
+    assert tab.learning.learn.text() == "Learn from 24 queries"
+    with qtbot.waitSignal(tab.session.learned, timeout=60_000) as heard:
+        tab.learning.learn.click()
+    settled(tab, qtbot)
+    report = heard.args[0].report
+    assert f"{report.before:.1f} → {report.after:.1f}" in tab.messages.text
+    assert report.used
+    assert tab.learning.forget.isVisible()
+    assert "learned from 24 queries" in learned_from(tab.queries.lesson)
+    assert "learn again" in learned_from(Lesson(24, stale=True))
+    assert tried.controls.past_use.isVisibleTo(tried)
+    tab.learning.forget.click()
+    settled(tab, qtbot)
+    assert not tab.learning.forget.isVisible()
+    assert tab.services.undo.undoText() == "Forget what was learned"
+    tab.services.undo.undo()
+    settled(tab, qtbot)
+    assert tab.queries.learned
+    assert tab.queries.lesson == Lesson(24, stale=False)
+    tab.services.undo.undo()
+    settled(tab, qtbot)
+    assert not tab.queries.learned
+
+
+def test_past_use_shows_what_it_moves_and_can_be_turned_off(open_set, qtbot):
+    tab = open_set(24)
+    page = tab.window()
+    with qtbot.waitSignal(tab.session.learned, timeout=60_000):
+        tab.learning.learn.click()
+    settled(tab, qtbot)
+    page.try_query("tell everybody that it is done")
+    tried = page.tried
+    qtbot.waitUntil(lambda: tried.answer is not None and bool(tried.answer.moves))
+    moves = tried.answer.moves
+    ranks = {tool.tool_id: tool.rank for tool in tried.answer.ranked.tools}
+    moved = next(iter(moves))
+    model = tried.table.model
+    cell = model.index(model.row_of(moved), 0)
+    assert cell.data().startswith("▲" if moves[moved] > 0 else "▼")
+    tried.controls.past_use.click()
+    qtbot.waitUntil(lambda: not tried.answer.moves)
+    settled(tab, qtbot)
+    plain = {tool.tool_id: tool.rank for tool in tried.answer.ranked.tools}
+    assert all(plain[tool] == ranks[tool] + move for tool, move in moves.items())
+    assert not routing(tab.services).learned
+    tab.services.undo.undo()
+    qtbot.waitUntil(lambda: bool(tried.answer.moves))
+
+
+def test_the_explain_card_labels_the_query_in_view(open_set, qtbot):
+    tab = open_set(0)
+    page = tab.window()
+    page.try_query("merge a pull request")
+    tried = page.tried
+    qtbot.waitUntil(lambda: tried.answer is not None)
+    for tool in ("github/merge_pull_request", "github/list_commits"):
+        tried.table.choose(tool)
+        assert tried.explain.label.text() == "Label as expected"
+        tried.explain.label.click()
+        settled(tab, qtbot)
+        assert tried.explain.label.text() == "Not expected"
+    made = stored(tab.services)
+    assert [(r.query, r.expected) for r in made] == [
+        ("merge a pull request", ("github/list_commits", "github/merge_pull_request"))
+    ]
+    assert {mark.tool_id for mark in tried.strip.plot.marks if mark.kind == "expected"} == set(
+        made[0].expected
+    )
+    tried.explain.label.click()
+    settled(tab, qtbot)
+    assert stored(tab.services)[0].expected == ("github/merge_pull_request",)
