@@ -1,6 +1,7 @@
 """The only place that opens the database."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from store.errors import (
 )
 from store.migrate import migrate
 
+_RETRY_SECONDS = 0.01
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}
 
 
@@ -48,9 +50,22 @@ def _make_private(path: Path) -> None:
 def _prepare(db: apsw.Connection, timeout_ms: int, read_only: bool) -> None:
     db.set_busy_timeout(timeout_ms)
     if not read_only:
-        db.pragma("journal_mode", "wal")
+        _use_wal(db, timeout_ms)
     db.pragma("foreign_keys", 1)
     db.pragma("synchronous", "normal")
+
+
+def _use_wal(db: apsw.Connection, timeout_ms: int) -> None:
+    """Turn write-ahead logging on; SQLite itself does not wait when two try at once."""
+    deadline = time.monotonic() + timeout_ms / 1000
+    while True:
+        try:
+            db.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
 
 
 def load_vec0(db: apsw.Connection) -> None:

@@ -128,7 +128,8 @@ def test_a_migration_that_fails_leaves_the_old_version(
     raw.close()
 
 
-def test_two_processes_may_create_the_store_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempt", range(25))  # a race: once in twenty it went wrong
+def test_two_processes_may_create_the_store_at_once(tmp_path: Path, attempt: int) -> None:
     path = tmp_path / "toolcrib.db"
     problems: list[BaseException] = []
 
