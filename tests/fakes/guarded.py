@@ -1,16 +1,13 @@
 """A running sign_in_server.py, and a browser that says yes to everything."""
 
 import contextlib
-import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
+from web_process import serving
 
 SERVER = Path(__file__).with_name("sign_in_server.py")
 
@@ -55,22 +52,5 @@ class Browser:
 @contextlib.contextmanager
 def running(transport: str = "http") -> Iterator[Guarded]:
     """The server in a process of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER), str(port), transport],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and process.poll() is None:
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            time.sleep(0.05)
+    with serving(SERVER, transport) as port:
         yield Guarded(port, transport)
-    finally:
-        process.terminate()
-        process.wait(20)

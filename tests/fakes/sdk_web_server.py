@@ -1,8 +1,9 @@
-"""A server of the official SDK over HTTP: sdk_web_server.py TRANSPORT PORT."""
+"""A server of the official SDK over HTTP: sdk_web_server.py TRANSPORT."""
 
 import sys
 
 from mcp.server.mcpserver import Context, MCPServer
+from web_process import listening, serve
 
 server = MCPServer("web", instructions="A server behind a URL.")
 
@@ -28,4 +29,5 @@ async def steps(ctx: Context) -> str:
     return "stepped"
 
 
-server.run(transport=sys.argv[1], port=int(sys.argv[2]))
+app = server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()
+serve(app, listening())

@@ -1,7 +1,7 @@
-"""An MCP server of the official SDK behind its own authorization server: sign_in_server.py PORT.
+"""An MCP server of the official SDK behind its own authorization server: sign_in_server.py.
 
-POST /control changes what it does and answers with what it saw. A second word, `sse`, gives the
-older transport.
+POST /control changes what it does and answers with what it saw. A word, `sse`, gives the older
+transport.
 """
 
 import json
@@ -9,7 +9,6 @@ import secrets
 import sys
 import time
 
-import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -22,9 +21,11 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, Re
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.auth import OAuthToken
 from starlette.responses import JSONResponse, PlainTextResponse
+from web_process import listening, serve
 
-PORT, TRANSPORT = int(sys.argv[1]), (sys.argv[2:] or ["http"])[0]
-BASE = f"http://127.0.0.1:{PORT}"
+TRANSPORT = (sys.argv[1:] or ["http"])[0]
+LISTENER = listening()
+BASE = f"http://127.0.0.1:{LISTENER.getsockname()[1]}"
 
 
 class Accounts(OAuthAuthorizationServerProvider):
@@ -177,4 +178,4 @@ async def app(scope, receive, send):
         await inner(scope, receive, send)
 
 
-uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="critical", lifespan="on")
+serve(app, LISTENER)

@@ -1,14 +1,12 @@
 """Servers behind a URL: the official SDK's servers, reached through a gateway's upstream."""
 
 import socket
-import subprocess
-import sys
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
 import pytest
+from web_process import serving
 
 from app.gateway.exchange import Exchange
 from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
@@ -62,30 +60,9 @@ def free_port():
 @pytest.fixture(scope="module", params=["streamable-http", "sse"])
 def web(request):
     """(transport, URL) of a running server."""
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER), request.param, str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    sse = request.param == "sse"
-    yield (
-        ("sse", f"http://127.0.0.1:{port}/sse")
-        if sse
-        else (
-            "http",
-            f"http://127.0.0.1:{port}/mcp",
-        )
-    )
-    process.terminate()
-    process.wait(20)
+    kind, page = ("sse", "sse") if request.param == "sse" else ("http", "mcp")
+    with serving(SERVER, request.param) as port:
+        yield kind, f"http://127.0.0.1:{port}/{page}"
 
 
 @pytest.fixture
