@@ -102,10 +102,13 @@ class Gateway:
         """Serve until the host closes its end."""
         Loop(self._links, self.front).run(iter(read, b""))
 
-    def tick_until(self, stop: threading.Event, parent: int) -> None:
-        """Once a second: notice a host that is gone, servers that are, and changed ticks."""
-        while not stop.wait(_TICK):
-            if self._host.gone or parent_gone(parent):
+    def tick(self, told_to_end: Callable[[float], bool], parent: int) -> None:
+        """Once a second: notice a host that is gone, servers that are, and changed ticks.
+
+        Ends the process when the host is gone or a signal says so.
+        """
+        while True:
+            if told_to_end(_TICK) or self._host.gone or parent_gone(parent):
                 self.close()
                 os._exit(0)
             if self._front is not None:
@@ -143,6 +146,35 @@ def parent_gone(parent: int) -> bool:
     return os.getppid() != parent
 
 
+def _signals() -> Callable[[float], bool]:
+    """What waits that many seconds for a signal to end, and says whether there was one.
+
+    Python runs handlers on the main thread, which may sit in a read with one still unrun (3.11
+    forgets it when threads switch); the interpreter's C handler writes to the pipe at once.
+    """
+    names = [name for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+    if sys.platform == "win32":  # pipes cannot be waited for there; signals interrupt the read
+        for name in names:
+            signal.signal(getattr(signal, name), _leave)
+        return lambda seconds: threading.Event().wait(seconds)
+    import select
+
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for name in names:
+        signal.signal(getattr(signal, name), _noted)
+    return lambda seconds: bool(select.select([reader], [], [], seconds)[0])
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def _noted(_number: int, _frame: FrameType | None) -> None:
+    """The byte in the pipe does the rest."""
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the gateway on stdin and stdout; never returns before every server is gone."""
     options = parse(sys.argv[1:] if argv is None else argv)
@@ -150,22 +182,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not reach the host
     gateway = Gateway(options, Paths.default(), out)
-    stop = threading.Event()
-    parent = os.getppid()
-
-    def ended(_number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(0)
-
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), ended)
-    threading.Thread(target=gateway.tick_until, args=(stop, parent), daemon=True).start()
+    threading.Thread(target=gateway.tick, args=(_signals(), os.getppid()), daemon=True).start()
     try:
         gateway.run(sys.stdin.buffer.readline)
     except SystemExit:
         pass
     finally:
-        stop.set()
         gateway.close()
         os._exit(0)  # readers may be blocked on pipes of processes that are gone
 
