@@ -75,9 +75,7 @@ def gateway_over(
         open_corpus(paths.database, given, encoder).close()
         finder = Finder(paths, "default", str(paths.database))
         finder.warm()
-        end = time.monotonic() + _WAIT
-        while finder.loading and time.monotonic() < end:
-            time.sleep(0.02)
+        finder.wait(_WAIT)
         try:
             yield Gateway(finder, sorted({tool.server for tool in given.tools}), counter)
         finally:

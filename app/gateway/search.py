@@ -92,14 +92,9 @@ class Finder:
         encoder.encode_bytes("warm", query=True)
         return encoder
 
-    @property
-    def loading(self) -> bool:
-        """Whether the encoder is on its way."""
-        return self._warmed and not self._loaded.is_set()
-
     def wait(self, seconds: float) -> None:
         """Let an encoder that is on its way arrive."""
-        if self.loading:
+        if self._warmed:
             self._loaded.wait(seconds)
 
     def _prepare(self, generation: int) -> "Router":
