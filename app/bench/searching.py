@@ -1,7 +1,6 @@
 """The gateway's own search over a made store: what the model is shown, in tokens and in time."""
 
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
