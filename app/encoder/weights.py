@@ -21,7 +21,7 @@ PACKAGED_SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 # raised when the exported graph changes, so that old exports are made again
-FORMAT = 1
+FORMAT = 2
 WEIGHTS = ("*.safetensors", "*.bin", "tokenizer.json", "modules.json", "**/config.json")
 
 Progress = Callable[[str, float], None]
@@ -37,7 +37,6 @@ class ModelFiles:
     dims: int
     key: str
     max_tokens: int = 256
-    pad_id: int = 0
     query_prompt: str = ""
     document_prompt: str = ""
 
@@ -158,7 +157,6 @@ def _files(onnx: Path, about: dict[str, Any]) -> ModelFiles:
         dims=about["dims"],
         key=about["key"],
         max_tokens=about["max_tokens"],
-        pad_id=about["pad_id"],
         query_prompt=about["query_prompt"],
         document_prompt=about["document_prompt"],
     )

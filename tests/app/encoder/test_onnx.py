@@ -27,7 +27,7 @@ print(json.dumps(model.encode(texts, normalize_embeddings=True).tolist()))
 """
 
 
-def test_onnx_gives_what_sentence_transformers_gives(encoder: Encoder) -> None:
+def test_onnx_gives_nearly_what_sentence_transformers_gives(encoder: Encoder) -> None:
     assert_agreement(encoder, tool_texts(60))
 
 
@@ -49,7 +49,7 @@ def test_onnx_agrees_on_the_tools_of_the_real_servers(encoder: Encoder, tmp_path
 
 
 def assert_agreement(encoder: Encoder, texts: list[str]) -> None:
-    """Cosine at least 0.9999, and each text as a query finds the same ten in the same order."""
+    """Cosine at least 0.995; each text as a query finds nearly the same ten of the others."""
     done = subprocess.run(
         [sys.executable, "-c", TORCH, str(packaged_weights())],
         input=json.dumps(texts),
@@ -60,13 +60,18 @@ def assert_agreement(encoder: Encoder, texts: list[str]) -> None:
     )
     expected = np.array(json.loads(done.stdout), dtype=np.float32)
     found = encoder.encode(texts)
-    assert (found * expected).sum(axis=1).min() >= 0.9999
-    assert (_top_ten(found) == _top_ten(expected)).all()
+    assert (found * expected).sum(axis=1).min() >= 0.995
+    pairs = list(zip(_others(found), _others(expected), strict=True))
+    assert np.mean([one[0] == other[0] for one, other in pairs]) >= 0.9
+    assert np.mean([len({*one} & {*other}) / 10 for one, other in pairs]) >= 0.95
 
 
-def _top_ten(rows: np.ndarray) -> np.ndarray:
-    # scores nearer to each other than float32's noise are ties, and ties go by position
-    return np.argsort(-np.round(rows @ rows.T, 5), axis=1, kind="stable")[:, :10]
+def _others(rows: np.ndarray) -> list[list[int]]:
+    """Per row, the ten nearest of the other rows."""
+    scores = rows @ rows.T
+    np.fill_diagonal(scores, -1)
+    nearest: list[list[int]] = np.argsort(-scores, axis=1, kind="stable")[:, :10].tolist()
+    return nearest
 
 
 def test_rows_come_in_the_order_of_the_texts_whatever_their_lengths(encoder: Encoder) -> None:
@@ -75,7 +80,7 @@ def test_rows_come_in_the_order_of_the_texts_whatever_their_lengths(encoder: Enc
     alone = np.vstack([encoder.encode([text]) for text in texts])
     assert together.dtype == np.float32
     assert together.shape == (5, encoder.dims)
-    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_array_equal(together, alone)  # no text depends on its neighbours
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
 
 
