@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from app.gateway import own, results, slim
 from app.gateway.access import Access
 from app.gateway.arguments import Checker, as_object
-from app.gateway.exchange import SIGN_IN
 from app.gateway.front import params_of
-from app.gateway.guard import Guard, Rules, guidance
+from app.gateway.guard import Guard, Rules
+from app.gateway.journal import Journal
 from app.gateway.protocol import Json, text_result
-from app.gateway.pruned import problem_of, refusal
+from app.gateway.pruned import refusal
 from app.gateway.search import Finder, describe
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
+from app.gateway.under_way import Call
 from app.paths import Paths
 from app.routing.text import query_hash
 from app.settings import GatewaySettings
@@ -27,7 +28,6 @@ SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversat
 _NOTES = 600  # characters of a server's instructions, given once a session
 _ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
 _LONGEST_QUERY = 500  # characters kept in the journal
-_AUTH_WORDS = ("401", "unauthorized", "not authenticated", "authentication", "invalid api key")
 
 
 class Caller:
@@ -126,7 +126,7 @@ class Caller:
         self._front.reply(message, text_result(text))
         ranked = found.ranked
         tools = ranked.tools if ranked is not None else ()
-        self._links.journal.add(
+        self.journal.add(
             "search",
             query=query[:_LONGEST_QUERY],
             ms=found.ms,
@@ -171,7 +171,7 @@ class Caller:
         tokens = self._shelf.tokens(row_id) if new else 0
         evicted = session.loaded.load(tool_id, tokens, time.monotonic())
         if new:
-            self._links.journal.add("load", tool=tool_id, tokens=tokens)
+            self.journal.add("load", tool=tool_id, tokens=tokens)
             self._promote()
         return evicted
 
@@ -190,7 +190,7 @@ class Caller:
 
     def _note_evicted(self, evicted: list[str]) -> None:
         for tool_id in evicted:
-            self._links.journal.add("evicted", tool=tool_id, problem="idle or over capacity")
+            self.journal.add("evicted", tool=tool_id, problem="idle or over capacity")
         if evicted:
             self._promote()
 
@@ -212,10 +212,10 @@ class Caller:
         if row is None or (tool is None and row.read_at > 0):
             self._unavailable(message, session, name, reason="there is no such tool")
             return
+        tokens = self._result_tokens(asked.get("detail"))
         if tool is None:  # never read: the server itself must say
             target = (row.name, name.split("/", 1)[-1])
-            repeats = session.guard.note("/".join(target), arguments, time.monotonic())
-            self._send(message, params, session, target, asked, arguments, repeats=repeats)
+            self._send(message, params, Call(self, session, target, arguments, tokens=tokens))
             return
         tool_id = f"{row.name}/{tool.name}"
         reason = self._access.reason(row, tool, session)
@@ -227,21 +227,17 @@ class Caller:
         if problems:
             self._invalid(message, session, (tool_id, tool), problems, known=known)
             return
-        now = time.monotonic()
-        repeats = session.guard.note(tool_id, arguments, now)
-        if not known and not repeats:  # a loop does not load its tool again
-            self._links.journal.add("miss", tool=tool_id, problem="called without a search")
-            self._note_evicted(self._load(session, tool_id, tool.id))
-        session.loaded.touch(tool_id, now)
+        unasked = 0 if known else tool.id
         target = (row.name, tool.name)
-        self._send(message, params, session, target, asked, arguments, repeats=repeats)
+        call = Call(self, session, target, arguments, unasked=unasked, tokens=tokens)
+        self._send(message, params, call)
 
     def _unavailable(self, message: Json, session: Session, name: str, *, reason: str) -> None:
         near = self._finder.near(name, self._access.state(session), self._shelf.generation)
         body = {"error": "tool_not_available", "tool": name, "reason": reason}
         text = _dump({**body, "available": [t for t in near if t != name]})
         self._front.reply(message, text_result(text, is_error=True))
-        self._links.journal.add("miss", tool=name, problem=reason, detail={"near": near})
+        self.journal.add("miss", tool=name, problem=reason, detail={"near": near})
 
     def _invalid(
         self,
@@ -266,56 +262,20 @@ class Caller:
             "inputSchema": schema,
         }
         self._front.reply(message, text_result(_dump(body), is_error=True))
-        self._links.journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
+        self.journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
 
-    # ---- sending
-
-    def _send(
-        self,
-        message: Json,
-        params: Json,
-        session: Session,
-        target: tuple[str, str],
-        asked: Json,
-        arguments: object,
-        *,
-        repeats: int,
-    ) -> None:
-        server, tool = target
-        tool_id = f"{server}/{tool}"
-        tokens = self._result_tokens(asked.get("detail"))
-        began = time.perf_counter()
-
-        def finish(line: bytes, answer: Json) -> Json | None:
-            problem = problem_of(answer)
-            session.note_call(tool_id, succeeded=not problem)
-            if problem and any(word in problem.lower() for word in _AUTH_WORDS):
-                session.refused.add(server)
-            elif not problem:
-                session.refused.discard(server)
-            self._links.journal.add(
-                "call",
-                tool=tool_id,
-                tokens=len(line) // results.CHARACTERS_A_TOKEN,
-                ms=(time.perf_counter() - began) * 1000,
-                problem=problem,
-            )
-            return self._finished(session, answer, tool_id, repeats=repeats, tokens=tokens)
-
-        def failed(reason: str) -> None:
-            if reason.startswith(SIGN_IN):
-                session.refused.add(server)
-            self._links.journal.add("error", tool=tool_id, problem=reason)
-
-        sent = {**params, "name": tool, "arguments": arguments}
+    def _send(self, message: Json, params: Json, call: Call) -> None:
+        sent = {**params, "name": call.tool, "arguments": call.arguments}
         self._links.forwarder.forward(
-            self._front.upstream(server),
+            self._front.upstream(call.server),
             b"",
             {**message, "params": sent},
-            finish=finish,
-            failed=failed,
+            finish=call.finish,
+            done=call.done,
+            failed=call.failed,
             seconds=self.gateway.call_seconds,
         )
+        call.note()
 
     def _result_tokens(self, detail: object) -> int:
         """The budget of a result: short, the profile's, or none for full."""
@@ -323,23 +283,23 @@ class Caller:
             return results.SHORT_TOKENS
         return 0 if detail == "full" else self.gateway.result_tokens
 
-    def _finished(
-        self, session: Session, answer: Json, tool_id: str, *, repeats: int, tokens: int
-    ) -> Json | None:
-        """The answer with what the gateway has to add; None when it has nothing."""
-        result = answer.get("result")
-        if not isinstance(result, dict):
-            return None
-        changed = results.cut(result, tokens, self.results) if tokens else None
-        if repeats:
-            if session.loaded.evict(tool_id):
-                self._links.journal.add("evicted", tool=tool_id, problem="repeated calls")
-                self._promote()
-            content = (changed or result).get("content")
-            said = {"type": "text", "text": guidance(tool_id, repeats)}
-            content = [*(content if isinstance(content, list) else []), said]
-            changed = {**(changed or result), "content": content}
-        return {**answer, "result": changed} if changed is not None else None
+    # ---- what a call under way asks for
+
+    @property
+    def journal(self) -> Journal:
+        """Where events are noted."""
+        return self._links.journal
+
+    def load_unasked(self, session: Session, tool_id: str, row_id: int) -> None:
+        """Load a tool that was called without a search."""
+        self.journal.add("miss", tool=tool_id, problem="called without a search")
+        self._note_evicted(self._load(session, tool_id, row_id))
+
+    def unload(self, session: Session, tool_id: str) -> None:
+        """Take a tool away whose calls repeat."""
+        if session.loaded.evict(tool_id):
+            self.journal.add("evicted", tool=tool_id, problem="repeated calls")
+            self._promote()
 
     def _own(self, message: Json, params: Json, name: str, arguments: object) -> None:
         """Toolcrib's own small tools, which the menu does not list."""

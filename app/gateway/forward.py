@@ -26,7 +26,7 @@ Key = tuple[type, Any]
 class Route:
     """One request of the host under way to a server."""
 
-    __slots__ = ("exchange", "failed", "finish", "host_id", "message", "rounds", "upstream")
+    __slots__ = ("done", "exchange", "failed", "finish", "host_id", "message", "rounds", "upstream")
 
     def __init__(
         self,
@@ -34,12 +34,14 @@ class Route:
         message: Json,
         *,
         finish: Finish | None,
+        done: Callable[[], None] | None,
         failed: Callable[[str], None] | None,
     ) -> None:
         self.upstream = upstream
         self.message = message
         self.host_id = message["id"]
         self.finish = finish
+        self.done = done
         self.failed = failed
         self.rounds = 0
         self.exchange: Exchange | None = None
@@ -77,14 +79,16 @@ class Forwarder:
         message: Json,
         *,
         finish: Finish | None = None,
+        done: Callable[[], None] | None = None,
         failed: Callable[[str], None] | None = None,
         seconds: float = 0,
     ) -> None:
         """Send a host's request on; `line` is b"" when the message was rewritten.
 
-        `failed` hears why a server could not be reached, or that it took more than `seconds`.
+        `done` hears that the host has been answered; `failed` why a server could not be reached,
+        or that it took more than `seconds`.
         """
-        route = Route(upstream, message, finish=finish, failed=failed)
+        route = Route(upstream, message, finish=finish, done=done, failed=failed)
         self._routes[route.key] = route
         self._send(route, line, message)
         if seconds > 0:
@@ -121,6 +125,8 @@ class Forwarder:
         line, answer = (line, answer) if changed is None else (b"", changed)
         if not self._inputs.hold(route, answer):
             self._host.respond(route.host_id, answer, line)
+        if route.done is not None:
+            route.done()
 
     def _failed(self, route: Route, reason: str) -> None:
         self._close(route)

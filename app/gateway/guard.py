@@ -47,7 +47,10 @@ class Guard:
         """Record a call; how often it was made, 0 when that is no loop."""
         if self._rules.calls <= 0 or _matches(tool_id, self._rules.exempt):
             return 0
-        key = f"{tool_id} {normalised(arguments)}"
+        try:
+            key = f"{tool_id} {normalised(arguments)}"
+        except RecursionError:  # arguments nested this deeply are not compared
+            return 0
         if len(self._recent) == self._recent.maxlen:
             self._counts[self._recent[0][1]] -= 1
         self._recent.append((now, key))

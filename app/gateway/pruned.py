@@ -206,18 +206,22 @@ class Pruned(Front):
             return
         began = time.perf_counter()
 
+        problem = ""
+
         def finish(_line: bytes, answer: Json) -> None:
-            journal.add(
-                "call",
-                tool=tool_id,
-                ms=(time.perf_counter() - began) * 1000,
-                problem=problem_of(answer),
-            )
+            nonlocal problem
+            problem = problem_of(answer)
+
+        def done() -> None:
+            ms = (time.perf_counter() - began) * 1000
+            journal.add("call", tool=tool_id, ms=ms, problem=problem)
 
         def failed(reason: str) -> None:
             journal.add("error", tool=tool_id, problem=reason)
 
-        self.links.forwarder.forward(self._upstream, line, message, finish=finish, failed=failed)
+        self.links.forwarder.forward(
+            self._upstream, line, message, finish=finish, done=done, failed=failed
+        )
 
     def _refuse(self, message: Json, name: object, reason: str) -> None:
         self.links.journal.add("miss", tool=f"{self._name}/{name}", problem=reason)

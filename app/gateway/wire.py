@@ -45,6 +45,8 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
         value, clean = _read(line), True
     except (ValueError, RecursionError):
         value, clean = _mended(line), False
+    if type(value) is dict:
+        return [value], clean
     batch = value if isinstance(value, list) else [value]
     if not batch or not all(isinstance(m, dict) for m in batch):
         raise NotJsonError

@@ -61,6 +61,14 @@ def test_old_calls_are_forgotten():
     assert guard.note("s/t", 0, 0) == 0
 
 
+def test_arguments_nested_too_deeply_to_compare_are_no_loop():
+    deep: object = 1
+    for _ in range(5000):
+        deep = [deep]
+    guard = Guard(Rules(calls=1))
+    assert guard.note("s/t", deep, 0) == 0
+
+
 def test_a_guard_can_be_switched_off():
     guard = Guard(Rules(calls=0))
     assert [guard.note("a", 1, 0) for _ in range(5)] == [0] * 5

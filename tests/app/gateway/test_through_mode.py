@@ -148,6 +148,17 @@ def test_the_loop_guard_lets_the_call_run_then_evicts_and_a_search_clears_it(sto
     assert recorded(database, "evicted")[0].problem == "repeated calls"
 
 
+def test_deeply_nested_arguments_are_answered_once(stocked, gateway):
+    stocked(TWO)
+    host = start(gateway)
+    for depth in (100, 300, 480):
+        deep: object = 1
+        for _ in range(depth):
+            deep = [deep]
+        assert text(host.run("alpha/echo", {"text": "hi", "deep": deep})) == "hi"
+    assert text(host.run("alpha/echo", {"text": "one more"})) == "one more"
+
+
 def test_exempt_tools_may_repeat(stocked, gateway):
     stocked(TWO, {"gateway": {"loop_calls": 2, "loop_exempt": ["alpha/*"]}})
     host = start(gateway)

@@ -1,0 +1,94 @@
+"""A call under way: noted once, whoever comes first; journalled when the host has its answer."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from app.gateway.guard import Guard, Rules
+from app.gateway.results import Results
+from app.gateway.session import Limits, LoadedSet, Session
+from app.gateway.under_way import Call
+
+
+@pytest.fixture
+def caller():
+    """What a call asks of its Caller, written down."""
+    told = []
+    return SimpleNamespace(
+        told=told,
+        results=Results(),
+        journal=SimpleNamespace(add=lambda kind, **fields: told.append((kind, fields))),
+        load_unasked=lambda _session, tool_id, row: told.append(("load", tool_id, row)),
+        unload=lambda _session, tool_id: told.append(("unload", tool_id)),
+    )
+
+
+@pytest.fixture
+def session():
+    return Session(LoadedSet(Limits()), Guard(Rules(calls=2)))
+
+
+def answer(text):
+    return {"id": 1, "result": {"content": [{"type": "text", "text": text}]}}
+
+
+def test_two_threads_note_a_call_once(caller, session):
+    for _ in range(50):
+        caller.told.clear()
+        session.guard.clear()
+        call = Call(caller, session, ("fs", "read"), {}, unasked=7)
+        ready, found = threading.Barrier(2), []
+
+        def note(call=call, ready=ready, found=found):
+            ready.wait(5)
+            found.append(call.note())
+
+        threads = [threading.Thread(target=note) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(5)
+        assert found == [0, 0]
+        assert caller.told == [("load", "fs/read", 7)]
+
+
+def test_an_answer_before_the_note_is_still_seen_as_a_repetition(caller, session):
+    for _ in range(2):
+        call = Call(caller, session, ("fs", "read"), {"path": "a"})
+        changed = call.finish(b"x" * 40, answer("same"))
+        call.note()
+    assert changed is not None
+    assert "2 times" in changed["result"]["content"][1]["text"]
+    assert ("unload", "fs/read") in caller.told
+
+
+def test_the_journal_hears_of_a_call_when_it_is_done(caller, session):
+    call = Call(caller, session, ("fs", "read"), {})
+    assert call.finish(b"x" * 40, answer("fine")) is None
+    assert caller.told == []
+    call.done()
+    kind, fields = caller.told[0]
+    assert (kind, fields["tool"], fields["tokens"], fields["problem"]) == (
+        "call",
+        "fs/read",
+        10,
+        "",
+    )
+
+
+@pytest.mark.parametrize("line", [b"", b"x" * 4000])
+def test_a_text_over_the_budget_is_cut_even_if_its_line_was_mended(caller, session, line):
+    call = Call(caller, session, ("fs", "read"), {}, tokens=100)
+    changed = call.finish(line, answer("y" * 3000))
+    assert changed is not None
+    assert len(changed["result"]["content"][0]["text"]) == 400
+
+
+def test_a_refused_sign_in_is_remembered_until_a_call_succeeds(caller, session):
+    Call(caller, session, ("fs", "read"), {}).finish(
+        b"x", {"id": 1, "error": {"code": -1, "message": "401 Unauthorized"}}
+    )
+    assert session.refused == {"fs"}
+    Call(caller, session, ("fs", "read"), {}).finish(b"x", answer("fine"))
+    assert session.refused == set()
