@@ -36,7 +36,7 @@ class StdioChannel:
         self._backlog: deque[bytes] = deque()
         self._writing = threading.Condition()
         self._pump: threading.Thread | None = None
-        self._ready: Callable[[int], bool] | None = None
+        self._ready: Callable[[], bool] | None = None
         self._error_reader: threading.Thread | None = None
         self._closing = False
         self._reason = ""
@@ -64,11 +64,10 @@ class StdioChannel:
             return True  # nobody reads any more
         if len(data) > _PIPE_BUF or self._ready is None:
             return False
-        descriptor = self._process.stdin.fileno()
         try:
-            if not self._ready(descriptor):
+            if not self._ready():
                 return False
-            os.write(descriptor, data)
+            os.write(self._process.stdin.fileno(), data)
         except (OSError, ValueError):
             pass  # the reader notices that the process is gone
         return True
@@ -189,7 +188,7 @@ def _thread(target: Callable[..., object], *args: object) -> threading.Thread:
     return thread
 
 
-def _readiness(process: subprocess.Popen[bytes]) -> Callable[[int], bool] | None:
+def _readiness(process: subprocess.Popen[bytes]) -> Callable[[], bool] | None:
     """A check that a small write will not block; None where pipes cannot be polled (Windows)."""
     if sys.platform == "win32" or process.stdin is None:
         return None
@@ -197,4 +196,4 @@ def _readiness(process: subprocess.Popen[bytes]) -> Callable[[int], bool] | None
 
     poller = select.poll()
     poller.register(process.stdin.fileno(), select.POLLOUT)
-    return lambda _descriptor: any(event & select.POLLOUT for _, event in poller.poll(0))
+    return lambda: bool(poller.poll(0))  # a pipe that nobody reads any more is ready too
