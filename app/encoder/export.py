@@ -25,13 +25,7 @@ def main(source: str, name: str, models: str) -> None:
     """Export the model at `source` (a folder or a hub name) below the folder `models`."""
     warnings.filterwarnings("ignore")
     say("Loading the model", 0.1)
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    torch.set_num_threads(1)
-    # "eager" is attention in plain products and sums: fewer nodes than the fused form exports to
-    eager = {"attn_implementation": "eager"}
-    model = SentenceTransformer(source, device="cpu", model_kwargs=eager).eval()
+    model = load(source)
     folder = Path(tempfile.mkdtemp(prefix=".part-", dir=models))
     try:
         say("Exporting the graph", 0.5)
@@ -51,6 +45,17 @@ def main(source: str, name: str, models: str) -> None:
         publish(folder, Path(models) / folder_name(str(about["key"])))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(source: str) -> Any:
+    """The sentence-transformers model, in the form that exports best."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(1)
+    # "eager" is attention in plain products and sums: fewer nodes than the fused form exports to
+    eager = {"attn_implementation": "eager"}
+    return SentenceTransformer(source, device="cpu", model_kwargs=eager).eval()
 
 
 def say(step: str, done: float) -> None:
