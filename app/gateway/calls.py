@@ -9,7 +9,6 @@ from app.gateway.access import Access
 from app.gateway.arguments import Checker, as_object
 from app.gateway.front import params_of
 from app.gateway.guard import Guard, Rules
-from app.gateway.journal import Journal
 from app.gateway.protocol import Json, text_result
 from app.gateway.pruned import refusal
 from app.gateway.search import Finder, describe
@@ -36,6 +35,7 @@ class Caller:
     def __init__(self, front: "Through", paths: Paths) -> None:
         self._front = front
         self._links = front.links
+        self.journal = front.links.journal
         self._shelf = front.shelf
         self._access = Access(self._shelf)
         self._finder = Finder(paths, self._shelf.profile_name, self._shelf.database)
@@ -284,11 +284,6 @@ class Caller:
         return 0 if detail == "full" else self.gateway.result_tokens
 
     # ---- what a call under way asks for
-
-    @property
-    def journal(self) -> Journal:
-        """Where events are noted."""
-        return self._links.journal
 
     def load_unasked(self, session: Session, tool_id: str, row_id: int) -> None:
         """Load a tool that was called without a search."""

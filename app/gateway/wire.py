@@ -12,7 +12,7 @@ _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
 _HEAD = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
 _TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _TAIL_BYTES = 256
-# orjson rounds integers beyond 64 bits; a search for digits as zeros is 20 times as fast as a regex
+# orjson rounds integers beyond 64 bits; digits as zeros are found nine times as fast as by a regex
 _AS_ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
 _LONG_NUMBER = b"0" * 19
 
@@ -47,12 +47,11 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
         value, clean = _read(line), True
     except (ValueError, RecursionError):
         value, clean = _mended(line), False
-    if type(value) is dict:
+    if isinstance(value, dict):
         return [value], clean
-    batch = value if isinstance(value, list) else [value]
-    if not batch or not all(isinstance(m, dict) for m in batch):
+    if not isinstance(value, list) or not value or not all(isinstance(m, dict) for m in value):
         raise NotJsonError
-    return batch, clean and batch is not value
+    return value, False
 
 
 def _read(line: bytes) -> Any:
