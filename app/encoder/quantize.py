@@ -1,10 +1,11 @@
 """Makes an exported graph smaller and twice as fast: int8 matrix products, float16 embeddings.
 
-Plain dynamic int8 loses ranking: a few channels of the activations are large, and one scale for
-all of them leaves nothing for the rest. Two remedies keep the ranking. What is large in the
-activations is moved into the weights (SmoothQuant, arXiv 2211.10438, section 4), and products
-that make a vector shorter, which read the largest outliers, stay float32. If the result still
-does not agree with the float32 graph, as on processors whose int8 sums saturate, it is not used.
+Plain dynamic int8 loses ranking: a few values of the activations are large, and one scale for
+all of them leaves nothing for the rest. Two remedies keep the ranking. Where some channels are
+large, that is moved into the weights (SmoothQuant, arXiv 2211.10438, section 4). Products that
+make a vector shorter read what a few tokens alone make large; there each token gets a scale of
+its own. If the result still does not agree with the float32 graph, as on processors whose int8
+sums saturate, it is not used.
 """
 
 import json
@@ -17,6 +18,7 @@ from typing import Any
 
 LEAST_AGREEMENT = 0.99  # cosine to the float32 vector, for every one of our texts
 _MOVED = 0.7  # share of an outlier that the weights take; agrees best, 0.6 to 0.8 nearly as well
+_LEAST = 1e-5  # a channel or token that is smaller than this counts as this
 _LARGE_TABLE = 1_000_000  # numbers; smaller embedding tables are not worth a cast
 
 Feed = dict[str, Any]  # a graph's inputs for one text
@@ -40,15 +42,15 @@ def quantized(graph: Path, feeds: Sequence[Feed], target: Path) -> float:
 
     model = onnx.load(graph)
     products = _products(model)
-    kept = [node.name for node, weights in products if weights.shape[0] > weights.shape[1]]
-    _smooth(model, [p for p in products if p[0].name not in kept], feeds)
+    shorter = [p for p in products if p[1].shape[0] > p[1].shape[1]]
+    _smooth(model, [p for p in products if p not in shorter], feeds)
+    _scale_tokens(model, [node for node, _ in shorter])
     quantize_dynamic(
         model,
         target,
         op_types_to_quantize=["MatMul"],
         per_channel=True,
         weight_type=QuantType.QInt8,
-        nodes_to_exclude=kept,
         extra_options={"MatMulConstBOnly": True, "DefaultTensorType": onnx.TensorProto.FLOAT},
     )
     small = onnx.load(target)
@@ -93,10 +95,33 @@ def _smooth(model: Any, products: Sequence[tuple[Any, Any]], feeds: Sequence[Fee
             node.input[0] = smoothed
 
 
+def _scale_tokens(model: Any, nodes: Sequence[Any]) -> None:
+    """Divide each token's activations by their largest value, and multiply the product by it."""
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    graph = model.graph
+    graph.initializer.append(numpy_helper.from_array(np.array(_LEAST, np.float32), "least_top"))
+    for node in nodes:
+        activations, product, name = node.input[0], node.output[0], node.name
+        size, largest, top = f"{name}_size", f"{name}_largest", f"{name}_top"
+        node.input[0], node.output[0] = f"{name}_unit", f"{name}_scaled"
+        before = [
+            helper.make_node("Abs", [activations], [size]),
+            helper.make_node("ReduceMax", [size], [largest], axes=[-1], keepdims=1),
+            helper.make_node("Max", [largest, "least_top"], [top]),
+            helper.make_node("Div", [activations, top], [node.input[0]]),
+        ]
+        at = list(graph.node).index(node)
+        graph.node.insert(at + 1, helper.make_node("Mul", [node.output[0], top], [product]))
+        for step in reversed(before):
+            graph.node.insert(at, step)
+
+
 def _positive(values: Any) -> Any:
     import numpy as np
 
-    return np.maximum(values, 1e-5)
+    return np.maximum(values, _LEAST)
 
 
 def _largest(model: Any, names: Sequence[str], feeds: Sequence[Feed]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from app.encoder import export
+from app.encoder import export, quantize
 from app.encoder.quantize import agreement, quantized, sample_texts
 
 WORDS, WIDTH = 4000, 256
@@ -17,20 +17,27 @@ Feeds = list[dict[str, np.ndarray]]
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
-    """Rows of a table, with two channels a hundred times the rest; two products; the mean."""
+    """Rows of a table, two products, the mean: two channels are a hundred times the rest, and
+    every twentieth word is two hundred times as loud as the others between the products.
+    """
     random = np.random.default_rng(7)
     table = random.normal(size=(WORDS, WIDTH))
     table[:, [3, 90]] *= 100
+    loudness = np.ones((WORDS, 1))
+    loudness[::20] = 200
     wide = random.normal(size=(WIDTH, 2 * WIDTH)) / 16
     wide[[3, 90]] /= 100
     narrow = random.normal(size=(2 * WIDTH, WIDTH)) / 16
-    weights = {"table": table, "wide": wide, "narrow": narrow}
+    weights = {"table": table, "wide": wide, "narrow": narrow, "loudness": loudness}
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["rows"], name="rows"),
         helper.make_node("MatMul", ["rows", "wide"], ["up"], name="up"),
         helper.make_node("Relu", ["up"], ["kept"]),
-        helper.make_node("MatMul", ["kept", "narrow"], ["down"], name="down"),
-        helper.make_node("ReduceMean", ["down"], ["mean"], axes=[1], keepdims=0),
+        helper.make_node("Gather", ["loudness", "input_ids"], ["loud"], name="loud"),
+        helper.make_node("Mul", ["kept", "loud"], ["heard"]),
+        helper.make_node("MatMul", ["heard", "narrow"], ["down"], name="down"),
+        helper.make_node("LpNormalization", ["down"], ["even"], axis=2, p=2),
+        helper.make_node("ReduceMean", ["even"], ["mean"], axes=[1], keepdims=0),
         helper.make_node("LpNormalization", ["mean"], ["embedding"], axis=1, p=2),
     ]
     made = helper.make_graph(
@@ -61,17 +68,22 @@ def test_a_small_graph_agrees_where_plain_int8_does_not(
     assert quantized(graph, feeds, tmp_path / "small.onnx") >= 0.995
 
 
-def test_up_products_are_int8_down_products_float_and_the_table_is_half(
-    graph: Path, feeds: Feeds, tmp_path: Path
+def test_without_a_scale_for_each_token_the_loud_ones_drown_the_others(
+    graph: Path, feeds: Feeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(quantize, "_scale_tokens", lambda _model, _nodes: None)
+    assert quantized(graph, feeds, tmp_path / "small.onnx") < 0.99
+
+
+def test_products_are_int8_and_the_table_is_half(graph: Path, feeds: Feeds, tmp_path: Path) -> None:
     small = tmp_path / "small.onnx"
     quantized(graph, feeds, small)
     model = onnx.load(small)
     types = {t.name: t.data_type for t in model.graph.initializer}
     assert types["wide_quantized"] == TensorProto.INT8
-    assert types["narrow"] == TensorProto.FLOAT
+    assert types["narrow_quantized"] == TensorProto.INT8
     assert types["table"] == TensorProto.FLOAT16
-    assert small.stat().st_size < graph.stat().st_size * 0.6
+    assert small.stat().st_size < graph.stat().st_size * 0.5
 
 
 def test_a_graph_that_agrees_takes_the_place(graph: Path, feeds: Feeds) -> None:

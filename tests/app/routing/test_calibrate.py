@@ -128,7 +128,7 @@ def test_tiny_catalogues_and_no_encoder_answer(make_router: Callable, listed: li
 
 def test_the_floor_lies_under_good_queries_and_over_most_chit_chat() -> None:
     chat = [0.1 + 0.01 * n for n in range(11)]
-    assert calibrated_floor(chat) == pytest.approx(0.167)
+    assert calibrated_floor(chat) == pytest.approx(0.165)
     assert calibrated_floor(chat, [0.12] * 50) == 0.12
     assert calibrated_floor([], [0.5]) == 0.0
     assert quantile([3.0, 1.0, 2.0], 0.5) == 2.0
