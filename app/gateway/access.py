@@ -1,5 +1,7 @@
 """Which tool a name means, and whether it may be used now: ticks, allowlists, preconditions."""
 
+from typing import NamedTuple
+
 from app.gateway import own
 from app.gateway.catalog import Shelf
 from app.gateway.pruned import refusal
@@ -9,6 +11,15 @@ from app.settings import ProfileSettings
 from store.serving import ServerRow, ToolRow
 
 
+class Found(NamedTuple):
+    """The server and tool that a name means."""
+
+    row: ServerRow
+    tool: ToolRow | None
+    tool_id: str
+    refusal: str  # why nobody may use it, "" when it depends on the session
+
+
 class Access:
     """The gates that a call passes; the same ones a search applies."""
 
@@ -16,39 +27,52 @@ class Access:
         self._shelf = shelf
         self._generation = -1
         self._settings = ProfileSettings()
+        self._found: dict[str, Found] = {}  # tools by the names they were called by
 
     @property
     def profile(self) -> ProfileSettings:
         """The profile's settings as they are now."""
+        self._refresh()
+        return self._settings
+
+    def _refresh(self) -> None:
         if self._generation != self._shelf.generation:
             self._generation = self._shelf.generation
             self._settings = ProfileSettings.from_json(self._shelf.settings)
-        return self._settings
+            self._found.clear()
 
-    def find(self, name: str) -> tuple[ServerRow | None, ToolRow | None]:
-        """The server and tool that a name means: server/tool, server__tool, or a lone tool."""
+    def find(self, name: str) -> "Found | None":
+        """What a name means: server/tool, server__tool, or a lone tool; None when nothing."""
+        self._refresh()
+        found = self._found.get(name)
+        if found is None:
+            found = self._look(name)
+            if found is not None and found.tool is not None:
+                self._found[name] = found
+        return found
+
+    def _look(self, name: str) -> "Found | None":
         for separator in ("/", "__", ".", ":"):
-            server, found, tool = name.partition(separator)
-            row = self._shelf.servers.get(server) if found else None
+            server, cut, tool = name.partition(separator)
+            row = self._shelf.servers.get(server) if cut else None
             if row is not None:
-                return row, self._shelf.tool(row.id, tool)
-        owners = [server for server, tool in self._shelf.names() if tool == name]
-        if len(set(owners)) == 1:
-            row = self._shelf.servers[owners[0]]
-            return row, self._shelf.tool(row.id, name)
-        return None, None
+                return self._made(row, tool)
+        owners = {server for server, tool in self._shelf.names() if tool == name}
+        return self._made(self._shelf.servers[owners.pop()], name) if len(owners) == 1 else None
 
-    def reason(self, row: ServerRow, tool: ToolRow, session: Session) -> str:
-        """Why a tool may not be used now, "" when it may."""
+    def _made(self, row: ServerRow, name: str) -> "Found":
+        tool = self._shelf.tool(row.id, name)
+        tool_id = f"{row.name}/{name}"
         if not row.trusted:
-            return "its server is not trusted yet"
-        reason = refusal(tool)
-        if reason:
-            return reason
-        profile = self.profile
-        if not profile.scopes and not profile.preconditions:
-            return ""
-        tool_id, state = f"{row.name}/{tool.name}", self.state(session)
+            return Found(row, tool, tool_id, "its server is not trusted yet")
+        return Found(row, tool, tool_id, refusal(tool) if tool is not None else "")
+
+    def reason(self, found: "Found", session: Session) -> str:
+        """Why a tool may not be used now, "" when it may."""
+        profile = self._settings
+        if found.refusal or (not profile.scopes and not profile.preconditions):
+            return found.refusal
+        tool_id, state = found.tool_id, self.state(session)
         rules = [(who, p) for p, allowed in profile.scopes.items() for who in allowed]
         if rules and not may_see(tool_id, rules, state.principals):
             return "it is not for this user"

@@ -1,8 +1,8 @@
 """When the store cannot be served: the gateway still initializes, and every call says why."""
 
-from app.gateway.front import VERSION, Answer, Front, Links, params_of
+from app.gateway.front import VERSION, Answer, Front, Links
 from app.gateway.menu import menu_tools
-from app.gateway.protocol import LISTS, Json, negotiated, text_result
+from app.gateway.protocol import LISTS, Json, negotiated, params_of, text_result
 from app.gateway.upstream import Upstream
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from app.gateway import own, results, slim
 from app.gateway.access import Access
 from app.gateway.arguments import Checker, as_object
-from app.gateway.front import params_of
 from app.gateway.guard import Guard, Rules
-from app.gateway.protocol import Json, text_result
+from app.gateway.protocol import Json, params_of, text_result
 from app.gateway.pruned import refusal
 from app.gateway.search import Finder, describe
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
@@ -152,11 +151,11 @@ class Caller:
         name = query.strip()
         if "/" not in name or " " in name:
             return None
-        row, tool = self._access.find(name)
-        if row is None or tool is None or self._access.reason(row, tool, session):
+        found = self._access.find(name)
+        if found is None or found.tool is None or self._access.reason(found, session):
             return None
-        self._note_evicted(self._load(session, f"{row.name}/{tool.name}", tool.id))
-        return describe(f"{row.name}/{tool.name}", json.loads(tool.raw), self.gateway.slim)
+        self._note_evicted(self._load(session, found.tool_id, found.tool.id))
+        return describe(found.tool_id, json.loads(found.tool.raw), self.gateway.slim)
 
     def _notes(self, session: Session, server: str, instructions: str) -> str:
         """A server's own instructions, once a conversation, where initialize had no room."""
@@ -183,9 +182,9 @@ class Caller:
         """The loaded tools of the host's main conversation, for tools/list."""
         found: dict[tuple[str, str], ToolRow] = {}
         for tool_id in self._sessions.get("").loaded.ids:
-            row, tool = self._access.find(tool_id)
-            if row is not None and tool is not None and not refusal(tool):
-                found[row.name, tool.name] = tool
+            known = self._access.find(tool_id)
+            if known is not None and known.tool is not None and not refusal(known.tool):
+                found[known.row.name, known.tool.name] = known.tool
         return found
 
     def _note_evicted(self, evicted: list[str]) -> None:
@@ -208,29 +207,36 @@ class Caller:
             self._own(message, params, name, arguments)
             return
         _, session = self._session(params)
-        row, tool = self._access.find(name)
-        if row is None or (tool is None and row.read_at > 0):
+        found = self._access.find(name)
+        if found is None or (found.tool is None and found.row.read_at > 0):
             self._unavailable(message, session, name, reason="there is no such tool")
             return
-        tokens = self._result_tokens(asked.get("detail"))
-        if tool is None:  # never read: the server itself must say
-            target = (row.name, name.split("/", 1)[-1])
-            self._send(message, params, Call(self, session, target, arguments, tokens=tokens))
-            return
-        tool_id = f"{row.name}/{tool.name}"
-        reason = self._access.reason(row, tool, session)
-        if reason:
-            self._unavailable(message, session, tool_id, reason=reason)
-            return
-        problems = self._checker.problems(tool.raw, arguments)
-        known = always or tool_id in session.loaded
-        if problems:
-            self._invalid(message, session, (tool_id, tool), problems, known=known)
-            return
-        unasked = 0 if known else tool.id
-        target = (row.name, tool.name)
-        call = Call(self, session, target, arguments, unasked=unasked, tokens=tokens)
-        self._send(message, params, call)
+        row, tool, tool_id, _ = found
+        if tool is not None:
+            reason = self._access.reason(found, session)
+            if reason:
+                self._unavailable(message, session, tool_id, reason=reason)
+                return
+            problems = self._checker.problems(tool.raw, arguments)
+            if problems:
+                known = always or tool_id in session.loaded
+                self._invalid(message, session, (tool_id, tool), problems, known=known)
+                return
+        # a tool that was never read is for the server itself to judge
+        own_name = tool_id.split("/", 1)[1] if tool is None else tool.name
+        sent = {**params, "name": own_name, "arguments": arguments}
+        gateway = self.gateway
+        call = Call(
+            self,
+            session,
+            self._front.upstream(row.name),
+            {**message, "params": sent},
+            tool_id,
+            row_id=0 if always or tool is None else tool.id,
+            tokens=_result_tokens(asked.get("detail"), gateway),
+        )
+        self._links.forwarder.send(call, gateway.call_seconds)
+        call.note()
 
     def _unavailable(self, message: Json, session: Session, name: str, *, reason: str) -> None:
         near = self._finder.near(name, self._access.state(session), self._shelf.generation)
@@ -264,25 +270,6 @@ class Caller:
         self._front.reply(message, text_result(_dump(body), is_error=True))
         self.journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
 
-    def _send(self, message: Json, params: Json, call: Call) -> None:
-        sent = {**params, "name": call.tool, "arguments": call.arguments}
-        self._links.forwarder.forward(
-            self._front.upstream(call.server),
-            b"",
-            {**message, "params": sent},
-            finish=call.finish,
-            done=call.done,
-            failed=call.failed,
-            seconds=self.gateway.call_seconds,
-        )
-        call.note()
-
-    def _result_tokens(self, detail: object) -> int:
-        """The budget of a result: short, the profile's, or none for full."""
-        if detail == "short":
-            return results.SHORT_TOKENS
-        return 0 if detail == "full" else self.gateway.result_tokens
-
     # ---- what a call under way asks for
 
     def load_unasked(self, session: Session, tool_id: str, row_id: int) -> None:
@@ -312,3 +299,10 @@ class Caller:
 
 def _dump(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _result_tokens(detail: object, gateway: GatewaySettings) -> int:
+    """The budget of a result: short, the profile's, or none for full."""
+    if detail == "short":
+        return results.SHORT_TOKENS
+    return 0 if detail == "full" else gateway.result_tokens

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import IO
 
 from app.processes import Prepared, Tree, cpu_seconds, start, stop
 
@@ -15,7 +16,7 @@ MAX_LINE = 128 * 1024 * 1024  # bytes; a longer line ends the server
 MAX_JUNK_LINES = 20_000  # in a row that are no messages
 MAX_JUNK_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
-_PIPE_BUF = 4096  # a write of at most this much never blocks on a pipe that poll calls ready
+_PIPE_BUF = 4096  # a pipe takes a write of at most this much whole, or not at all
 _EXIT_SECONDS = 0.5
 _IDLE_SECONDS = 0.5  # a server that rests this long after its stdin was closed will not exit
 _LONGEST_SAID = 300  # characters
@@ -36,7 +37,8 @@ class StdioChannel:
         self._backlog: deque[bytes] = deque()
         self._writing = threading.Condition()
         self._pump: threading.Thread | None = None
-        self._ready: Callable[[], bool] | None = None
+        self._stdin: IO[bytes] | None = None
+        self._at_once = False  # a small write is done at once, or refused at once
         self._error_reader: threading.Thread | None = None
         self._closing = False
         self._reason = ""
@@ -44,7 +46,9 @@ class StdioChannel:
     def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
         """Start the process and its readers; raises ToolcribError when it cannot be started."""
         self._process, self._tree = start(self._prepared)
-        self._ready = _readiness(self._process)
+        if self._process.stdin is not None:
+            self._stdin = self._process.stdin
+            self._at_once = _without_waiting(self._stdin)
         self._error_reader = _thread(self._read_errors)
         _thread(self._read, on_line, on_end)
 
@@ -56,26 +60,23 @@ class StdioChannel:
                 return
             self._backlog.append(data)
             if self._pump is None:
-                self._pump = _thread(self._write_backlog)
+                self._pump = _thread(self._write_backlog, self._stdin)
             self._writing.notify()
 
     def _write_now(self, data: bytes) -> bool:
-        if self._process is None or self._process.stdin is None or self._closing:
+        if self._stdin is None or self._closing:
             return True  # nobody reads any more
-        if len(data) > _PIPE_BUF or self._ready is None:
+        if not self._at_once or len(data) > _PIPE_BUF:
             return False
         try:
-            if not self._ready():
-                return False
-            os.write(self._process.stdin.fileno(), data)
+            os.write(self._stdin.fileno(), data)
+        except BlockingIOError:
+            return False
         except (OSError, ValueError):
             pass  # the reader notices that the process is gone
         return True
 
-    def _write_backlog(self) -> None:
-        process = self._process
-        if process is None or process.stdin is None:
-            return
+    def _write_backlog(self, stdin: IO[bytes]) -> None:
         while True:
             with self._writing:
                 while not self._backlog:
@@ -86,7 +87,7 @@ class StdioChannel:
             try:
                 view = memoryview(data)
                 while view:
-                    view = view[os.write(process.stdin.fileno(), view) :]
+                    view = view[_write_some(stdin, view) :]
             except (OSError, ValueError):
                 return
             with self._writing:
@@ -114,6 +115,7 @@ class StdioChannel:
             if junk_lines > MAX_JUNK_LINES or junk_bytes > MAX_JUNK_BYTES:
                 self._reason = "flooded its output with lines that are no messages"
                 break
+        process.stdout.close()
         on_end(self._end_reason())
 
     def _end_reason(self) -> str:
@@ -142,9 +144,10 @@ class StdioChannel:
         while True:
             try:
                 chunk = os.read(process.stderr.fileno(), 65536)
-            except (OSError, ValueError):
-                return
+            except OSError:
+                chunk = b""
             if not chunk:
+                process.stderr.close()
                 return
             self._seen += len(chunk)
             self._stderr.append(chunk[-_TAIL_BYTES:])
@@ -188,12 +191,28 @@ def _thread(target: Callable[..., object], *args: object) -> threading.Thread:
     return thread
 
 
-def _readiness(process: subprocess.Popen[bytes]) -> Callable[[], bool] | None:
-    """A check that a small write will not block; None where pipes cannot be polled (Windows)."""
-    if sys.platform == "win32" or process.stdin is None:
-        return None
-    import select
+def _without_waiting(stdin: IO[bytes]) -> bool:
+    """Let writes to the pipe fail where they would wait; False where pipes cannot (Windows)."""
+    if sys.platform == "win32":
+        return False
+    os.set_blocking(stdin.fileno(), False)
+    return True
 
-    poller = select.poll()
-    poller.register(process.stdin.fileno(), select.POLLOUT)
-    return lambda: bool(poller.poll(0))  # a pipe that nobody reads any more is ready too
+
+def _write_some(stdin: IO[bytes], view: memoryview) -> int:
+    """How much the pipe took; waits while it is full."""
+    try:
+        return os.write(stdin.fileno(), view)
+    except BlockingIOError:
+        _wait_for_room(stdin)
+        return 0
+
+
+def _wait_for_room(stdin: IO[bytes]) -> None:
+    """Until the pipe takes more, or nobody reads it."""
+    if sys.platform != "win32":
+        import select
+
+        poller = select.poll()
+        poller.register(stdin.fileno(), select.POLLOUT)
+        poller.poll()

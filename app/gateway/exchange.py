@@ -11,22 +11,46 @@ SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
 class Exchange:
     """One request on its way to a server: answered or failed exactly once, or cancelled."""
 
-    __slots__ = ("answered", "failed", "line", "message", "progress", "sent_id")
+    __slots__ = ("line", "message", "progress", "sent_id")
+
+    def __init__(self, line: bytes, message: Json) -> None:
+        self.line = line  # b"" when the message must be written anew
+        self.message = message
+        self.progress = _progress_token(message)
+        self.sent_id = 0
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """The server has answered; `line` is b"" when its bytes may not be forwarded."""
+        raise NotImplementedError
+
+    def failed(self, reason: str) -> None:
+        """The server could not be reached, or has gone."""
+        raise NotImplementedError
+
+
+class Asked(Exchange):
+    """A request of the gateway's own; what becomes of it is told to functions."""
+
+    __slots__ = ("_answered", "_failed")
 
     def __init__(
         self,
-        line: bytes,
         message: Json,
         *,
-        answered: Callable[[bytes, Json], None],
-        failed: Callable[[str], None],
+        answered: Callable[[Json], None] = lambda _answer: None,
+        failed: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        self.line = line  # b"" when the message must be written anew
-        self.message = message
-        self.answered = answered
-        self.failed = failed
-        self.progress = _progress_token(message)
-        self.sent_id = 0
+        super().__init__(b"", message)
+        self._answered = answered
+        self._failed = failed
+
+    def answered(self, _line: bytes, answer: Json) -> None:
+        """Tell it."""
+        self._answered(answer)
+
+    def failed(self, reason: str) -> None:
+        """Tell it."""
+        self._failed(reason)
 
 
 def _progress_token(message: Json) -> object:

@@ -1,7 +1,6 @@
 """The message router: requests, answers and notifications between one host and its servers."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from app.gateway import wire
@@ -14,42 +13,52 @@ from app.gateway.protocol import (
     LEVELS,
     LOG_LEVEL_KEY,
     Json,
+    params_of,
     text_result,
 )
 from app.gateway.upstream import Upstream
 
-# turns a server's answer into another; None leaves it as it came
-Finish = Callable[[bytes, Json], Json | None]
 Key = tuple[type, Any]
+_OF_ONE_ROUND = ("requestState", "inputResponses")  # params of a request that is sent again
 
 
-class Route:
-    """One request of the host under way to a server."""
+class Route(Exchange):
+    """A request of the host on its way to a server; its kinds look at what comes of it."""
 
-    __slots__ = ("done", "exchange", "failed", "finish", "host_id", "message", "rounds", "upstream")
+    __slots__ = ("forwarder", "host_id", "rounds", "upstream")
 
-    def __init__(
-        self,
-        upstream: Upstream,
-        message: Json,
-        *,
-        finish: Finish | None,
-        done: Callable[[], None] | None,
-        failed: Callable[[str], None] | None,
-    ) -> None:
+    forwarder: "Forwarder"  # from when it is sent
+
+    def __init__(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """`line` is b"" when the message was rewritten."""
+        super().__init__(line, message)
         self.upstream = upstream
-        self.message = message
         self.host_id = message["id"]
-        self.finish = finish
-        self.done = done
-        self.failed = failed
         self.rounds = 0
-        self.exchange: Exchange | None = None
 
     @property
     def key(self) -> Key:
         """The host's id; 1 and "1" are two."""
         return type(self.host_id), self.host_id
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """Answer the host."""
+        self.forwarder.answered(self, line, answer)
+
+    def failed(self, reason: str) -> None:
+        """Tell the host why there is no answer."""
+        self.forwarder.failed(self, reason)
+
+    # ---- what kinds of requests may add
+
+    def finish(self, line: bytes, answer: Json) -> Json | None:
+        """Another answer to give; None leaves the server's as it came."""
+
+    def done(self) -> None:
+        """The host has been answered."""
+
+    def unreached(self, reason: str) -> None:
+        """There will be no answer of the server."""
 
 
 class Forwarder:
@@ -72,73 +81,56 @@ class Forwarder:
         asked = [_log_level(r.message) for r in self._routes.values() if r.upstream is upstream]
         return any(one in LEVELS and LEVELS.index(one) <= found for one in asked)
 
-    def forward(
-        self,
-        upstream: Upstream,
-        line: bytes,
-        message: Json,
-        *,
-        finish: Finish | None = None,
-        done: Callable[[], None] | None = None,
-        failed: Callable[[str], None] | None = None,
-        seconds: float = 0,
-    ) -> None:
-        """Send a host's request on; `line` is b"" when the message was rewritten.
+    def forward(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """Send a host's request on as it is; `line` is b"" when the message was rewritten."""
+        self.send(Route(upstream, line, message))
 
-        `done` hears that the host has been answered; `failed` why a server could not be reached,
-        or that it took more than `seconds`.
-        """
-        route = Route(upstream, message, finish=finish, done=done, failed=failed)
+    def send(self, route: Route, seconds: float = 0) -> None:
+        """Send a host's request on; it fails when it takes more than `seconds`, 0 for any time."""
+        route.forwarder = self
         self._routes[route.key] = route
-        self._send(route, line, message)
+        self._request(route)
         if seconds > 0:
             timer = threading.Timer(seconds, self._too_late, (route, seconds))
             timer.daemon = True
             timer.start()
 
     def _too_late(self, route: Route, seconds: float) -> None:
-        if self._routes.get(route.key) is route and route.exchange is not None:
+        if self._routes.get(route.key) is route:
             self._close(route)
-            route.upstream.cancel(route.exchange, {"reason": "It took too long."})
-            self._failed(route, f"{route.upstream.name} did not answer within {seconds:g} s.")
+            route.upstream.cancel(route, {"reason": "It took too long."})
+            self.failed(route, f"{route.upstream.name} did not answer within {seconds:g} s.")
 
-    def _send(self, route: Route, line: bytes, message: Json) -> None:
-        exchange = Exchange(
-            line,
-            message,
-            answered=lambda answer_line, answer: self._answered(route, answer_line, answer),
-            failed=lambda reason: self._failed(route, reason),
-        )
-        route.exchange = exchange
-        if exchange.progress is not None:
-            self._tokens[type(exchange.progress), exchange.progress] = route.upstream
-        route.upstream.request(exchange)
+    def _request(self, route: Route) -> None:
+        if route.progress is not None:
+            self._tokens[type(route.progress), route.progress] = route.upstream
+        route.upstream.request(route)
 
-    def _answered(self, route: Route, line: bytes, answer: Json) -> None:
+    def answered(self, route: Route, line: bytes, answer: Json) -> None:
+        """A server has answered a host's request."""
         self._close(route)
         if route.upstream.modern and not self._host.is_modern(route.host_id):
             result = answer.get("result")
             if isinstance(result, dict) and result.get("resultType") == "input_required":
                 self._gather(route, result)
                 return
-        changed = route.finish(line, answer) if route.finish is not None else None
+        changed = route.finish(line, answer)
         line, answer = (line, answer) if changed is None else (b"", changed)
         if not self._inputs.hold(route, answer):
             self._host.respond(route.host_id, answer, line)
-        if route.done is not None:
-            route.done()
+        route.done()
 
-    def _failed(self, route: Route, reason: str) -> None:
+    def failed(self, route: Route, reason: str) -> None:
+        """A host's request gets no answer from its server."""
         self._close(route)
-        if route.failed is not None:
-            route.failed(reason)
+        route.unreached(reason)
         answer = _unreachable(route.message, reason)
         if not self._inputs.hold(route, answer):
             self._host.respond(route.host_id, answer)
 
     def _close(self, route: Route) -> None:
         self._routes.pop(route.key, None)
-        token = route.exchange.progress if route.exchange is not None else None
+        token = route.progress
         if token is not None:
             self._tokens.pop((type(token), token), None)
 
@@ -146,10 +138,10 @@ class Forwarder:
         """The host no longer wants an answer."""
         host_id = params.get("requestId")
         route = self._routes.get((type(host_id), host_id))
-        if route is not None and route.exchange is not None:
+        if route is not None:
             self._close(route)
             self._host.forget(host_id)
-            route.upstream.cancel(route.exchange, params)
+            route.upstream.cancel(route, params)
 
     def progress_of_host(self, message: Json) -> None:
         """The host reports progress on something that a server asked of it."""
@@ -240,17 +232,17 @@ class Forwarder:
     def _gather(self, route: Route, result: Json) -> None:
         """Ask a host of an earlier revision what a stateless server wants, then send again."""
         route.rounds += 1
+        asked = {k: v for k, v in params_of(route.message).items() if k not in _OF_ONE_ROUND}
         more: Json = {k: result[k] for k in ("requestState",) if k in result}
 
         def again(responses: Json | None, problem: Json | None) -> None:
             if problem is not None:
                 self._host.respond(route.host_id, problem)
                 return
-            params = {**(route.message.get("params") or {}), **more}
-            if responses:
-                params["inputResponses"] = responses
+            params = {**asked, **more, **({"inputResponses": responses} if responses else {})}
+            route.line, route.message = b"", {**route.message, "params": params}
             self._routes[route.key] = route
-            self._send(route, b"", {**route.message, "params": params})
+            self._request(route)
 
         if route.rounds > 10:
             text = f"{route.upstream.name} asked for input more than ten times."

@@ -1,12 +1,11 @@
 """What the two ways of serving share: the links to host and servers, and what both pass on."""
 
 from collections.abc import Callable
-from typing import Any
 
 from app.gateway import eras, wire
 from app.gateway.catalog import Shelf
-from app.gateway.exchange import Exchange
-from app.gateway.forward import Forwarder
+from app.gateway.exchange import Asked, Exchange
+from app.gateway.forward import Forwarder, Route
 from app.gateway.host import Host
 from app.gateway.journal import Journal
 from app.gateway.listeners import Listeners
@@ -19,6 +18,7 @@ from app.gateway.protocol import (
     MODERN,
     VERSION_KEY,
     Json,
+    params_of,
 )
 from app.gateway.upstream import Upstream
 
@@ -143,15 +143,7 @@ class Front:
 
     def subscribe(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Send a resources/(un)subscribe on, and remember it for after a restart."""
-        method, uri = message["method"], params_of(message).get("uri")
-
-        def finish(_line: bytes, answer: Json) -> Json | None:
-            if "result" in answer or upstream.modern:
-                self.remember(upstream, method, uri)
-            # a stateless server has no such method: its stream was opened anew instead
-            return wire.result(message["id"], {}) if upstream.modern else None
-
-        self.links.forwarder.forward(upstream, line, message, finish=finish)
+        self.links.forwarder.send(_Subscription(self, upstream, line, message))
 
     def remember(self, upstream: Upstream, method: str, uri: object) -> None:
         """Which resources the host watches."""
@@ -242,13 +234,26 @@ class Front:
         self.links.host.respond(message["id"], wire.result(message["id"], result))
 
 
-def _untold(method: str, params: Json) -> Exchange:
+class _Subscription(Route):
+    """A resources/(un)subscribe of the host."""
+
+    __slots__ = ("_front",)
+
+    def __init__(self, front: Front, upstream: Upstream, line: bytes, message: Json) -> None:
+        super().__init__(upstream, line, message)
+        self._front = front
+
+    def finish(self, _line: bytes, answer: Json) -> Json | None:
+        """Remember it once the server has agreed."""
+        modern = self.upstream.modern
+        if "result" in answer or modern:
+            uri = params_of(self.message).get("uri")
+            self._front.remember(self.upstream, self.message["method"], uri)
+        # a stateless server has no such method: its stream was opened anew instead
+        return wire.result(self.host_id, {}) if modern else None
+
+
+def _untold(method: str, params: Json) -> Asked:
     """A request of our own whose answer the host is not told."""
     message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
-    return Exchange(b"", message, answered=lambda *_: None, failed=lambda _reason: None)
-
-
-def params_of(message: Json) -> dict[str, Any]:
-    """A message's params, {} when there are none."""
-    params = message.get("params")
-    return params if isinstance(params, dict) else {}
+    return Asked(message)

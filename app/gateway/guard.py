@@ -5,7 +5,6 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 import orjson
@@ -14,12 +13,12 @@ _GENERIC = (
     "You have called {tool} {count} times with the same arguments; the answer will not change."
     " It was unloaded. Search for another tool, or answer with what you have."
 )
-# what helps more than the generic sentence, by tool name pattern
+# what helps more than the generic sentence, by a word in the tool's name
 _SPECIFIC = (
-    ("*read*", "You already have this content. Use what was returned, or read something else."),
-    ("*list*", "The listing is the same as before. Open one of its entries instead."),
-    ("*search*", "The same search finds the same. Change the query."),
-    ("*get*", "Nothing changed since the last look. Wait for a reason to look again."),
+    ("read", "You already have this content. Use what was returned, or read something else."),
+    ("list", "The listing is the same as before. Open one of its entries instead."),
+    ("search", "The same search finds the same. Change the query."),
+    ("get", "Nothing changed since the last look. Wait for a reason to look again."),
 )
 _REMEMBERED = 32  # calls compared within the time window
 _LONGEST = 10_000  # characters of arguments that are compared
@@ -57,16 +56,17 @@ class Guard:
         self._counts[key] += 1
         if self._counts[key] < self._rules.calls:
             return 0
-        count = max(self._in_time(key, now), self._in_row(key))
+        count = self._in_windows(key, now - self._rules.window_seconds)
         return count if count >= self._rules.calls else 0
 
-    def _in_time(self, key: str, now: float) -> int:
-        oldest = now - self._rules.window_seconds
-        return sum([at >= oldest for at, other in self._recent if other == key])
-
-    def _in_row(self, key: str) -> int:
-        last = islice(reversed(self._recent), self._rules.window_calls)
-        return [other for _, other in last].count(key)
+    def _in_windows(self, key: str, oldest: float) -> int:
+        """Equal calls since then, or among the last ones, whichever are more."""
+        in_time = in_row = 0
+        for place, (at, other) in enumerate(reversed(self._recent)):
+            if other == key:
+                in_time += at >= oldest
+                in_row += place < self._rules.window_calls
+        return max(in_time, in_row)
 
     def clear(self) -> None:
         """A new search is a new thought."""
@@ -76,8 +76,8 @@ class Guard:
 
 def guidance(tool_id: str, count: int) -> str:
     """What to tell the model about its loop."""
-    name = tool_id.partition("/")[2]
-    hint = next((text for pattern, text in _SPECIFIC if fnmatchcase(name.lower(), pattern)), "")
+    name = tool_id.partition("/")[2].lower()
+    hint = next((text for word, text in _SPECIFIC if word in name), "")
     return f"{_GENERIC.format(tool=tool_id, count=count)} {hint}".strip()
 
 

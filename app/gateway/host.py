@@ -30,9 +30,11 @@ class Host:
 
     def send_line(self, line: bytes) -> None:
         """Write one line; blocks while the host does not read. A host that is gone is noted."""
+        data = line + b"\n"
         with self._writing:
             try:
-                left = memoryview(line + b"\n")
+                written = os.write(self._out, data)
+                left = memoryview(data)[written:] if written < len(data) else None
                 while left:
                     left = left[os.write(self._out, left) :]
             except OSError:

@@ -82,6 +82,8 @@ class Inputs:
 
     def hold(self, route: "Route", answer: Json) -> bool:
         """Keep an answer for a call that is parked; whether it is."""
+        if not self._parked:
+            return False
         with self._lock:
             for parked in self._parked.values():
                 if parked.route is route:

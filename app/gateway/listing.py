@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from app.gateway.exchange import Exchange
+from app.gateway.exchange import Asked
 from app.gateway.protocol import LISTS, Json
 from app.gateway.upstream import Upstream
 
@@ -37,11 +37,10 @@ class Listing:
     def _ask(self, cursor: str | None) -> None:
         params: Json = {} if cursor is None else {"cursor": cursor}
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": self._method, "params": params}
-        self._upstream.request(
-            Exchange(b"", message, answered=self._page, failed=lambda _reason: self._end(None))
-        )
+        asked = Asked(message, answered=self._page, failed=lambda _reason: self._end(None))
+        self._upstream.request(asked)
 
-    def _page(self, _line: bytes, answer: Json) -> None:
+    def _page(self, answer: Json) -> None:
         result = answer.get("result")
         found = result.get(LISTS[self._method]) if isinstance(result, dict) else None
         if not isinstance(found, list):

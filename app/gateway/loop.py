@@ -1,10 +1,9 @@
 """The host-facing loop: reads messages, greets in either era, hands the rest to the front."""
 
-import threading
 from collections.abc import Callable, Iterable
 
 from app.gateway import wire
-from app.gateway.front import Front, Links, params_of
+from app.gateway.front import Front, Links
 from app.gateway.protocol import (
     CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -22,6 +21,7 @@ from app.gateway.protocol import (
     VERSION_KEY,
     Json,
     is_modern,
+    params_of,
 )
 
 _NOT_DISCOVERED = ("protocolVersion", "serverInfo")
@@ -34,7 +34,13 @@ class Loop:
         self._links = links
         self._host = links.host
         self._front = front
-        self._listed = threading.Event()
+        self._listed = False
+        self._own = {
+            "initialize": self._initialize,
+            "server/discover": self._discover,
+            "ping": self._ping,
+            LISTEN: self._listen,
+        }
 
     def run(self, lines: Iterable[bytes]) -> None:
         """Serve until the host closes its end or no longer reads."""
@@ -85,20 +91,13 @@ class Loop:
             if method in REMOVED:
                 self._front().refuse_method(message)
                 return
-        if method == "initialize":
-            self._initialize(params, message)
-        elif method == "server/discover":
-            self._discover(message)
-        elif method == "ping":
-            self._host.respond(message["id"], wire.result(message["id"], {}))
-        elif method == LISTEN:
-            self._links.listeners.open(message["id"], params.get("notifications"))
-            for uri in self._links.listeners.uris():
-                self._front().watch(uri)
+        own = self._own.get(method)
+        if own is not None:
+            own(params, message)
         elif not self._links.modern or not self._links.forwarder.resume(message):
             self._front().request(line, message)
-            if method == "tools/list" and not self._listed.is_set():
-                self._listed.set()
+            if method == "tools/list" and not self._listed:
+                self._listed = True
                 self._front().listed()
 
     def _enter_modern(self, method: str, params: Json, message: Json) -> Json | None:
@@ -137,7 +136,15 @@ class Loop:
 
         self._front().describe(params, answer)
 
-    def _discover(self, message: Json) -> None:
+    def _ping(self, _params: Json, message: Json) -> None:
+        self._host.respond(message["id"], wire.result(message["id"], {}))
+
+    def _listen(self, params: Json, message: Json) -> None:
+        self._links.listeners.open(message["id"], params.get("notifications"))
+        for uri in self._links.listeners.uris():
+            self._front().watch(uri)
+
+    def _discover(self, _params: Json, message: Json) -> None:
         def answer(described: Json) -> None:
             found = {
                 "supportedVersions": [MODERN],

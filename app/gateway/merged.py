@@ -5,15 +5,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from app.gateway import own, results, wire
-from app.gateway.front import params_of
 from app.gateway.listing import Listing, read_all
 from app.gateway.names import visible_names
-from app.gateway.protocol import (
-    INVALID_PARAMS,
-    LISTS,
-    RESOURCE_NOT_FOUND,
-    Json,
-)
+from app.gateway.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, Json, params_of
 from app.gateway.upstream import Upstream
 from store.serving import ServerRow
 

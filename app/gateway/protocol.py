@@ -60,3 +60,9 @@ def is_modern(params: object) -> bool:
     """Whether a request's own _meta says that it is of the stateless revision."""
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta
+
+
+def params_of(message: Json) -> Json:
+    """A message's params, {} when there are none."""
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}

@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from app.gateway import eras, intake, slim, wire
-from app.gateway.exchange import Channel, Exchange
-from app.gateway.front import Answer, Front, Links, params_of
+from app.gateway.exchange import Asked, Channel
+from app.gateway.forward import Route
+from app.gateway.front import Answer, Front, Links
+from app.gateway.journal import Journal
 from app.gateway.listing import Listing
-from app.gateway.protocol import HANDSHAKE, LEVELS, LISTS, Json, negotiated, text_result
+from app.gateway.protocol import HANDSHAKE, LEVELS, LISTS, Json, negotiated, params_of, text_result
 from app.gateway.upstream import Upstream
 from store.serving import ServerRow, ToolRow
 
@@ -48,7 +50,7 @@ class Pruned(Front):
             return
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
-        def started(*_: object) -> None:
+        def started(_answer: Json) -> None:
             found = self._upstream.hello_result
             if self._upstream.modern:
                 info, said = eras.server_info(found), str(found.get("instructions") or "")
@@ -60,7 +62,7 @@ class Pruned(Front):
             version = negotiated(params.get("protocolVersion"))
             answer(_described(version, {"tools": {}}, {"name": self._name}, reason))
 
-        self._upstream.request(Exchange(b"", message, answered=started, failed=failed))
+        self._upstream.request(Asked(message, answered=started, failed=failed))
 
     # ---- requests
 
@@ -199,29 +201,11 @@ class Pruned(Front):
         if reason == _NEW and self._live is None:
             self._look(line, message)
             return
-        tool_id = f"{self._name}/{name}"
-        journal = self.links.journal
         if reason:
             self._refuse(message, name, reason)
             return
-        began = time.perf_counter()
-
-        problem = ""
-
-        def finish(_line: bytes, answer: Json) -> None:
-            nonlocal problem
-            problem = problem_of(answer)
-
-        def done() -> None:
-            ms = (time.perf_counter() - began) * 1000
-            journal.add("call", tool=tool_id, ms=ms, problem=problem)
-
-        def failed(reason: str) -> None:
-            journal.add("error", tool=tool_id, problem=reason)
-
-        self.links.forwarder.forward(
-            self._upstream, line, message, finish=finish, done=done, failed=failed
-        )
+        call = _Call(self._upstream, line, message, self.links.journal)
+        self.links.forwarder.send(call)
 
     def _refuse(self, message: Json, name: object, reason: str) -> None:
         self.links.journal.add("miss", tool=f"{self._name}/{name}", problem=reason)
@@ -256,6 +240,32 @@ class Pruned(Front):
         if message.get("method") == "notifications/tools/list_changed":
             self._live = None
         super().told(upstream, line, message)
+
+
+class _Call(Route):
+    """A call of one of the server's tools, for the journal."""
+
+    __slots__ = ("_began", "_journal", "_problem", "_tool_id")
+
+    def __init__(self, upstream: Upstream, line: bytes, message: Json, journal: Journal) -> None:
+        super().__init__(upstream, line, message)
+        self._journal = journal
+        self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
+        self._began = time.perf_counter()
+        self._problem = ""
+
+    def finish(self, _line: bytes, answer: Json) -> None:
+        """Note what went wrong; the answer is left as it came."""
+        self._problem = problem_of(answer)
+
+    def done(self) -> None:
+        """The host has its answer."""
+        ms = (time.perf_counter() - self._began) * 1000
+        self._journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
+
+    def unreached(self, reason: str) -> None:
+        """The server could not be reached."""
+        self._journal.add("error", tool=self._tool_id, problem=reason)
 
 
 def refusal(tool: ToolRow) -> str:

@@ -1,5 +1,6 @@
 """What one conversation has: its loaded tools, what it called, what it reached."""
 
+import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -105,6 +106,7 @@ class Session:
 
     loaded: LoadedSet
     guard: Guard
+    noting: threading.Lock = field(default_factory=threading.Lock)  # calls end on any thread
     called: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_CALLED))
     milestones: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)  # servers that answered with an auth error

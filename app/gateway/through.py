@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from app.gateway import intake, merged, slim, wire
 from app.gateway.arguments import as_object
 from app.gateway.catalog import Shelf
-from app.gateway.front import VERSION, Answer, Front, Links, params_of
+from app.gateway.front import VERSION, Answer, Front, Links
 from app.gateway.launching import launcher
 from app.gateway.menu import CALL, SEARCH, behind, instructions, menu_tools
 from app.gateway.names import visible_names
-from app.gateway.protocol import INVALID_PARAMS, Json, negotiated
+from app.gateway.protocol import INVALID_PARAMS, Json, negotiated, params_of
 from app.gateway.upstream import Upstream
 from app.paths import Paths
 from store.serving import ServerRow
@@ -106,10 +106,10 @@ class Through(Front):
         method = message["method"]
         self._busy = True
         self.shelf.refresh()
-        if method == "tools/list":
-            self._list(message)
-        elif method == "tools/call":
+        if method == "tools/call":
             self._call(message)
+        elif method == "tools/list":
+            self._list(message)
         else:
             self._merged.request(line, message)
 

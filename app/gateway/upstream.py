@@ -7,7 +7,7 @@ from typing import Any
 
 from app.errors import ToolcribError
 from app.gateway import eras, wire
-from app.gateway.exchange import SIGN_IN, Channel, Exchange, Listener
+from app.gateway.exchange import SIGN_IN, Asked, Channel, Exchange, Listener
 from app.gateway.protocol import (
     MODERN,
     UNSUPPORTED_VERSION,
@@ -231,8 +231,8 @@ class Upstream:
         problems: list[str] = []
         done = threading.Event()
 
-        def answered(_line: bytes, message: Json) -> None:
-            answers.append(message)
+        def answered(answer: Json) -> None:
+            answers.append(answer)
             done.set()
 
         def failed(reason: str) -> None:
@@ -240,7 +240,7 @@ class Upstream:
             done.set()
 
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
-        exchange = Exchange(b"", message, answered=answered, failed=failed)
+        exchange = Asked(message, answered=answered, failed=failed)
         with self._lock:
             channel_now, line = self._enlist(exchange)
         channel_now.send(line)

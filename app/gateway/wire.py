@@ -90,8 +90,16 @@ def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
 
     `line` is b"" when its bytes may not be forwarded.
     """
+    old = message.get("id")
+    if line and type(old) is int and type(new_id) is int:
+        usual = b',"jsonrpc":"2.0","id":%d}\n' % old
+        if line.endswith(usual):
+            return b'%b,"jsonrpc":"2.0","id":%d}' % (line[: -len(usual)], new_id)
+        usual = b'{"jsonrpc":"2.0","id":%d,' % old
+        if line.startswith(usual):
+            return b'{"jsonrpc":"2.0","id":%d,%b' % (new_id, line[len(usual) :].rstrip())
     found = line and (_HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES)))
-    if found and found[1] == dump(message.get("id")):
+    if found and found[1] == dump(old):
         number = str(new_id) if type(new_id) is int else json.dumps(new_id)
         return line[: found.start(1)] + number.encode() + line[found.end(1) :].rstrip()
     return dump({**message, "id": new_id})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from web_process import serving
 
-from app.gateway.exchange import Exchange
+from app.gateway.exchange import Asked
 from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
 from app.gateway.remote import RemoteChannel
 from app.gateway.upstream import Upstream
@@ -93,9 +93,7 @@ def ask(upstream, method, params, seconds=30):
         found.append(value)
         done.set()
 
-    upstream.request(
-        Exchange(b"", message, answered=lambda _line, answer: took(answer), failed=took)
-    )
+    upstream.request(Asked(message, answered=took, failed=took))
     assert done.wait(seconds)
     return found[0]
 

@@ -29,6 +29,14 @@ def session():
     return Session(LoadedSet(Limits()), Guard(Rules(calls=2)))
 
 
+def made(caller, session, arguments, **more):
+    """A call of fs/read on its way to a server that is never reached."""
+    params = {"name": "read", "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    upstream = SimpleNamespace(name="fs")
+    return Call(caller, session, upstream, message, "fs/read", **more)
+
+
 def answer(text):
     return {"id": 1, "result": {"content": [{"type": "text", "text": text}]}}
 
@@ -37,7 +45,7 @@ def test_two_threads_note_a_call_once(caller, session):
     for _ in range(50):
         caller.told.clear()
         session.guard.clear()
-        call = Call(caller, session, ("fs", "read"), {}, unasked=7)
+        call = made(caller, session, {}, row_id=7)
         ready, found = threading.Barrier(2), []
 
         def note(call=call, ready=ready, found=found):
@@ -49,13 +57,13 @@ def test_two_threads_note_a_call_once(caller, session):
             thread.start()
         for thread in threads:
             thread.join(5)
-        assert found == [0, 0]
+        assert found == ["", ""]
         assert caller.told == [("load", "fs/read", 7)]
 
 
 def test_an_answer_before_the_note_is_still_seen_as_a_repetition(caller, session):
     for _ in range(2):
-        call = Call(caller, session, ("fs", "read"), {"path": "a"})
+        call = made(caller, session, {"path": "a"})
         changed = call.finish(b"x" * 40, answer("same"))
         call.note()
     assert changed is not None
@@ -64,7 +72,7 @@ def test_an_answer_before_the_note_is_still_seen_as_a_repetition(caller, session
 
 
 def test_the_journal_hears_of_a_call_when_it_is_done(caller, session):
-    call = Call(caller, session, ("fs", "read"), {})
+    call = made(caller, session, {})
     assert call.finish(b"x" * 40, answer("fine")) is None
     assert caller.told == []
     call.done()
@@ -79,16 +87,16 @@ def test_the_journal_hears_of_a_call_when_it_is_done(caller, session):
 
 @pytest.mark.parametrize("line", [b"", b"x" * 4000])
 def test_a_text_over_the_budget_is_cut_even_if_its_line_was_mended(caller, session, line):
-    call = Call(caller, session, ("fs", "read"), {}, tokens=100)
+    call = made(caller, session, {}, tokens=100)
     changed = call.finish(line, answer("y" * 3000))
     assert changed is not None
     assert len(changed["result"]["content"][0]["text"]) == 400
 
 
 def test_a_refused_sign_in_is_remembered_until_a_call_succeeds(caller, session):
-    Call(caller, session, ("fs", "read"), {}).finish(
+    made(caller, session, {}).finish(
         b"x", {"id": 1, "error": {"code": -1, "message": "401 Unauthorized"}}
     )
     assert session.refused == {"fs"}
-    Call(caller, session, ("fs", "read"), {}).finish(b"x", answer("fine"))
+    made(caller, session, {}).finish(b"x", answer("fine"))
     assert session.refused == set()

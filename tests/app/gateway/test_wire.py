@@ -39,11 +39,13 @@ ids = st.one_of(st.integers(), st.text())
     body=values,
     order=st.permutations(["jsonrpc", "id", "result"]),
     ascii_only=st.booleans(),
+    separators=st.sampled_from([(", ", ": "), (",", ":")]),
 )
-def test_only_the_id_changes(number, new, body, order, ascii_only):
+def test_only_the_id_changes(number, new, body, order, ascii_only, separators):
     parts = {"jsonrpc": "2.0", "id": number, "result": body}
     message = {key: parts[key] for key in order}
-    line = json.dumps(message, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass") + b"\n"
+    text = json.dumps(message, ensure_ascii=ascii_only, separators=separators)
+    line = text.encode("utf-8", "surrogatepass") + b"\n"
     (parsed,), clean = wire.parse(line)
     assert json.loads(wire.with_id(line if clean else b"", parsed, new)) == {**parsed, "id": new}
 
@@ -53,6 +55,10 @@ def test_numbers_spaces_and_key_order_stay_as_they_were():
     (message,), clean = wire.parse(line)
     assert clean
     assert wire.with_id(line, message, 9) == line.replace(b"7", b"9", 1).rstrip()
+    head = b'{"jsonrpc":"2.0","id":7,"result":{"b":1.50,"id":7}}\r\n'
+    assert wire.with_id(head, json.loads(head), 12) == head.replace(b"7", b"12", 1).rstrip()
+    last = b'{"result":{"b":1.50,"jsonrpc":"2.0","id":7},"jsonrpc":"2.0","id":7}\n'
+    assert wire.with_id(last, json.loads(last), 12) == last[:-3] + b"12}"
     tail = b'{"result":{"content":[{"id":5}]},"jsonrpc":"2.0","id":7}'
     assert wire.with_id(tail, json.loads(tail), "x") == tail[:-2] + b'"x"}'
 
