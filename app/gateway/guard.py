@@ -1,7 +1,7 @@
 """The loop guard: the same call again and again is let through, then said to be a loop."""
 
 import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -39,39 +39,45 @@ class Guard:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._recent: deque[tuple[float, str]] = deque(maxlen=max(rules.window_calls, _REMEMBERED))
-        self._counts: Counter[str] = Counter()
+        most = max(rules.window_calls, _REMEMBERED)
+        self._keys: deque[str] = deque(maxlen=most)  # of the latest calls, and when they were made
+        self._times: deque[float] = deque(maxlen=most)
+        self._last: tuple[str, object, str] = ("", None, "")  # tool, arguments, key
 
     def note(self, tool_id: str, arguments: object, now: float) -> int:
         """Record a call; how often it was made, 0 when that is no loop."""
-        if self._rules.calls <= 0 or _matches(tool_id, self._rules.exempt):
+        rules = self._rules
+        if rules.calls <= 0 or (rules.exempt and _matches(tool_id, rules.exempt)):
             return 0
         try:
-            key = f"{tool_id} {normalised(arguments)}"
+            key = self._key(tool_id, arguments)
         except RecursionError:  # arguments nested this deeply are not compared
             return 0
-        if len(self._recent) == self._recent.maxlen:
-            self._counts[self._recent[0][1]] -= 1
-        self._recent.append((now, key))
-        self._counts[key] += 1
-        if self._counts[key] < self._rules.calls:
-            return 0
-        count = self._in_windows(key, now - self._rules.window_seconds)
-        return count if count >= self._rules.calls else 0
+        self._keys.append(key)
+        self._times.append(now)
+        count = self._keys.count(key)
+        if count >= rules.calls and self._times[0] < now - rules.window_seconds:
+            count = self._in_windows(key, now - rules.window_seconds)
+        return count if count >= rules.calls else 0
+
+    def _key(self, tool_id: str, arguments: object) -> str:
+        """What equal calls have in common; a loop mostly repeats the last call to the letter."""
+        tool, last, key = self._last
+        if tool != tool_id or last != arguments:
+            key = f"{tool_id} {normalised(arguments)}"
+            self._last = (tool_id, arguments, key)
+        return key
 
     def _in_windows(self, key: str, oldest: float) -> int:
         """Equal calls since then, or among the last ones, whichever are more."""
-        in_time = in_row = 0
-        for place, (at, other) in enumerate(reversed(self._recent)):
-            if other == key:
-                in_time += at >= oldest
-                in_row += place < self._rules.window_calls
-        return max(in_time, in_row)
+        equal = [other == key for other in self._keys]
+        in_time = sum(same and at >= oldest for same, at in zip(equal, self._times, strict=True))
+        return max(in_time, sum(equal[-self._rules.window_calls :]))
 
     def clear(self) -> None:
         """A new search is a new thought."""
-        self._recent.clear()
-        self._counts.clear()
+        self._keys.clear()
+        self._times.clear()
 
 
 def guidance(tool_id: str, count: int) -> str:

@@ -10,6 +10,8 @@ import apsw
 
 from store.errors import StoreError
 
+_Event = tuple[float, str, dict[str, Any]]  # when, kind, fields of store.records.EventRecord
+
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
 _BATCH_SECONDS = 0.3
 _RETRIES = 3
@@ -33,7 +35,7 @@ class Journal:
         self._profile = profile
         self._session = session
         self._clock = clock
-        self._queue: deque[dict[str, Any]] = deque()
+        self._queue: deque[_Event] = deque()
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -46,8 +48,7 @@ class Journal:
         if len(self._queue) >= CAPACITY:
             self.dropped += 1
             return
-        fields.setdefault("session", self._session)
-        self._queue.append({"at": self._clock(), "kind": kind, "host": self.host, **fields})
+        self._queue.append((self._clock(), kind, fields))  # a record is made of it later
         if not self._wake.is_set():
             self._wake.set()
         if self._thread is None:
@@ -86,20 +87,22 @@ class Journal:
                 return
             self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
 
-    def _write(self, db: apsw.Connection, batch: list[dict[str, Any]]) -> None:
+    def _write(self, db: apsw.Connection, batch: list[_Event]) -> None:
         from store import events
         from store.connection import transaction
         from store.records import EventRecord
 
         lost, self.dropped = self.dropped, 0
         if lost:
-            note = {"at": self._clock(), "kind": "error", "problem": f"{lost} events were dropped"}
-            batch = [*batch, note]
+            note = {"problem": f"{lost} events were dropped"}
+            batch = [*batch, (self._clock(), "error", note)]
         if not batch:
             return
+        common = {"profile": self._profile, "session": self._session, "host": self.host}
         try:
             with transaction(db):
-                events.add(db, [EventRecord(profile=self._profile, **event) for event in batch])
+                made = [EventRecord(at=at, kind=k, **{**common, **more}) for at, k, more in batch]
+                events.add(db, made)
                 self._written += len(batch)
                 if self._written >= _KEEP_EVERY:
                     self._written = 0

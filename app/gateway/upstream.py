@@ -300,14 +300,16 @@ class Upstream:
             messages, clean = wire.parse(line)
         except wire.NotJsonError:
             return False
+        known = False
         for message in messages:
-            self._dispatch(line if clean else b"", message)
-        return any("jsonrpc" in m or "method" in m or "id" in m for m in messages)
+            known = self._dispatch(line if clean else b"", message) or known
+        return known
 
-    def _dispatch(self, line: bytes, message: Json) -> None:
+    def _dispatch(self, line: bytes, message: Json) -> bool:
+        """Hand a message on; whether it is one."""
         if "method" in message:
             self._listener.heard(self, line, message)
-            return
+            return True
         number = message.get("id")
         if isinstance(number, str) and number.isdigit():
             number = int(number)  # some servers answer with a text
@@ -315,6 +317,7 @@ class Upstream:
         if exchange is not None:
             self._worked = True
             exchange.answered(line, message)
+        return "id" in message or "jsonrpc" in message
 
     def _ended(self, channel: Channel, reason: str) -> None:
         with self._lock:
