@@ -15,7 +15,8 @@ class Found(NamedTuple):
     """The server and tool that a name means."""
 
     row: ServerRow
-    tool: ToolRow | None
+    tool: ToolRow | None  # None: the server never listed it, or was never read
+    name: str  # the server's own for it
     tool_id: str
     refusal: str  # why nobody may use it, "" when it depends on the session
 
@@ -64,8 +65,8 @@ class Access:
         tool = self._shelf.tool(row.id, name)
         tool_id = f"{row.name}/{name}"
         if not row.trusted:
-            return Found(row, tool, tool_id, "its server is not trusted yet")
-        return Found(row, tool, tool_id, refusal(tool) if tool is not None else "")
+            return Found(row, tool, name, tool_id, "its server is not trusted yet")
+        return Found(row, tool, name, tool_id, refusal(tool) if tool is not None else "")
 
     def reason(self, found: "Found", session: Session) -> str:
         """Why a tool may not be used now, "" when it may."""

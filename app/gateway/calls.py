@@ -211,8 +211,8 @@ class Caller:
         if found is None or (found.tool is None and found.row.read_at > 0):
             self._unavailable(message, session, name, reason="there is no such tool")
             return
-        row, tool, tool_id, _ = found
-        if tool is not None:
+        row, tool, own_name, tool_id, _ = found
+        if tool is not None:  # one that was never read is for the server itself to judge
             reason = self._access.reason(found, session)
             if reason:
                 self._unavailable(message, session, tool_id, reason=reason)
@@ -222,8 +222,6 @@ class Caller:
                 known = always or tool_id in session.loaded
                 self._invalid(message, session, (tool_id, tool), problems, known=known)
                 return
-        # a tool that was never read is for the server itself to judge
-        own_name = tool_id.split("/", 1)[1] if tool is None else tool.name
         sent = {**params, "name": own_name, "arguments": arguments}
         gateway = self.gateway
         call = Call(
