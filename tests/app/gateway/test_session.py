@@ -41,6 +41,8 @@ def test_a_loop_is_seen_in_time_and_in_a_row():
         assert mixed.note(name, {}, at) == 0
     assert mixed.note("a", {}, 4) == 3  # three within ten seconds, though never in a row
     assert mixed.note("b", {}, 40) == 0
+    timed = Guard(Rules(calls=2, window_calls=0, window_seconds=10))
+    assert [timed.note("s/t", {}, at) for at in (0, 100, 101)] == [0, 0, 2]
 
 
 def test_equal_arguments_in_another_form_are_equal():
