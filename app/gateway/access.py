@@ -21,38 +21,45 @@ class Found(NamedTuple):
     refusal: str  # why nobody may use it, "" when it depends on the session
 
 
+class _Known(NamedTuple):
+    """What is read once in a generation of the shelf."""
+
+    generation: int
+    settings: ProfileSettings
+    tools: dict[str, Found]  # by the names they were called by
+
+
 class Access:
     """The gates that a call passes; the same ones a search applies."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._generation = -1
-        self._settings = ProfileSettings()
-        self._found: dict[str, Found] = {}  # tools by the names they were called by
+        self._known = _Known(-1, ProfileSettings(), {})
 
     @property
     def profile(self) -> ProfileSettings:
         """The profile's settings as they are now."""
-        self._refresh()
-        return self._settings
+        return self._now().settings
 
-    def _refresh(self) -> None:
-        if self._generation != self._shelf.generation:
-            self._generation = self._shelf.generation
-            self._settings = ProfileSettings.from_json(self._shelf.settings)
-            self._found.clear()
+    def _now(self) -> "_Known":
+        """What holds for the shelf as it is; another thread may be finding something older."""
+        generation = self._shelf.generation
+        if self._known.generation != generation:
+            settings = ProfileSettings.from_json(self._shelf.settings)
+            self._known = _Known(generation, settings, {})
+        return self._known
 
-    def find(self, name: str) -> "Found | None":
+    def find(self, name: str) -> Found | None:
         """What a name means: server/tool, server__tool, or a lone tool; None when nothing."""
-        self._refresh()
-        found = self._found.get(name)
+        known = self._now().tools
+        found = known.get(name)
         if found is None:
             found = self._look(name)
             if found is not None and found.tool is not None:
-                self._found[name] = found
+                known[name] = found
         return found
 
-    def _look(self, name: str) -> "Found | None":
+    def _look(self, name: str) -> Found | None:
         for separator in ("/", "__", ".", ":"):
             server, cut, tool = name.partition(separator)
             row = self._shelf.servers.get(server) if cut else None
@@ -61,16 +68,16 @@ class Access:
         owners = {server for server, tool in self._shelf.names() if tool == name}
         return self._made(self._shelf.servers[owners.pop()], name) if len(owners) == 1 else None
 
-    def _made(self, row: ServerRow, name: str) -> "Found":
+    def _made(self, row: ServerRow, name: str) -> Found:
         tool = self._shelf.tool(row.id, name)
         tool_id = f"{row.name}/{name}"
         if not row.trusted:
             return Found(row, tool, name, tool_id, "its server is not trusted yet")
         return Found(row, tool, name, tool_id, refusal(tool) if tool is not None else "")
 
-    def reason(self, found: "Found", session: Session) -> str:
+    def reason(self, found: Found, session: Session) -> str:
         """Why a tool may not be used now, "" when it may."""
-        profile = self._settings
+        profile = self._known.settings
         if found.refusal or (not profile.scopes and not profile.preconditions):
             return found.refusal
         tool_id, state = found.tool_id, self.state(session)

@@ -79,8 +79,8 @@ class Shelf:
             self._version, self._state = data_version(db), serving.state(db, self.profile_id)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
-        self._cache.clear()
-        self._tokens.clear()
+        # not cleared: another thread may be putting something older into what it has at hand
+        self._cache, self._tokens = {}, {}
         self.generation += 1
 
     def refresh(self) -> bool:
@@ -110,11 +110,11 @@ class Shelf:
 
     def tool(self, server_id: int, name: str) -> ToolRow | None:
         """A server's tool of that name, the first of two."""
-        key = (server_id, name)
-        if key not in self._cache:
+        key, cache = (server_id, name), self._cache
+        if key not in cache:
             rows = self.tools(server_id=server_id, name=name)
-            self._cache[key] = rows[0] if rows else None
-        return self._cache[key]
+            cache[key] = rows[0] if rows else None
+        return cache[key]
 
     def tools(
         self, *, server_id: int | None = None, name: str | None = None, pinned: bool = False
@@ -138,10 +138,11 @@ class Shelf:
 
     def tokens(self, tool_id: int) -> int:
         """Tokens of a tool's host text, 0 until counted."""
-        if tool_id not in self._tokens:
+        counted = self._tokens
+        if tool_id not in counted:
             with self._lock:
-                self._tokens[tool_id] = serving.tool_tokens(self._connection(), tool_id)
-        return self._tokens[tool_id]
+                counted[tool_id] = serving.tool_tokens(self._connection(), tool_id)
+        return counted[tool_id]
 
     def lists(self, server: ServerRow) -> dict[str, list[Json]]:
         """What the server listed when it was read, by method."""

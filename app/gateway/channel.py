@@ -16,7 +16,6 @@ MAX_LINE = 128 * 1024 * 1024  # bytes; a longer line ends the server
 MAX_JUNK_LINES = 20_000  # in a row that are no messages
 MAX_JUNK_BYTES = 64 * 1024 * 1024
 _TAIL_BYTES = 4096
-_PIPE_BUF = 4096  # a pipe takes a write of at most this much whole, or not at all
 _EXIT_SECONDS = 0.5
 _IDLE_SECONDS = 0.5  # a server that rests this long after its stdin was closed will not exit
 _LONGEST_SAID = 300  # characters
@@ -38,7 +37,7 @@ class StdioChannel:
         self._writing = threading.Condition()
         self._pump: threading.Thread | None = None
         self._stdin: IO[bytes] | None = None
-        self._at_once = False  # a small write is done at once, or refused at once
+        self._at_once = False  # whether a full pipe says so instead of waiting
         self._error_reader: threading.Thread | None = None
         self._closing = False
         self._reason = ""
@@ -56,25 +55,25 @@ class StdioChannel:
         """Write at once where that cannot block, else leave it to a thread of this server."""
         data = line + b"\n"
         with self._writing:
-            if not self._backlog and self._write_now(data):
-                return
-            self._backlog.append(data)
-            if self._pump is None:
-                self._pump = _thread(self._write_backlog, self._stdin)
-            self._writing.notify()
+            left = data if self._backlog else self._write_now(data)
+            if left:
+                self._backlog.append(left)
+                if self._pump is None:
+                    self._pump = _thread(self._write_backlog, self._stdin)
+                self._writing.notify()
 
-    def _write_now(self, data: bytes) -> bool:
+    def _write_now(self, data: bytes) -> bytes:
+        """What the pipe does not take at once."""
         if self._stdin is None or self._closing:
-            return True  # nobody reads any more
-        if not self._at_once or len(data) > _PIPE_BUF:
-            return False
+            return b""  # nobody reads any more
+        if not self._at_once:
+            return data
         try:
-            os.write(self._stdin.fileno(), data)
+            return data[os.write(self._stdin.fileno(), data) :]
         except BlockingIOError:
-            return False
+            return data
         except (OSError, ValueError):
-            pass  # the reader notices that the process is gone
-        return True
+            return b""  # the reader notices that the process is gone
 
     def _write_backlog(self, stdin: IO[bytes]) -> None:
         while True:
