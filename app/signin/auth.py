@@ -58,13 +58,13 @@ class StoredAuth(httpx2.Auth):
             yield request
             return
         await self._look()
-        sent, tried = self._grant, False
-        if sent is not None and 0 < sent.expires_at <= self._clock():
+        sent, kept_as_it_was = self._grant, False
+        if sent is not None and sent.has_ended(self._clock()):
             await self._renew(sent)
-            sent, tried = self._grant, True
+            sent, kept_as_it_was = self._grant, self._grant is sent
         _put(request, sent)
         response = yield request
-        if response.status_code == _REFUSED and sent is not None and not tried:
+        if response.status_code == _REFUSED and sent is not None and not kept_as_it_was:
             await self._renew(sent)
             if self._grant is not None and self._grant is not sent:
                 sent = self._grant

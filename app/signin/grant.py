@@ -38,6 +38,10 @@ class Grant:
     def __repr__(self) -> str:
         return "Grant(••••)"
 
+    def has_ended(self, now: float) -> bool:
+        """Whether the access token is past its end, as far as that was said."""
+        return 0 < self.expires_at <= now
+
     def values(self) -> tuple[str, ...]:
         """The secret values, for redaction."""
         return tuple(filter(None, (self.access_token, self.refresh_token, self.client_secret)))

@@ -31,13 +31,14 @@ def renew(
     """The server's grant with an access token other than the known one; blocks.
 
     Whoever comes first renews, since a refresh token may be good for one use only; the others
-    get what that one kept. Raises EndedError, or ToolcribError when it may work later.
+    get what that one kept, while it lasts. Raises EndedError, or ToolcribError when it may work
+    later.
     """
     with store.alone(key(server)):
         now = load(store, server, known.url)
         if now is None:
             raise EndedError(ENDED)
-        if now.access_token != known.access_token:
+        if now.access_token != known.access_token and not now.has_ended(clock()):
             return now
         if not now.refresh_token:
             raise EndedError(ENDED)

@@ -5,6 +5,7 @@ transport.
 """
 
 import json
+import math
 import secrets
 import sys
 import time
@@ -100,7 +101,7 @@ class Accounts(OAuthAuthorizationServerProvider):
 
     def _issue(self, client, scopes):
         access, refresh = f"tok-a-{secrets.token_hex(16)}", f"tok-r-{secrets.token_hex(16)}"
-        ends = int(time.time() + self.modes["life"])
+        ends = math.ceil(time.time() + self.modes["life"])  # not before what is promised
         self.access[access] = AccessToken(
             token=access, client_id=client.client_id, scopes=scopes, expires_at=ends
         )
