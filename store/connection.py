@@ -1,10 +1,10 @@
 """The only place that opens the database."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import apsw
 
@@ -21,13 +21,16 @@ _RETRY_SECONDS = 0.01
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}
 
 
-def open_store(path: Path, *, timeout_ms: int = 5000, read_only: bool = False) -> apsw.Connection:
-    """A connection to the store at `path`, migrated unless `read_only`; raises StoreError."""
+def open_store(
+    file: str | os.PathLike[str], *, timeout_ms: int = 5000, read_only: bool = False
+) -> apsw.Connection:
+    """A connection to the store in `file`, migrated unless `read_only`; raises StoreError."""
+    path = os.fspath(file)
     with sentences(path):
         if not read_only:
             _make_private(path)
         flags = apsw.SQLITE_OPEN_READONLY if read_only else _READ_WRITE
-        db = apsw.Connection(str(path), flags=flags)
+        db = apsw.Connection(path, flags=flags)
         try:
             _prepare(db, timeout_ms, read_only)
             if not read_only:
@@ -41,10 +44,10 @@ def open_store(path: Path, *, timeout_ms: int = 5000, read_only: bool = False) -
 _READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
-def _make_private(path: Path) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not path.exists():
-        path.touch(mode=0o600)
+def _make_private(path: str) -> None:
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    if not os.path.exists(path):
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, mode=0o600))
 
 
 def _prepare(db: apsw.Connection, timeout_ms: int, read_only: bool) -> None:
@@ -75,29 +78,29 @@ def load_vec0(db: apsw.Connection) -> None:
     """
     db.enable_load_extension(True)
     try:
-        db.load_extension(str(vec0_path()))
+        db.load_extension(vec0_path())
     finally:
         db.enable_load_extension(False)
 
 
-def vec0_path() -> Path:
+def vec0_path() -> str:
     """The vec0 library, from the sqlite_vec package or beside a frozen program."""
     name = "vec0" + _SUFFIX.get(sys.platform, ".so")
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen:
-        return Path(frozen) / "sqlite_vec" / name
+        return os.path.join(frozen, "sqlite_vec", name)
     import importlib.util  # the gateway's start has no use for it
 
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or spec.origin is None:
         raise StoreError("The sqlite-vec library is not installed.", "Install Toolcrib again.")
-    return Path(spec.origin).with_name(name)
+    return os.path.join(os.path.dirname(spec.origin), name)
 
 
 @contextmanager
 def transaction(db: apsw.Connection) -> Iterator[apsw.Connection]:
     """One write transaction, begun IMMEDIATE so that it cannot fail halfway for a stale read."""
-    with sentences(Path(db.filename)):
+    with sentences(db.filename):
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
@@ -113,13 +116,13 @@ def data_version(db: apsw.Connection) -> int:
 
 
 @contextmanager
-def sentences(path: Path) -> Iterator[None]:
+def sentences(path: str) -> Iterator[None]:
     """Turn SQLite's errors into StoreErrors that say what to do."""
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise DamagedStoreError(
-            f"The database {path.name} is damaged.",
+            f"The database {os.path.basename(path)} is damaged.",
             f"Move {path} aside and scan again; copies made before upgrades lie beside it.",
         ) from error
     except apsw.FullError as error:

@@ -1,17 +1,18 @@
 """Numbered migrations, each in one transaction together with its record."""
 
-from pathlib import Path
+import os
 
 import apsw
 
 from store.errors import NewerStoreError
 
-_FOLDER = Path(__file__).with_name("migrations")
+_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 
-def steps() -> list[tuple[int, Path]]:
+def steps() -> list[tuple[int, str]]:
     """Every migration as (number, file), in order."""
-    return sorted((int(file.name[:4]), file) for file in _FOLDER.glob("[0-9]*.sql"))
+    names = [name for name in os.listdir(_FOLDER) if name[:4].isdigit() and name.endswith(".sql")]
+    return sorted((int(name[:4]), os.path.join(_FOLDER, name)) for name in names)
 
 
 def version(db: apsw.Connection) -> int:
@@ -19,7 +20,7 @@ def version(db: apsw.Connection) -> int:
     return int(db.pragma("user_version"))
 
 
-def migrate(db: apsw.Connection, path: Path) -> None:
+def migrate(db: apsw.Connection, path: str) -> None:
     """Bring the file to the newest version; a copy is made first, a newer file is refused."""
     known = steps()
     newest = known[-1][0]
@@ -29,10 +30,11 @@ def migrate(db: apsw.Connection, path: Path) -> None:
     if version(db) > 0:
         _copy_aside(db, path)
     for number, file in known:
-        _apply(db, number, file.read_text(encoding="utf-8"))
+        with open(file, encoding="utf-8") as sql:
+            _apply(db, number, sql.read())
 
 
-def _refuse_newer(current: int, newest: int, path: Path) -> None:
+def _refuse_newer(current: int, newest: int, path: str) -> None:
     if current > newest:
         raise NewerStoreError(
             f"The database was written by a newer Toolcrib (version {current}, known: {newest}).",
@@ -40,12 +42,11 @@ def _refuse_newer(current: int, newest: int, path: Path) -> None:
         )
 
 
-def _copy_aside(db: apsw.Connection, path: Path) -> None:
+def _copy_aside(db: apsw.Connection, path: str) -> None:
     import shutil  # the gateway's start has no use for it
 
     db.pragma("wal_checkpoint", "TRUNCATE")
-    copy = path.with_name(f"{path.name}.v{version(db)}.bak")
-    shutil.copy2(path, copy)
+    shutil.copy2(path, f"{path}.v{version(db)}.bak")
 
 
 def _apply(db: apsw.Connection, number: int, sql: str) -> None:

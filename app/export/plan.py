@@ -111,8 +111,8 @@ def _own_folder(places: Places) -> str:
     """Toolcrib's folder where variables moved it: hosts do not pass those on to the gateway."""
     if given := places.environ.get(HOME_VARIABLE):
         return str(Path(given).expanduser().absolute())
-    moved = places.environ.get("XDG_DATA_HOME") if places.system == "linux" else None
-    return str(Path(moved) / "toolcrib") if moved else ""
+    moved = places.environ.get("XDG_DATA_HOME", "") if places.system == "linux" else ""
+    return str(Path(moved) / "toolcrib") if Path(moved).is_absolute() else ""
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:

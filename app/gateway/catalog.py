@@ -1,5 +1,6 @@
 """What the gateway serves, read from the store: a profile's servers and tools, always current."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -49,15 +50,12 @@ class Shelf:
             self._load(self._db)
 
     def _connect(self) -> apsw.Connection:
-        from pathlib import Path
-
-        path = Path(self.database)
-        if not path.exists():
+        if not os.path.exists(self.database):
             raise UnavailableError(
                 "Toolcrib's database does not exist yet. Open Toolcrib and read the servers once."
             )
         try:
-            return open_store(path, timeout_ms=_OPEN_MS)
+            return open_store(self.database, timeout_ms=_OPEN_MS)
         except StoreError as error:
             raise UnavailableError(f"{error.title} {error.hint}".strip()) from error
 

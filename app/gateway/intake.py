@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -45,7 +44,7 @@ def _run(
     encoder: "Encoder | None",
 ) -> None:
     try:
-        db = open_store(Path(database))
+        db = open_store(database)
         try:
             known = {name for id_, name in serving.tool_names(db) if id_ == row.id}
             fresh = _fresh(items, known)

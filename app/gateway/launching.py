@@ -22,7 +22,7 @@ def from_command(command: Sequence[str]) -> Channel:
     return StdioChannel(prepare(command[0], list(command[1:])))
 
 
-def from_row(row: ServerRow, paths: "Paths") -> Channel:
+def from_row(row: ServerRow, paths: "Callable[[], Paths]") -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
@@ -39,7 +39,7 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     spec = ServerSpec(**plain)
     # a keychain is slow to load, and most servers have nothing in it
-    store = SecretStore.open(paths)
+    store = SecretStore.open(paths())
     secrets = store.get(row.name) if has_credentials(row.spec) else Secrets()
     launch = expand(LaunchSpec.from_spec(spec, secrets), os.environ, Path.home())
     values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
@@ -54,7 +54,7 @@ def from_row(row: ServerRow, paths: "Paths") -> Channel:
 
 
 def launcher(
-    row: ServerRow | None, command: Sequence[str], paths: "Paths"
+    row: ServerRow | None, command: Sequence[str], paths: "Callable[[], Paths]"
 ) -> Callable[[], Channel]:
     """How to start a server: by its own command where one was given."""
 

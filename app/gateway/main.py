@@ -16,7 +16,7 @@ from app.gateway.front import Front, Links
 from app.gateway.host import Host
 from app.gateway.journal import Journal
 from app.gateway.loop import Loop
-from app.paths import Paths
+from app.paths import DATABASE, Paths, home_folder
 
 USAGE = "usage: toolcrib-gateway --profile NAME [--server NAME] [-- COMMAND ARGS...]\n"
 _GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
@@ -56,11 +56,10 @@ def parse(argv: Sequence[str]) -> Options:
 class Gateway:
     """Everything of one run: built here, given to the parts."""
 
-    def __init__(self, options: Options, paths: Paths, out: int) -> None:
+    def __init__(self, options: Options, out: int) -> None:
         self._options = options
-        self._paths = paths
         self._host = Host(out)
-        self._shelf = Shelf(str(paths.database), options.profile)
+        self._shelf = Shelf(os.path.join(home_folder(), DATABASE), options.profile)
         journal = Journal(self._open_store, profile=options.profile, session=_session_id())
         self._links = Links(self._host, self._shelf, journal)
         self._front: Front | None = None
@@ -69,7 +68,7 @@ class Gateway:
     def _open_store(self):  # type: ignore[no-untyped-def]
         from store.connection import open_store
 
-        return open_store(self._paths.database)
+        return open_store(self._shelf.database)
 
     def front(self) -> Front:
         """The way of serving; tried anew as long as the store cannot be read."""
@@ -93,10 +92,10 @@ class Gateway:
                     f"Toolcrib's profile {self._options.profile} has no server called {name}."
                     " Export the host's file again."
                 )
-            return Pruned(self._links, name, launcher(row, self._options.command, self._paths))
+            return Pruned(self._links, name, launcher(row, self._options.command, Paths.default))
         from app.gateway.through import Through
 
-        return Through(self._links, self._paths)
+        return Through(self._links, Paths.default)
 
     def run(self, read: Callable[[], bytes]) -> None:
         """Serve until the host closes its end."""
@@ -181,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.setswitchinterval(_SWITCH)
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not reach the host
-    gateway = Gateway(options, Paths.default(), out)
+    gateway = Gateway(options, out)
     threading.Thread(target=gateway.tick, args=(_signals(), os.getppid()), daemon=True).start()
     try:
         gateway.run(sys.stdin.buffer.readline)

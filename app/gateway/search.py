@@ -99,14 +99,12 @@ class Finder:
 
     def _prepare(self, generation: int) -> "Router":
         """The router over the present catalogue."""
-        from pathlib import Path
-
         from app.catalog import load_catalog
         from app.routing.router import Router
         from store.connection import open_store
 
         if self._db is None:
-            self._db = open_store(Path(self._database))
+            self._db = open_store(self._database)
         if self._catalog is None or generation != self._generation:
             self._catalog = load_catalog(self._db, self._profile)
             self._rows = {row.tool.id: row for row in self._catalog.tools}

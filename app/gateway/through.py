@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.gateway import intake, merged, slim, wire
@@ -27,7 +28,7 @@ _QUIET_SECONDS = 1.0
 class Through(Front):
     """Serves all servers of a profile behind a small menu."""
 
-    def __init__(self, links: Links, paths: Paths) -> None:
+    def __init__(self, links: Links, paths: Callable[[], Paths]) -> None:
         super().__init__(links)
         self._paths = paths
         self._upstreams: dict[str, Upstream] = {}
@@ -48,7 +49,7 @@ class Through(Front):
         if self._caller is None:
             from app.gateway.calls import Caller
 
-            self._caller = Caller(self, self._paths)
+            self._caller = Caller(self, self._paths())
         return self._caller
 
     def upstreams(self) -> list[Upstream]:

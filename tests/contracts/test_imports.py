@@ -33,6 +33,8 @@ def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     found = loaded("import app.gateway.main", tmp_path)
     forbidden = {"PySide6", "numpy", "onnxruntime", "pydantic", "mcp", "mcp_types", "anyio"}
     assert not found & {*forbidden, *HEAVY, "jsonschema", "jsonschema_rs", "psutil", "asyncio"}
+    slow = {"pathlib", "urllib", "dataclasses", "tempfile", "orjson"}  # milliseconds each
+    assert not found & slow
 
 
 def test_the_command_lines_parser_starts_light(tmp_path: Path) -> None:

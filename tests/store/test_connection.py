@@ -99,7 +99,7 @@ def test_migrating_makes_a_copy_first_and_records_each_step(
     newest = migrate.version(db)
     db.close()
     (folder / f"{newest + 1:04d}_more.sql").write_text("CREATE TABLE more (x INTEGER) STRICT;")
-    monkeypatch.setattr(migrate, "_FOLDER", folder)
+    monkeypatch.setattr(migrate, "_FOLDER", str(folder))
     db = open_store(path)
     assert migrate.version(db) == newest + 1
     db.close()
@@ -119,7 +119,7 @@ def test_a_migration_that_fails_leaves_the_old_version(
     db.close()
     bad = folder / f"{newest + 1:04d}_bad.sql"
     bad.write_text("CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (y INTEGER) STRICT;")
-    monkeypatch.setattr(migrate, "_FOLDER", folder)
+    monkeypatch.setattr(migrate, "_FOLDER", str(folder))
     with pytest.raises(apsw.SQLError):
         open_store(path)
     raw = apsw.Connection(str(path))
