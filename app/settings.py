@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from app.errors import ToolcribError
+
+if TYPE_CHECKING:  # the gateway's first search would pay for it
+    from pathlib import Path
 
 Json = dict[str, Any]
 
@@ -30,7 +32,7 @@ class Settings:
     events_kept: int = 100_000
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: "Path") -> Self:
         """The settings of that file; defaults where it is missing or silent."""
         if not path.exists():
             return cls()
@@ -49,7 +51,7 @@ class Settings:
         """The four weights in the order of app.routing.views."""
         return self.name_view, self.description_view, self.parameters_view, self.server_view
 
-    def save(self, path: Path) -> None:
+    def save(self, path: "Path") -> None:
         """Write what differs from the defaults, readable by the owner only."""
         import tomlkit
 
@@ -60,7 +62,7 @@ class Settings:
         beside.replace(path)
 
 
-def _checked(cls: type, found: Mapping[str, Any], path: Path) -> Json:
+def _checked(cls: type, found: Mapping[str, Any], path: "Path") -> Json:
     known = {f.name: type(f.default) for f in fields(cls)}
     for name, value in found.items():
         if name not in known:

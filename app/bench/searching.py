@@ -72,7 +72,7 @@ def gateway_over(
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         paths = Paths(Path(folder), models)
         open_corpus(paths.database, given, encoder).close()
-        finder = Finder(paths, "default", str(paths.database))
+        finder = Finder(lambda: paths, "default", str(paths.database))
         finder.warm()
         finder.wait(_WAIT)
         try:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from app.gateway import own, results, slim
@@ -31,7 +32,7 @@ _LONGEST_QUERY = 500  # characters kept in the journal
 class Caller:
     """Answers the two tools of the menu; made at their first use."""
 
-    def __init__(self, front: "Through", paths: Paths) -> None:
+    def __init__(self, front: "Through", paths: Callable[[], Paths]) -> None:
         self._front = front
         self._links = front.links
         self.journal = front.links.journal

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-import orjson
-
 _GENERIC = (
     "You have called {tool} {count} times with the same arguments; the answer will not change."
     " It was unloaded. Search for another tool, or answer with what you have."
@@ -89,6 +87,8 @@ def guidance(tool_id: str, count: int) -> str:
 
 def normalised(arguments: object) -> str:
     """Arguments in a form in which equal ones are equal: sorted, trimmed, without nulls."""
+    import orjson  # a search has no use for it
+
     plain = _plain(arguments)
     try:
         text = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS).decode()

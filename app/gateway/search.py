@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class Found:
 class Finder:
     """Searches one profile; the encoder joins in when it is there."""
 
-    def __init__(self, paths: "Paths", profile: str, database: str) -> None:
+    def __init__(self, paths: "Callable[[], Paths]", profile: str, database: str) -> None:
         self._paths = paths
         self._profile = profile
         self._database = database
@@ -85,7 +85,8 @@ class Finder:
         from app.encoder.weights import find_model
         from app.settings import Settings
 
-        files = find_model(self._paths, Settings.load(self._paths.settings_file).model)
+        paths = self._paths()
+        files = find_model(paths, Settings.load(paths.settings_file).model)
         if files is None:
             return None
         encoder = Encoder.load(files)

@@ -49,7 +49,7 @@ class Through(Front):
         if self._caller is None:
             from app.gateway.calls import Caller
 
-            self._caller = Caller(self, self._paths())
+            self._caller = Caller(self, self._paths)
         return self._caller
 
     def upstreams(self) -> list[Upstream]:
