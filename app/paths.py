@@ -3,19 +3,17 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-if TYPE_CHECKING:  # importing it is a tenth of the gateway's start
-    from pathlib import Path
-
-DATABASE = "toolcrib.db"
+from app.home import DATABASE, home_folder
 
 
 class Paths(NamedTuple):
     """Toolcrib's own files below one folder; nothing is created here."""
 
-    home: "Path"
-    models: "Path"
+    home: Path
+    models: Path
 
     @classmethod
     def default(cls, environ: Mapping[str, str] = os.environ) -> "Paths":
@@ -23,39 +21,37 @@ class Paths(NamedTuple):
 
         TOOLCRIB_MODELS moves only the exported encoders, so that several homes can share them.
         """
-        from pathlib import Path
-
         home = Path(home_folder(environ))
         models = environ.get("TOOLCRIB_MODELS")
         return cls(home, Path(models).expanduser().absolute() if models else home / "models")
 
     @property
-    def database(self) -> "Path":
+    def database(self) -> Path:
         """The SQLite file."""
         return self.home / DATABASE
 
     @property
-    def backups(self) -> "Path":
+    def backups(self) -> Path:
         """Copies of host files, made before each write."""
         return self.home / "backups"
 
     @property
-    def secrets(self) -> "Path":
+    def secrets(self) -> Path:
         """The 0600 file that stands in where there is no keychain."""
         return self.home / "secrets.json"
 
     @property
-    def install_key(self) -> "Path":
+    def install_key(self) -> Path:
         """The random key under which secret values are digested."""
         return self.home / "install.key"
 
     @property
-    def settings_file(self) -> "Path":
+    def settings_file(self) -> Path:
         """The global settings, TOML."""
         return self.home / "settings.toml"
 
     @property
-    def logs(self) -> "Path":
+    def logs(self) -> Path:
         """Folder of the log files."""
         return self.home / "logs"
 
@@ -64,29 +60,8 @@ class Paths(NamedTuple):
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def home_folder(environ: Mapping[str, str] = os.environ) -> str:
-    """TOOLCRIB_HOME, else the folder that the platform has for an application's data."""
-    folder = environ.get("TOOLCRIB_HOME") or _data_folder(environ)
-    return os.path.abspath(os.path.expanduser(folder))
-
-
-def _data_folder(environ: Mapping[str, str]) -> str:
-    """By hand: importing platformdirs is a sixth of a gateway's start.
-
-    On macOS XDG_DATA_HOME means nothing: hosts would not pass it on to a gateway.
-    """
-    if sys.platform == "win32":
-        return os.path.join(environ.get("LOCALAPPDATA") or r"~\AppData\Local", "toolcrib")
-    if sys.platform == "darwin":
-        return "~/Library/Application Support/toolcrib"
-    moved = environ.get("XDG_DATA_HOME", "")
-    return os.path.join(moved if os.path.isabs(moved) else "~/.local/share", "toolcrib")
-
-
-def gateway_program() -> "Path":
+def gateway_program() -> Path:
     """The absolute path of `toolcrib-gateway`, which belongs beside this program."""
-    from pathlib import Path
-
     name = "toolcrib-gateway.exe" if sys.platform == "win32" else "toolcrib-gateway"
     for program in (sys.executable, sys.argv[0]):
         beside = Path(program).absolute().with_name(name)

@@ -1,9 +1,10 @@
 """What the gateway reads, as plain rows: its start must not pay for the record classes."""
 
 import json
-from typing import Any, NamedTuple
 
 import apsw
+
+from store.typed import Any
 
 Json = dict[str, Any]
 
@@ -11,7 +12,14 @@ Json = dict[str, Any]
 SUSPECT = "its text looks like an instruction to the model"
 
 
-class ServerRow(NamedTuple):
+class _Row:
+    """Its class names the columns, in order; typing.NamedTuple would be a tenth of the start."""
+
+    def __init__(self, *values: object) -> None:
+        self.__dict__.update(zip(type(self).__annotations__, values, strict=True))
+
+
+class ServerRow(_Row):
     """A server as the gateway needs it before anything is started."""
 
     id: int
@@ -26,7 +34,7 @@ class ServerRow(NamedTuple):
     read_at: float
 
 
-class ToolRow(NamedTuple):
+class ToolRow(_Row):
     """A tool with its state in one profile."""
 
     id: int
@@ -104,7 +112,7 @@ def tool_rows(
         "suspect": SUSPECT,
     }
     return [
-        ToolRow._make((*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8]))
+        ToolRow(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8])
         for row in db.execute(sql, values)
     ]
 

@@ -2,10 +2,10 @@
 
 import json
 from collections import OrderedDict
-from typing import Any
 
 from app.gateway.fits import Check, quick_check
 from app.gateway.protocol import Json
+from store.typed import Any
 
 _MOST_TOOLS = 256
 _MOST_PROBLEMS = 3

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import apsw
 
@@ -13,6 +12,7 @@ from store import serving
 from store.connection import data_version, open_store
 from store.errors import StoreError
 from store.serving import ServerRow, ToolRow
+from store.typed import Any
 
 _LOOK_SECONDS = 0.25  # how old an answer may be after the window changed something
 _OPEN_MS = 400  # how long the start waits for a locked file

@@ -1,9 +1,9 @@
 """One request on its way to a server, and what an upstream needs of both its sides."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from app.gateway.protocol import Json
+from store.typed import Any, Protocol
 
 SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
 

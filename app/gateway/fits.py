@@ -4,9 +4,9 @@ Most calls are right and most schemas plain. The validator is loaded (7 MB) for 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from app.gateway.protocol import Json
+from store.typed import Any
 
 Check = Callable[[Any], bool]
 

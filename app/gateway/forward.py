@@ -1,7 +1,6 @@
 """The message router: requests, answers and notifications between one host and its servers."""
 
 import threading
-from typing import Any
 
 from app.gateway import wire
 from app.gateway.exchange import Exchange
@@ -17,6 +16,7 @@ from app.gateway.protocol import (
     text_result,
 )
 from app.gateway.upstream import Upstream
+from store.typed import Any
 
 Key = tuple[type, Any]
 _OF_ONE_ROUND = ("requestState", "inputResponses")  # params of a request that is sent again

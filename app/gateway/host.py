@@ -3,10 +3,10 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from app.gateway import eras, wire
 from app.gateway.protocol import Json
+from store.typed import Any
 
 Answered = Callable[[bytes, Json], None]  # the answer's line (b"" when mended) and its message
 

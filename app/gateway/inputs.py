@@ -5,12 +5,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from app.gateway import wire
 from app.gateway.host import Host
 from app.gateway.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, Json
 from app.gateway.upstream import Upstream
+from store.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.gateway.forward import Route

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import apsw
 
@@ -12,6 +11,7 @@ from store import serving
 from store.connection import open_store, transaction
 from store.errors import StoreError
 from store.serving import ServerRow
+from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder

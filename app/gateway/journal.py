@@ -4,11 +4,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import apsw
 
 from store.errors import StoreError
+from store.typed import Any
 
 _Event = tuple[float, str, dict[str, Any]]  # when, kind, fields of store.records.EventRecord
 

@@ -3,12 +3,12 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from app.errors import ToolcribError
 from app.gateway.exchange import Channel
 from app.gateway.own import has_credentials
 from store.serving import ServerRow
+from store.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.paths import Paths

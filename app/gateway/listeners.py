@@ -1,10 +1,9 @@
 """Open subscriptions/listen requests of a stateless host: which notifications each wants."""
 
-from typing import Any
-
 from app.gateway import wire
 from app.gateway.host import Host
 from app.gateway.protocol import SUBSCRIPTION_KEY, Json
+from store.typed import Any
 
 _KINDS = {
     "notifications/tools/list_changed": "toolsListChanged",

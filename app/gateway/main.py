@@ -16,7 +16,11 @@ from app.gateway.front import Front, Links
 from app.gateway.host import Host
 from app.gateway.journal import Journal
 from app.gateway.loop import Loop
-from app.paths import DATABASE, Paths, home_folder
+from app.home import DATABASE, home_folder
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.paths import Paths
 
 USAGE = "usage: toolcrib-gateway --profile NAME [--server NAME] [-- COMMAND ARGS...]\n"
 _GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
@@ -92,10 +96,10 @@ class Gateway:
                     f"Toolcrib's profile {self._options.profile} has no server called {name}."
                     " Export the host's file again."
                 )
-            return Pruned(self._links, name, launcher(row, self._options.command, Paths.default))
+            return Pruned(self._links, name, launcher(row, self._options.command, _paths))
         from app.gateway.through import Through
 
-        return Through(self._links, Paths.default)
+        return Through(self._links, _paths)
 
     def run(self, read: Callable[[], bytes]) -> None:
         """Serve until the host closes its end."""
@@ -125,6 +129,12 @@ class Gateway:
 
                     close_all(upstreams, _GRACE)
             self._links.journal.close()
+
+
+def _paths() -> "Paths":
+    from app.paths import Paths
+
+    return Paths.default()
 
 
 def _session_id() -> str:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
 from app.gateway import own, results, wire
 from app.gateway.listing import Listing, read_all
@@ -10,6 +9,7 @@ from app.gateway.names import visible_names
 from app.gateway.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, Json, params_of
 from app.gateway.upstream import Upstream
 from store.serving import ServerRow
+from store.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.gateway.through import Through

@@ -1,6 +1,6 @@
 """Words of the Model Context Protocol that the gateway uses; no logic."""
 
-from typing import Any
+from store.typed import Any
 
 Json = dict[str, Any]
 

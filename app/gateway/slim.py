@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from app.gateway.protocol import Json
+from store.typed import Any
 
 NONE = "none"
 PLAIN = "plain"  # what no client can tell: unused definitions, a superseded $schema

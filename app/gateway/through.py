@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from app.gateway import intake, merged, slim, wire
 from app.gateway.arguments import as_object
@@ -15,11 +14,12 @@ from app.gateway.menu import CALL, SEARCH, behind, instructions, menu_tools
 from app.gateway.names import visible_names
 from app.gateway.protocol import INVALID_PARAMS, Json, negotiated, params_of
 from app.gateway.upstream import Upstream
-from app.paths import Paths
 from store.serving import ServerRow
+from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.gateway.calls import Caller
+    from app.paths import Paths
 
 _OWN = "toolcrib"
 _QUIET_SECONDS = 1.0
@@ -28,7 +28,7 @@ _QUIET_SECONDS = 1.0
 class Through(Front):
     """Serves all servers of a profile behind a small menu."""
 
-    def __init__(self, links: Links, paths: Callable[[], Paths]) -> None:
+    def __init__(self, links: Links, paths: "Callable[[], Paths]") -> None:
         super().__init__(links)
         self._paths = paths
         self._upstreams: dict[str, Upstream] = {}

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from app.errors import ToolcribError
 from app.gateway import eras, wire
@@ -14,6 +13,7 @@ from app.gateway.protocol import (
     Json,
     is_modern,
 )
+from store.typed import Any
 
 CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
     "configured",

@@ -2,15 +2,15 @@
 
 import json
 import re
-from typing import Any
 
 from app.gateway.protocol import Json
+from store.typed import Any
 
 _ID = rb'"id"\s*:\s*(-?\d+|"[^"\\]*")\s*'
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"\s*'
 # the two places where every known library puts a message's id; nothing nested can match
-_HEAD = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]")
-_TAIL = re.compile(_ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z")
+_HEAD = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
+_TAIL = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*\Z"
 _TAIL_BYTES = 256
 # orjson rounds integers beyond 64 bits; digits as zeros are found nine times as fast as by a regex
 _AS_ZEROS = bytes(48 if 48 <= byte <= 57 else byte for byte in range(256))
@@ -99,11 +99,17 @@ def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
         usual = b'{"jsonrpc":"2.0","id":%d,' % old
         if line.startswith(usual):
             return b'{"jsonrpc":"2.0","id":%d,%b' % (new_id, line[len(usual) :].rstrip())
-    found = line and (_HEAD.match(line) or _TAIL.search(line, max(0, len(line) - _TAIL_BYTES)))
+    found = _found_id(line) if line else None
     if found and found[1] == dump(old):
         number = str(new_id) if type(new_id) is int else json.dumps(new_id)
         return line[: found.start(1)] + number.encode() + line[found.end(1) :].rstrip()
     return dump({**message, "id": new_id})
+
+
+def _found_id(line: bytes) -> re.Match[bytes] | None:
+    # compiled here: most processes never come here (re remembers)
+    tail = max(0, len(line) - _TAIL_BYTES)
+    return re.compile(_HEAD).match(line) or re.compile(_TAIL).search(line, tail)
 
 
 def result(request_id: object, value: Json) -> Json:

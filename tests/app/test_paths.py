@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app import paths
-from app.paths import Paths, home_folder
+from app import home
+from app.home import home_folder
+from app.paths import Paths
 
 
 @pytest.fixture
@@ -26,17 +27,17 @@ def user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ],
 )
 def test_the_folder_of_each_system(user, monkeypatch, system, environ, folder):
-    monkeypatch.setattr(paths.sys, "platform", system)
+    monkeypatch.setattr(home.sys, "platform", system)
     assert home_folder(environ) == str(user / folder)
 
 
 def test_xdg_moves_it_on_linux(user, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths.sys, "platform", "linux")
+    monkeypatch.setattr(home.sys, "platform", "linux")
     assert home_folder({"XDG_DATA_HOME": str(tmp_path / "data")}) == str(tmp_path / "data/toolcrib")
 
 
 def test_local_app_data_is_it_on_windows(user, monkeypatch, tmp_path):
-    monkeypatch.setattr(paths.sys, "platform", "win32")
+    monkeypatch.setattr(home.sys, "platform", "win32")
     assert home_folder({"LOCALAPPDATA": str(tmp_path)}) == str(tmp_path / "toolcrib")
     assert home_folder({}).replace("\\", "/").endswith("/AppData/Local/toolcrib")
 
