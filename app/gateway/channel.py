@@ -127,7 +127,7 @@ class StdioChannel:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(_EXIT_SECONDS)
         if self._error_reader is not None:
-            self._error_reader.join(_EXIT_SECONDS / 2)
+            self._error_reader.join(_EXIT_SECONDS)
         self._kill_later()  # its children may still run
         if code is None:
             return "closed its output"
