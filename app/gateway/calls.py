@@ -14,7 +14,6 @@ from app.gateway.pruned import refusal
 from app.gateway.search import Finder, describe
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
 from app.gateway.under_way import Call
-from app.paths import Paths
 from app.routing.text import query_hash
 from app.settings import GatewaySettings
 from store.serving import ToolRow
@@ -22,6 +21,7 @@ from store.serving import ToolRow
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
     from app.gateway.through import Through
+    from app.paths import Paths
 
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
 _NOTES = 600  # characters of a server's instructions, given once a session
@@ -32,7 +32,7 @@ _LONGEST_QUERY = 500  # characters kept in the journal
 class Caller:
     """Answers the two tools of the menu; made at their first use."""
 
-    def __init__(self, front: "Through", paths: Callable[[], Paths]) -> None:
+    def __init__(self, front: "Through", paths: "Callable[[], Paths]") -> None:
         self._front = front
         self._links = front.links
         self.journal = front.links.journal

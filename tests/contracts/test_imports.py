@@ -37,6 +37,11 @@ def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     assert not found & slow
 
 
+def test_the_gateways_first_search_waits_for_no_more_than_it_needs(tmp_path: Path) -> None:
+    found = loaded("import app.gateway.calls, app.catalog, app.routing.router", tmp_path)
+    assert not found & {"pathlib", "urllib", "orjson", "numpy", "platformdirs"}
+
+
 def test_the_command_lines_parser_starts_light(tmp_path: Path) -> None:
     found = loaded("from app.cli.parser import make_parser; make_parser()", tmp_path)
     assert not found & {"PySide6", "onnxruntime", "mcp", *HEAVY}
