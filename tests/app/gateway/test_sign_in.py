@@ -78,8 +78,8 @@ def test_ended_tokens_are_renewed_and_kept_while_it_runs(guarded, signed_in, gat
     assert text == f"Bearer {fresh.access_token}"
 
 
-def test_tokens_of_two_seconds_are_renewed_without_a_refusal(guarded, signed_in, gateway):
-    guarded.control(life=2, end_access=True)
+def test_tokens_of_one_second_are_renewed_without_a_refusal(guarded, signed_in, gateway):
+    guarded.control(life=1, end_access=True)
     host = start(gateway)
     assert called(host, a=1, b=1) == ("2", False)
     before, until, number = guarded.control(), time.monotonic() + 30, 1
