@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.errors import ToolcribError
+from app.home import HOME_VARIABLE
 
-OWN_VARIABLES = ("TOOLCRIB_HOME", "TOOLCRIB_MODELS")
+OWN_VARIABLES = (HOME_VARIABLE, "TOOLCRIB_MODELS")
 _WINDOWS = sys.platform == "win32"
 
 

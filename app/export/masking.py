@@ -10,6 +10,7 @@ from typing import Any
 
 from app.errors import ToolcribError
 from app.export.plan import FilePlan, Plan
+from app.home import HOME_VARIABLE
 from app.hosts.credentials import MASK, hide_in_args, is_interpolation, is_secret_name, mask
 from app.hosts.documents.encoding import decode
 from app.hosts.documents.json_spans import JsonError, Node, parse
@@ -19,7 +20,7 @@ from app.hosts.documents.values import read_values
 _HIDDEN_MAPS = frozenset(
     {"env", "environment", "envs", "headers", "http_headers", "env_vars_map", "customUserVars"}
 )
-_SHOWN_NAMES = frozenset({"TOOLCRIB_HOME"})
+_SHOWN_NAMES = frozenset({HOME_VARIABLE})
 _KEY_LINE = re.compile(
     r"""^(?P<lead>\s*(?:-\s+)?)(?P<quote>["']?)(?P<key>[\w.-]+)(?P=quote)(?P<sep>\s*[=:]\s*)(?P<value>\S.*)$"""
 )

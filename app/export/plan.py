@@ -12,7 +12,6 @@ from app.export.limits import limit_warnings
 from app.export.targets import SERVERS, Target, find_targets
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
-from app.hosts.entries import HOME_VARIABLE
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, hash_bytes
@@ -100,19 +99,11 @@ def plan(
     refusal = _refusal(facts, mode, gateway_path)
     if refusal:
         return replace(empty, refusal=refusal)
-    call = GatewayCall(str(gateway_path), profile, _own_folder(places))
+    call = GatewayCall.here(gateway_path, profile, places)
     try:
         return _plan(empty, places, catalog, call, history)
     except ToolcribError as error:
         return replace(empty, refusal=f"{error.title} {error.hint}".strip())
-
-
-def _own_folder(places: Places) -> str:
-    """Toolcrib's folder where variables moved it: hosts do not pass those on to the gateway."""
-    if given := places.environ.get(HOME_VARIABLE):
-        return str(Path(given).expanduser().absolute())
-    moved = places.environ.get("XDG_DATA_HOME", "") if places.system == "linux" else ""
-    return str(Path(moved) / "toolcrib") if Path(moved).is_absolute() else ""
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:

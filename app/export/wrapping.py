@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
+from app.home import HOME_VARIABLE, moved_folder
 from app.hosts.documents.edits import Delete, Edit, Path, Set
-from app.hosts.entries import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
+from app.hosts.places import Places
 
 # Keys that only a remote entry has; they would be wrong or unsafe beside a command.
 _REMOTE_KEYS = (
@@ -42,7 +44,13 @@ class GatewayCall:
 
     path: str
     profile: str
-    home: str = ""  # TOOLCRIB_HOME when the user set it, else ""
+    home: str = ""  # where a variable moved it, which hosts do not pass on; else ""
+
+    @classmethod
+    def here(cls, path: PurePath, profile: str, places: Places) -> "GatewayCall":
+        """The call of the gateway at `path`, for the folder that is used now."""
+        moved = moved_folder(places.environ, linux=places.system == "linux")
+        return cls(str(path), profile, moved)
 
     def args(self, server: str = "") -> list[str]:
         """Arguments before any `--`."""

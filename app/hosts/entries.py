@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath, PureWindowsPath
 from typing import Any
 
+from app.home import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 
 GATEWAY = "toolcrib-gateway"
 THROUGH_NAME = "toolcrib"
-HOME_VARIABLE = "TOOLCRIB_HOME"
 _TRANSPORTS = {
     "stdio": STDIO,
     "local": STDIO,

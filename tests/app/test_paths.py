@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app import home
-from app.home import home_folder
+from app.home import home_folder, moved_folder
 from app.paths import Paths
 
 
@@ -34,6 +34,13 @@ def test_the_folder_of_each_system(user, monkeypatch, system, environ, folder):
 def test_xdg_moves_it_on_linux(user, monkeypatch, tmp_path):
     monkeypatch.setattr(home.sys, "platform", "linux")
     assert home_folder({"XDG_DATA_HOME": str(tmp_path / "data")}) == str(tmp_path / "data/toolcrib")
+
+
+def test_only_what_hosts_do_not_pass_on_counts_as_moved():
+    assert moved_folder({"HOME": "/h", "LOCALAPPDATA": "/l"}, linux=False) == ""
+    assert moved_folder({"XDG_DATA_HOME": "/d"}, linux=False) == ""
+    assert moved_folder({"XDG_DATA_HOME": "/d"}, linux=True) == "/d/toolcrib"
+    assert moved_folder({"XDG_DATA_HOME": "/d", "TOOLCRIB_HOME": "/t"}, linux=False) == "/t"
 
 
 def test_local_app_data_is_it_on_windows(user, monkeypatch, tmp_path):

@@ -13,7 +13,6 @@ from app.export.plan import Plan
 from app.export.snippet import snippet
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.values import format_of
-from app.hosts.entries import HOME_VARIABLE
 from app.hosts.places import Places
 from app.paths import gateway_program
 from app.policy.budget import Budget, Verdict, verdict
@@ -64,9 +63,7 @@ def load_preview(
     """The preview of exporting the catalogue's profile to a host in a mode."""
     plan = prepare(db, places, catalog, host_id=host_id, mode=mode)
     budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
-    call = GatewayCall(
-        str(gateway_program()), catalog.profile.name, places.environ.get(HOME_VARIABLE, "")
-    )
+    call = GatewayCall.here(gateway_program(), catalog.profile.name, places)
     return Preview(
         plan=plan,
         files=masked_diff(plan),

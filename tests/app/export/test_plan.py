@@ -1,8 +1,11 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from app.export.masking import masked_diff
+from app.export.snippet import snippet
+from app.export.wrapping import GatewayCall
 from app.hosts.facts import host
 from app.hosts.importing import read_data
 from app.hosts.places import Places
@@ -343,6 +346,8 @@ def test_a_data_folder_that_only_the_shell_knows_is_carried_too(world):
     places = Places(world.home, {"XDG_DATA_HOME": "/data"}, "linux", None)
     after = servers_of(world.plan("cursor", "through", places=places))
     assert after["toolcrib"]["env"] == {"TOOLCRIB_HOME": "/data/toolcrib"}
+    call = GatewayCall.here(Path("/opt/toolcrib-gateway"), "lean", places)
+    assert "/data/toolcrib" in snippet(host("jan"), call)  # to copy by hand
 
 
 def test_going_through_says_which_of_the_hosts_own_rules_end(world):
