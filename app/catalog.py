@@ -14,9 +14,9 @@ from store.connection import data_version, transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 from store.serving import SUSPECT
 
-APPROVED = "approved"  # what is decided about findings of a trusted text
 UNTRUSTED = "its server is not trusted yet"
 CHANGED = "its text changed after you trusted it"
+HELD = "you hold it back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +165,21 @@ def set_pinned(db: apsw.Connection, profile: str, tool_ids: Iterable[int], pinne
     return Changes(profile=True)
 
 
-def trust_server(db: apsw.Connection, server_id: int) -> Changes:
+def trust_server(db: apsw.Connection, server_id: int, at: float) -> Changes:
     """Let a server's tools reach hosts, with their present texts."""
     with transaction(db):
         servers.set_trusted(db, server_id, True)
-        trust_tools(db, [t.id for t in tools.tools(db, server_id)])
+        trust_tools(db, [t.id for t in tools.tools(db, server_id)], at)
     return Changes(servers=True, tools=True)
 
 
-def trust_tools(db: apsw.Connection, tool_ids: Iterable[int]) -> None:
+def trust_tools(db: apsw.Connection, tool_ids: Iterable[int], at: float) -> None:
     """Take these tools' present texts as trusted, findings and all; the caller's transaction."""
     wanted = set(tool_ids)
     tools.trust(db, wanted)
-    for finding in findings.open_findings(db):
-        if finding.tool_id in wanted:
-            findings.decide(db, finding.id, APPROVED)
+    for finding in findings.all_findings(db):
+        if finding.tool_id in wanted and finding.decided != findings.APPROVED:
+            findings.decide(db, finding.id, findings.APPROVED, at)
     for profile in profiles.all_profiles(db):
         held = [i for i, s in profiles.states(db, profile.id).items() if s.held and i in wanted]
         profiles.set_held(db, profile.id, held, "")

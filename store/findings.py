@@ -6,10 +6,11 @@ import apsw
 
 from store.records import Finding
 
-_COLUMNS = "id, tool_id, rule, severity, detail, hash, decided"
+_COLUMNS = "id, tool_id, rule, severity, detail, hash, decided, found_at, decided_at"
+APPROVED, KEPT = "approved", "kept"  # decisions; a tool that is kept is kept from hosts
 
 
-def save(db: apsw.Connection, tool_id: int, found: Sequence[Finding]) -> None:
+def save(db: apsw.Connection, tool_id: int, found: Sequence[Finding], at: float) -> None:
     """Make the tool's open findings equal to `found`; decisions on the same text stay."""
     keep = [(f.rule, f.hash) for f in found]
     for id_, rule, hash_ in db.execute(
@@ -18,16 +19,11 @@ def save(db: apsw.Connection, tool_id: int, found: Sequence[Finding]) -> None:
         if (rule, hash_) not in keep:
             db.execute("DELETE FROM findings WHERE id = ?", (id_,))
     db.executemany(
-        "INSERT INTO findings (tool_id, rule, severity, detail, hash) VALUES (?, ?, ?, ?, ?)"
+        "INSERT INTO findings (tool_id, rule, severity, detail, hash, found_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET severity = excluded.severity, detail = excluded.detail",
-        [(tool_id, f.rule, f.severity, f.detail, f.hash) for f in found],
+        [(tool_id, f.rule, f.severity, f.detail, f.hash, at) for f in found],
     )
-
-
-def open_findings(db: apsw.Connection) -> list[Finding]:
-    """Findings that nobody has decided on."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM findings WHERE decided = '' ORDER BY id")
-    return [Finding(*row) for row in rows]
 
 
 def all_findings(db: apsw.Connection) -> list[Finding]:
@@ -35,11 +31,19 @@ def all_findings(db: apsw.Connection) -> list[Finding]:
     return [Finding(*row) for row in db.execute(f"SELECT {_COLUMNS} FROM findings ORDER BY id")]
 
 
+def of_tool(db: apsw.Connection, tool_id: int) -> list[Finding]:
+    """One tool's findings, also those of texts that it had before."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM findings WHERE tool_id = ? ORDER BY id", (tool_id,))
+    return [Finding(*row) for row in rows]
+
+
 def blocked(db: apsw.Connection) -> frozenset[int]:
-    """Tools whose present text has an undecided finding of severity block."""
+    """Tools whose present text has a finding of severity block that nobody approved."""
     return frozenset(row[0] for row in db.execute("SELECT tool_id FROM blocked"))
 
 
-def decide(db: apsw.Connection, finding_id: int, decision: str) -> None:
+def decide(db: apsw.Connection, finding_id: int, decision: str, at: float) -> None:
     """Record a decision, or reopen the finding with ""."""
-    db.execute("UPDATE findings SET decided = ? WHERE id = ?", (decision, finding_id))
+    db.execute(
+        "UPDATE findings SET decided = ?, decided_at = ? WHERE id = ?", (decision, at, finding_id)
+    )

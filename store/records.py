@@ -89,6 +89,7 @@ class ToolRecord:
     first_seen: float = 0.0
     last_seen: float = 0.0
     gone: bool = False  # no longer in the server's list
+    trusted_raw: Json | None = None  # the trusted text, where the present one differs from it
 
     @property
     def tool_id(self) -> str:
@@ -192,7 +193,9 @@ class Finding:
     severity: str  # block | warn | info
     detail: str
     hash: str  # of the tool text it was found in
-    decided: str = ""  # "" open, else what was decided
+    decided: str = ""  # "" open | approved | kept (held back)
+    found_at: float = 0.0
+    decided_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

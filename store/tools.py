@@ -7,11 +7,11 @@ from typing import Any
 
 import apsw
 
-from store.records import NewTool, Summary, TokenCount, ToolDelta, ToolRecord
+from store.records import Json, NewTool, Summary, TokenCount, ToolDelta, ToolRecord
 
 _SELECT = (
     "SELECT t.id, t.server_id, s.name, t.name, t.raw, t.hash, t.trusted_hash, t.problem,"
-    " t.position, t.first_seen, t.last_seen, t.gone FROM tools t JOIN servers s"
+    " t.position, t.first_seen, t.last_seen, t.gone, t.trusted_raw FROM tools t JOIN servers s"
     " ON s.id = t.server_id"
 )
 
@@ -82,16 +82,38 @@ def _insert(
 
 
 def _update(db: apsw.Connection, tool_id: int, tool: NewTool, position: int, at: float) -> None:
+    # the text that was trusted is kept as long as the present one differs from it
     db.execute(
-        "UPDATE tools SET position = ?, raw = ?, hash = ?, problem = ?, last_seen = ?, gone = 0"
-        " WHERE id = ?",
-        (position, _dump(tool.raw), tool.hash, tool.problem, at, tool_id),
+        "UPDATE tools SET trusted_raw = CASE WHEN :hash = trusted_hash THEN ''"
+        " WHEN hash = trusted_hash THEN raw ELSE trusted_raw END,"
+        " position = :position, raw = :raw, hash = :hash, problem = :problem, last_seen = :at,"
+        " gone = 0 WHERE id = :id",
+        {
+            "hash": tool.hash,
+            "position": position,
+            "raw": _dump(tool.raw),
+            "problem": tool.problem,
+            "at": at,
+            "id": tool_id,
+        },
     )
 
 
 def trust(db: apsw.Connection, tool_ids: Iterable[int]) -> None:
     """Take the tools' present texts as the trusted ones."""
-    db.executemany("UPDATE tools SET trusted_hash = hash WHERE id = ?", [(i,) for i in tool_ids])
+    db.executemany(
+        "UPDATE tools SET trusted_hash = hash, trusted_raw = '' WHERE id = ?",
+        [(i,) for i in tool_ids],
+    )
+
+
+def trust_earlier(db: apsw.Connection, tool_id: int, hash_: str, raw: Json | None) -> None:
+    """Take an earlier text as the trusted one again; None where it was not kept."""
+    db.execute(
+        "UPDATE tools SET trusted_hash = :hash,"
+        " trusted_raw = CASE WHEN hash = :hash THEN '' ELSE :raw END WHERE id = :id",
+        {"hash": hash_, "raw": "" if raw is None else _dump(raw), "id": tool_id},
+    )
 
 
 def summaries(db: apsw.Connection) -> dict[int, Summary]:
@@ -155,6 +177,7 @@ def _tool(row: tuple[Any, ...]) -> ToolRecord:
         first_seen=row[9],
         last_seen=row[10],
         gone=bool(row[11]),
+        trusted_raw=json.loads(row[12]) if row[12] else None,
     )
 
 

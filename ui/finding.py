@@ -110,7 +110,7 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
         trusted = {s.id: s.trusted for s in load_catalog(db).servers}
         for target in chosen:
             if not trusted.get(target.server_id, True):
-                trust_server(db, target.server_id)
+                trust_server(db, target.server_id, ctx.clock())
     finally:
         db.close()
     options = ScanOptions(

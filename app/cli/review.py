@@ -1,23 +1,28 @@
-"""`toolcrib review` and `trust`: reasons to distrust tools, and what is decided about them."""
+"""`toolcrib review`, `trust`, `hold`: reasons to distrust tools, and what is decided about them."""
 
 import argparse
+from difflib import unified_diff
 
 from app.catalog import Catalog, load_catalog, match_tools, trust_server, trust_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
+from app.safety.hidden import spelled_out
+from app.safety.review import Difference, differences, hold
 from store import findings
 from store.connection import transaction
 
+_MOST_LINES = 60  # of one part's difference; JSON has all
+
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
-    """Add both verbs."""
+    """Add the three verbs."""
     review = verbs.add_parser(
         "review",
         parents=[common],
         help="findings: tools that changed, or whose text looks like an instruction",
         description='JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
-        '"held": [{"tool", "why"}]}.',
+        '"held": [{"tool", "why"}], "changes": [{"tool", "place", "before", "after"}]}.',
     )
     add_profile(review)
     review.add_argument("--info", action="store_true", help="also findings that are remarks only")
@@ -31,10 +36,19 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     trust.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
     add_profile(trust)
     trust.set_defaults(run=run_trust)
+    held = verbs.add_parser(
+        "hold",
+        parents=[common],
+        help="keep tools from hosts until you trust them",
+        description='JSON: {"held": [TOOL]}.',
+    )
+    held.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
+    add_profile(held)
+    held.set_defaults(run=run_hold)
 
 
 def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """List findings and what is held back."""
+    """List findings, what is held back, and what changed in tools that were trusted."""
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
@@ -54,7 +68,16 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         if f.tool_id in names and (args.info or f.severity != "info")
     ]
     held = [{"tool": t.tool.tool_id, "why": t.held} for t in catalog.tools if t.held]
-    console.result({"findings": rows, "held": held}, lambda: _text(rows, held))
+    changes = _changes(catalog)
+    value = {
+        "findings": rows,
+        "held": held,
+        "changes": [
+            {"tool": tool, "place": d.place, "before": d.before, "after": d.after}
+            for tool, d in changes
+        ],
+    }
+    console.result(value, lambda: _text(rows, held, changes))
     return 0
 
 
@@ -67,9 +90,9 @@ def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         others = [name for name in args.tools if not catalog.server(name)]
         picked = match_tools(catalog, others)
         for server_id in servers:
-            trust_server(db, server_id)
+            trust_server(db, server_id, ctx.clock())
         with transaction(db):
-            trust_tools(db, [t.tool.id for t in picked])
+            trust_tools(db, [t.tool.id for t in picked], ctx.clock())
         names = _names(catalog, servers) + [t.tool.tool_id for t in picked]
     finally:
         db.close()
@@ -77,11 +100,38 @@ def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     return 0
 
 
+def run_hold(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Hold tools back."""
+    db = ctx.open_store()
+    try:
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        picked = match_tools(catalog, args.tools)
+        for row in picked:
+            hold(db, catalog.profile.id, row.tool.id, row.tool.hash, at=ctx.clock())
+    finally:
+        db.close()
+    names = [t.tool.tool_id for t in picked]
+    console.result({"held": names}, lambda: f"{len(names)} tools held back.")
+    return 0
+
+
 def _names(catalog: Catalog, servers: list[int]) -> list[str]:
     return [t.tool.tool_id for t in catalog.tools if t.tool.server_id in servers]
 
 
-def _text(rows: list[dict[str, str]], held: list[dict[str, str]]) -> str:
+def _changes(catalog: Catalog) -> list[tuple[str, Difference]]:
+    """What is other than it was trusted, part by part, where the trusted text was kept."""
+    return [
+        (row.tool.tool_id, part)
+        for row in catalog.tools
+        if row.tool.trusted_raw is not None and not row.tool.gone
+        for part in differences(row.tool.trusted_raw, row.tool.raw)
+    ]
+
+
+def _text(
+    rows: list[dict[str, str]], held: list[dict[str, str]], changes: list[tuple[str, Difference]]
+) -> str:
     if not rows and not held:
         return "Nothing to review."
     lines = []
@@ -92,4 +142,16 @@ def _text(rows: list[dict[str, str]], held: list[dict[str, str]]) -> str:
     if held:
         lines.append("\nHeld back:")
         lines += [f"  {h['tool']}: {h['why']}" for h in held]
+    for tool, part in changes:
+        lines.append(f"\n{tool}, {part.place}:")
+        lines += _changed_lines(part)
     return "\n".join(lines)
+
+
+def _changed_lines(part: Difference) -> list[str]:
+    """The lines that differ; what is invisible, such as control codes, is written out."""
+    both = part.before.splitlines(), part.after.splitlines()
+    found = [line for line in list(unified_diff(*both, lineterm="", n=1))[2:] if line[0] != "@"]
+    shown = [f"  {line[0]} {spelled_out(line[1:])}" for line in found[:_MOST_LINES]]
+    more = len(found) - len(shown)
+    return [*shown, f"  … {more} more lines (--json has all)"] if more > 0 else shown

@@ -125,7 +125,7 @@ class Indexer:
             tools.save_summaries(self._db, summaries)
             search.save_keywords(self._db, [keyword_row(tool) for tool in usable])
             for tool in stale:
-                findings.save(self._db, tool.id, found[tool.id])
+                findings.save(self._db, tool.id, found[tool.id], tool.last_seen)
 
 
 def _summary(tool: ToolRecord, known: Summary | None) -> Summary:

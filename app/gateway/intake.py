@@ -87,7 +87,7 @@ def _save(db: apsw.Connection, row: ServerRow, fresh: list[Json]) -> list[str]:
         save_keywords(db, [keyword_row(tool) for tool in added])
         tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in added])
         for tool in added:
-            findings.save(db, tool.id, patterns.check(tool, every))
+            findings.save(db, tool.id, patterns.check(tool, every), tool.last_seen)
     return [tool.name for tool in added]
 
 

@@ -62,9 +62,14 @@ def _joiner(text: str) -> re.Match[str] | None:
 def visible(text: str) -> str:
     """The text with everything invisible written as its code point, and long gaps shortened."""
     shorter = re.sub(r"\s{9,}", lambda gap: f" [{len(gap.group())} blanks] ", text)
+    return spelled_out(shorter.replace("\n", " ").replace("\t", " "))
+
+
+def spelled_out(text: str) -> str:
+    """The text with everything invisible written as its code point, line ends too."""
     return "".join(
         f"[U+{ord(c):04X}]" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") else c
-        for c in shorter.replace("\n", " ").replace("\t", " ")
+        for c in text
     )
 
 

@@ -27,7 +27,7 @@ def test_tools_are_on_until_ticked_off(db: apsw.Connection, add_server: Add) -> 
 def test_an_untrusted_server_is_held_until_trusted(db: apsw.Connection, add_server: Add) -> None:
     server_id = add_server("stranger", "a", trusted=False)
     assert catalog.load_catalog(db).tools[0].held == catalog.UNTRUSTED
-    catalog.trust_server(db, server_id)
+    catalog.trust_server(db, server_id, 5.0)
     assert catalog.load_catalog(db).tools[0].shown
 
 
@@ -36,7 +36,7 @@ def test_a_changed_tool_is_held_until_trusted_again(db: apsw.Connection, add_ser
     with transaction(db):
         db.execute("UPDATE tools SET hash = 'other'")
     assert catalog.load_catalog(db).tools[0].held == catalog.CHANGED
-    catalog.trust_server(db, server_id)
+    catalog.trust_server(db, server_id, 5.0)
     assert catalog.load_catalog(db).tools[0].held == ""
 
 
@@ -84,14 +84,14 @@ def test_a_suspect_tool_is_held_everywhere_until_somebody_decides(
     first = tools.tools(db)[0]
     found = Finding(0, first.id, "poison", "block", "do not tell the user", first.hash)
     with transaction(db):
-        findings.save(db, first.id, [found])
+        findings.save(db, first.id, [found], 1.0)
     seen = catalog.load_catalog(db)
     assert [t.tool.name for t in seen.shown] == ["b"]
     assert seen.tools[0].held == SUSPECT
     in_scope = db.execute(Scope(profile_id=1, only_on=True).condition()).fetchall()
     assert in_scope == [(seen.tools[1].tool.id,)]
     assert [row.held for row in tool_rows(db, 1)] == [SUSPECT, ""]
-    catalog.trust_server(db, server_id)
+    catalog.trust_server(db, server_id, 5.0)
     assert len(catalog.load_catalog(db).shown) == 2
 
 
@@ -100,5 +100,5 @@ def test_trusting_lets_new_tools_go(db: apsw.Connection, add_server: Add) -> Non
     with transaction(db):
         profiles.set_held(db, 1, [tools.tools(db)[0].id], "it is new")
     assert catalog.load_catalog(db).shown == ()
-    catalog.trust_server(db, server_id)
+    catalog.trust_server(db, server_id, 5.0)
     assert len(catalog.load_catalog(db).shown) == 1

@@ -247,14 +247,17 @@ def test_a_decision_on_a_finding_stays_while_the_text_stays(
     (tool,) = tools.tools(db)
     found = Finding(0, tool.id, "hidden", "block", "U+200B", "h1")
     with transaction(db):
-        findings.save(db, tool.id, [found])
-        findings.decide(db, findings.open_findings(db)[0].id, "approved")
-        findings.save(db, tool.id, [found])
-    assert findings.open_findings(db) == []
+        findings.save(db, tool.id, [found], 1.0)
+        findings.decide(db, findings.all_findings(db)[0].id, findings.APPROVED, 2.0)
+        findings.save(db, tool.id, [found], 1.0)
+    (kept,) = findings.all_findings(db)
+    assert (kept.decided, kept.found_at, kept.decided_at) == ("approved", 1.0, 2.0)
     with transaction(db):
-        findings.save(db, tool.id, [replace(found, hash="h2")])
-    assert [f.hash for f in findings.open_findings(db)] == ["h2"]
+        findings.save(db, tool.id, [replace(found, hash="h2")], 3.0)
+    assert [(f.hash, f.decided) for f in findings.all_findings(db)] == [
+        ("h1", "approved"),
+        ("h2", ""),
+    ]
     with transaction(db):
-        findings.save(db, tool.id, [])
-    assert findings.open_findings(db) == []
+        findings.save(db, tool.id, [], 1.0)
     assert [f.decided for f in findings.all_findings(db)] == ["approved"]

@@ -225,8 +225,8 @@ class CatalogContent(QWidget):
         if server is not None:
             text = self._server_buttons(server)[number][0]
             if text == "Trust server":
-                chosen = server.id
-                self._services.tasks.change(lambda db: trust_server(db, chosen))
+                chosen, at = server.id, self._services.ctx.clock()
+                self._services.tasks.change(lambda db: trust_server(db, chosen, at))
             elif text == SIGN_IN:
                 self.sign_in_asked.emit(server)
             elif text == SIGN_OUT:

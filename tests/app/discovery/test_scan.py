@@ -79,7 +79,7 @@ def test_all_that_is_made_of_a_tool_is_there_after_a_scan(
     assert bad is not None
     assert not bad.shown
     assert catalog.find("one/no_type") in catalog.shown
-    told = {(f.tool_id, f.rule) for f in findings.open_findings(db)}
+    told = {(f.tool_id, f.rule) for f in findings.all_findings(db)}
     odd = {row.tool.id for row in catalog.tools if row.tool.name in ("no_type", "root_any_of")}
     assert {(tool_id, "SC-01") for tool_id in odd} <= told
 

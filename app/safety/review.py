@@ -1,0 +1,213 @@
+"""Review: which tools wait for a decision and why, and the decisions themselves."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from app.catalog import CHANGED, HELD, UNTRUSTED, Catalog, CatalogTool, trust_tools
+from app.changes import Changes
+from app.errors import ToolcribError
+from app.safety.patterns import ORDER
+from app.safety.pins import RULE as PIN_RULE
+from app.safety.rules import rules
+from store import findings, profiles, tools
+from store.connection import transaction
+from store.findings import APPROVED, KEPT
+from store.records import Finding, Json
+from store.serving import SUSPECT
+
+OPEN, OFF = "open", "off"  # states beside the decisions APPROVED and KEPT
+_REMARK = "info"
+_NEW_TITLE = "Appeared after the server was first read"
+_NEW_MEANING = "You trusted the server when it did not have this tool."
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """One tool with what speaks against it."""
+
+    row: CatalogTool
+    findings: tuple[Finding, ...]  # of the present text, worst first, without remarks
+    state: str  # OPEN | KEPT | APPROVED | OFF
+
+    @property
+    def severity(self) -> str:
+        """block | warn."""
+        return self.findings[0].severity if self.findings else "warn"
+
+    @property
+    def title(self) -> str:
+        """The worst that there is to say."""
+        rule = rules().get(self.rule)
+        return rule.title if rule else _NEW_TITLE
+
+    @property
+    def meaning(self) -> str:
+        """Why that matters."""
+        rule = rules().get(self.rule)
+        return rule.meaning if rule else _NEW_MEANING
+
+    @property
+    def rule(self) -> str:
+        """Id of the rule that found the worst, "" for a tool that is only new."""
+        if self.findings:
+            return self.findings[0].rule
+        return PIN_RULE if self.changed else ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the present text is not the one that was trusted."""
+        return self.row.tool.hash != self.row.tool.trusted_hash
+
+    @property
+    def at(self) -> float:
+        """When it was found, seconds since the epoch, 0 when nobody knows."""
+        found = max((f.found_at for f in self.findings), default=0.0)
+        return found or self.row.tool.first_seen
+
+    @property
+    def decided_at(self) -> float:
+        """When it was decided, 0 when it was not."""
+        return max((f.decided_at for f in self.findings), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One part of a tool's text before and after; "" where it had none."""
+
+    place: str  # description, inputSchema ...
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Everything that a decision changes about a tool."""
+
+    trusted_hash: str
+    trusted_raw: Json | None
+    decided: tuple[tuple[int, str, float], ...]  # finding, decision, when
+    held: tuple[tuple[int, str], ...]  # profile, why
+
+
+def review_items(catalog: Catalog, found: Iterable[Finding]) -> tuple[ReviewItem, ...]:
+    """Tools with findings, changed ones and new ones: what is open first, the worst first.
+
+    Tools of servers that are not trusted are left out: the server is to be decided on first.
+    """
+    of_tool: dict[int, list[Finding]] = defaultdict(list)
+    for finding in found:
+        of_tool[finding.tool_id].append(finding)
+    items = [
+        ReviewItem(row, mine, state)
+        for row in catalog.tools
+        if row.held != UNTRUSTED
+        and (state := _state(row, mine := _of_present_text(row, of_tool[row.tool.id])))
+    ]
+    items.sort(key=lambda i: (i.state != OPEN, ORDER.index(i.severity), -i.at, i.row.tool.tool_id))
+    return tuple(items)
+
+
+def _of_present_text(row: CatalogTool, found: Sequence[Finding]) -> tuple[Finding, ...]:
+    mine = [f for f in found if f.hash == row.tool.hash and f.severity != _REMARK]
+    return tuple(sorted(mine, key=lambda f: (ORDER.index(f.severity), f.rule != PIN_RULE, f.rule)))
+
+
+def _state(row: CatalogTool, mine: Sequence[Finding]) -> str:
+    """The item's state, "" for a tool that there is nothing to say about."""
+    kept = row.held == HELD or any(f.decided == KEPT for f in mine)
+    new = row.held not in ("", HELD, CHANGED, SUSPECT)
+    undecided = any(not f.decided for f in mine) or (row.held == CHANGED and not mine)
+    if undecided or new:
+        return OPEN if row.on else OFF
+    if kept:
+        return KEPT
+    return APPROVED if mine else ""
+
+
+def differences(before: Json | None, after: Json) -> tuple[Difference, ...]:
+    """The parts of a tool's text that differ, the description first; all of it without `before`."""
+    old = before or {}
+    keys = sorted({*old, *after}, key=lambda key: (key != "description", key))
+    parts = ((key, _text(old.get(key)), _text(after.get(key))) for key in keys)
+    return tuple(Difference(*part) for part in parts if part[1] != part[2])
+
+
+def _text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+# ---- decisions
+
+
+def approve(db: apsw.Connection, tool_id: int, seen: str, at: float) -> Changes:
+    """Trust the text that was looked at (its hash is `seen`), with all that was found in it.
+
+    Raises ToolcribError when the text is another by now.
+    """
+    with transaction(db):
+        _check(db, tool_id, seen)
+        trust_tools(db, [tool_id], at)
+    return Changes(tools=True)
+
+
+def hold(db: apsw.Connection, profile_id: int, tool_id: int, seen: str, *, at: float) -> Changes:
+    """Keep the tool from every host, and what was found in its text (`seen`) for decided.
+
+    Raises ToolcribError when the text is another by now.
+    """
+    with transaction(db):
+        _check(db, tool_id, seen)
+        for finding in findings.of_tool(db, tool_id):
+            if finding.hash == seen:
+                findings.decide(db, finding.id, KEPT, at)
+        profiles.set_held(db, profile_id, [tool_id], HELD)
+    return Changes(tools=True)
+
+
+def standing(db: apsw.Connection, tool_id: int) -> Standing:
+    """What is decided about a tool now, for put_back()."""
+    tool = tools.one(db, tool_id)
+    if tool is None:
+        raise _gone()
+    return Standing(
+        tool.trusted_hash,
+        tool.trusted_raw,
+        tuple((f.id, f.decided, f.decided_at) for f in findings.of_tool(db, tool_id)),
+        tuple(
+            (profile.id, states[tool_id].held if tool_id in states else "")
+            for profile in profiles.all_profiles(db)
+            for states in [profiles.states(db, profile.id)]
+        ),
+    )
+
+
+def put_back(db: apsw.Connection, tool_id: int, before: Standing) -> Changes:
+    """Take a decision back."""
+    with transaction(db):
+        tools.trust_earlier(db, tool_id, before.trusted_hash, before.trusted_raw)
+        for finding_id, decision, at in before.decided:
+            findings.decide(db, finding_id, decision, at)
+        for profile_id, held in before.held:
+            profiles.set_held(db, profile_id, [tool_id], held)
+    return Changes(tools=True)
+
+
+def _check(db: apsw.Connection, tool_id: int, seen: str) -> None:
+    tool = tools.one(db, tool_id)
+    if tool is None or tool.gone:
+        raise _gone()
+    if tool.hash != seen:
+        raise ToolcribError(
+            f"The text of {tool.tool_id} changed again; nothing was decided.",
+            "Look at the new text, then decide.",
+        )
+
+
+def _gone() -> ToolcribError:
+    return ToolcribError("The server no longer has this tool.", "There is nothing to decide.")
