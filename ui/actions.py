@@ -24,6 +24,8 @@ _PAST = {
     "Unlabel": "Unlabelled",
     "Learn": "Learned",
     "Forget": "Forgot",
+    "Approve": "Approved",
+    "Hold": "Held",
 }
 
 

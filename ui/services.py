@@ -23,4 +23,4 @@ class Services:
     undo: QUndoStack
     live: LiveCatalog
     say: Callable[[str], None]  # one sentence for the status bar, read out by screen readers
-    go: Callable[[str], None]  # open the section "catalog", "playground" or "hosts"
+    go: Callable[[str], None]  # open the section of that key, see ui.windows.sections

@@ -10,11 +10,10 @@ from itertools import accumulate
 from typing import Any
 
 from app.safety.hidden import hidden_characters, made_plain, mixed_scripts, visible
-from app.safety.rules import Rule, rules
+from app.safety.rules import ORDER, Rule, rules
 from store.records import Finding, ToolRecord
 
 EXCERPT = 160  # characters of a finding's quotation
-ORDER = ("block", "warn", "info")
 BORDER = " . "  # between the texts of a tool
 DEPTH = 40  # of a schema; deeper ones are not read
 # an encoded passage: long enough to say something, and not a word of an address or a $ref
@@ -103,6 +102,7 @@ class _Joined:
         ends = (*self.starts[1:], len(self.text) + len(BORDER))
         own = self.text[self.starts[index] : ends[index] - len(BORDER)]
         start = max(0, match.start() - self.starts[index] - 30)
+        start = own.rfind(" ", 0, start) + 1 if start else 0  # from the beginning of a word
         return f"{self.places[index]}: “{visible(own[start : start + EXCERPT])}”"
 
 

@@ -10,16 +10,15 @@ import apsw
 from app.catalog import CHANGED, HELD, UNTRUSTED, Catalog, CatalogTool, trust_tools
 from app.changes import Changes
 from app.errors import ToolcribError
-from app.safety.patterns import ORDER
 from app.safety.pins import RULE as PIN_RULE
-from app.safety.rules import rules
+from app.safety.rules import ORDER, rules
 from store import findings, profiles, tools
 from store.connection import transaction
-from store.findings import APPROVED, KEPT
 from store.records import Finding, Json
 from store.serving import SUSPECT
 
-OPEN, OFF = "open", "off"  # states beside the decisions APPROVED and KEPT
+# an item's state: not decided on yet, one of the decisions, or off in the profile
+OPEN, APPROVED, KEPT, OFF = "open", findings.APPROVED, findings.KEPT, "off"
 _REMARK = "info"
 _NEW_TITLE = "Appeared after the server was first read"
 _NEW_MEANING = "You trusted the server when it did not have this tool."
@@ -91,6 +90,11 @@ class Standing:
     trusted_raw: Json | None
     decided: tuple[tuple[int, str, float], ...]  # finding, decision, when
     held: tuple[tuple[int, str], ...]  # profile, why
+
+
+def known_findings(db: apsw.Connection) -> tuple[Finding, ...]:
+    """Every finding, decided or not."""
+    return tuple(findings.all_findings(db))
 
 
 def review_items(catalog: Catalog, found: Iterable[Finding]) -> tuple[ReviewItem, ...]:

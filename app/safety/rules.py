@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
+ORDER = ("block", "warn", "info")  # severities, the worst first
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from store import migrate
+from store import findings, migrate, tools
 from store.connection import data_version, load_vec0, open_store, transaction
 from store.errors import (
     DamagedStoreError,
@@ -164,4 +164,29 @@ def test_vec0_loads_and_extension_loading_is_closed_again(tmp_path: Path) -> Non
     assert str(db.execute("SELECT vec_version()").fetchone()[0]).startswith("v0.1")
     with pytest.raises(apsw.SQLError):
         db.execute("SELECT load_extension('x')")
+    db.close()
+
+
+def test_a_store_of_version_2_keeps_its_tools_and_decisions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "toolcrib.db"
+    known = migrate.steps()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "steps", lambda: known[:2])
+        db = open_store(path)
+    db.execute(
+        "INSERT INTO servers (id, name, spec_key, spec, trusted) VALUES (1, 's', 'k', '{}', 1);"
+        "INSERT INTO tools (id, server_id, name, position, raw, hash, trusted_hash, first_seen,"
+        " last_seen) VALUES (1, 1, 't', 0, '{}', 'new', 'old', 1, 2);"
+        "INSERT INTO findings (tool_id, rule, severity, detail, hash, decided)"
+        " VALUES (1, 'PI-01', 'block', 'x', 'new', 'approved')"
+    )
+    db.close()
+    db = open_store(path)
+    (tool,) = tools.tools(db)
+    assert (tool.hash, tool.trusted_hash, tool.trusted_raw) == ("new", "old", None)
+    (finding,) = findings.all_findings(db)
+    assert (finding.decided, finding.found_at) == ("approved", 0.0)
+    assert findings.blocked(db) == frozenset()
     db.close()

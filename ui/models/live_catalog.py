@@ -17,7 +17,9 @@ from app.catalog import (
 from app.changes import Changes
 from app.context import Db
 from app.errors import ToolcribError
+from app.safety.review import ReviewItem, known_findings, review_items
 from app.settings import ProfileSettings
+from store.records import Finding
 from ui.tasks import Tasks
 
 
@@ -26,13 +28,15 @@ class LiveCatalog(QObject):
 
     Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
     pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
-    not be read or written; why(row id) when the playground is to explain that tool.
+    not be read or written; why(row id) when the Playground is to explain that tool, and
+    review(row id) when the Review page is to show it.
     """
 
     loaded = Signal()
     toggled = Signal(object)
     configured = Signal()
     why = Signal(int)
+    review = Signal(int)
     failed = Signal(object)
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:
@@ -40,6 +44,7 @@ class LiveCatalog(QObject):
         self._tasks = tasks
         self.profile = profile
         self.catalog: Catalog | None = None  # None until the first load
+        self._findings: tuple[Finding, ...] = ()
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
         self._own = 0  # changes of ours that are still being written
@@ -55,6 +60,11 @@ class LiveCatalog(QObject):
         """Whether no server is known."""
         return self.catalog is None or not self.catalog.servers
 
+    @property
+    def items(self) -> tuple[ReviewItem, ...]:
+        """What speaks against tools, what waits for a decision first."""
+        return review_items(self.catalog, self._findings) if self.catalog else ()
+
     def tool(self, tool_id: int) -> CatalogTool | None:
         """The tool with that row id, as it is now."""
         return self._by_id.get(tool_id)
@@ -63,7 +73,7 @@ class LiveCatalog(QObject):
         """Read the catalogue from the store."""
         profile, encoding = self.profile, self._tasks.ctx.settings.encoding
         self._tasks.ask(
-            lambda db: (version(db), load_catalog(db, profile, encoding)),
+            lambda db: (version(db), known_findings(db), load_catalog(db, profile, encoding)),
             self._on_loaded,
             self._on_failed,
         )
@@ -111,9 +121,9 @@ class LiveCatalog(QObject):
         self._own += 1
         self._tasks.change(change, failed=self._on_unwritten)
 
-    def _on_loaded(self, read: tuple[int, Catalog]) -> None:
-        self._version = read[0]
-        self.show(read[1])
+    def _on_loaded(self, read: tuple[int, tuple[Finding, ...], Catalog]) -> None:
+        self._version, self._findings, catalog = read
+        self.show(catalog)
 
     def _on_version(self, number: int) -> None:
         if self._version is not None and self._version != number:

@@ -27,6 +27,7 @@ from ui.views.filter_line import CHIPS, FilterLine
 from ui.views.treemap import Treemap
 
 USAGE_DAYS = 30
+REVIEW = "Review…"
 
 
 class CatalogContent(QWidget):
@@ -237,6 +238,9 @@ class CatalogContent(QWidget):
             self._tick(tools, not all(tool.on for tool in tools))
         elif number == 1:
             self._pin(tools)
+        elif _waits(tools):
+            self._services.go("review")
+            self._services.live.review.emit(tools[0].tool.id)
         else:
             QGuiApplication.clipboard().setText(compact(tools[0].tool.raw))
             self._services.say(f"Copied the JSON of {tools[0].tool.name}")
@@ -289,5 +293,10 @@ def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
     return (
         ("Turn off", "eye-off-outline") if on else ("Turn on", "eye-outline"),
         ("Unpin", "pin") if pinned else ("Pin", "pin-outline"),
-        ("Copy", "content-copy"),
+        (REVIEW, "shield-alert-outline") if _waits(tools) else ("Copy", "content-copy"),
     )
+
+
+def _waits(tools: Sequence[CatalogTool]) -> bool:
+    """Whether this is one tool that is held back for its own sake."""
+    return len(tools) == 1 and bool(tools[0].held) and tools[0].server.trusted

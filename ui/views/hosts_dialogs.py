@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.policy.budget import Verdict
 from ui.text import plural
+from ui.views.question import ask
 
 
 def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
     """Whether to write although the profile's policy says ask."""
-    return _ask(
+    return ask(
         parent,
         f"Over budget by {verdict.to_free:,} tokens ≈.",
         "The profile asks before such a config is written.",
@@ -20,19 +21,9 @@ def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
 
 def restore_hosts(parent: QWidget, names: Sequence[str]) -> bool:
     """Whether to put the files of these hosts back: the way out, also before uninstalling."""
-    return _ask(
+    return ask(
         parent,
         f"Put the files of {plural(len(names), 'host')} back?",
         f"{', '.join(names)}: as they were before Toolcrib. The present files are kept as copies.",
         yes="Restore",
     )
-
-
-def _ask(parent: QWidget, text: str, more: str, *, yes: str) -> bool:
-    box = QMessageBox(parent)
-    box.setText(text)
-    box.setInformativeText(more)
-    button = box.addButton(yes, QMessageBox.ButtonRole.AcceptRole)
-    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-    box.exec()
-    return box.clickedButton() is button

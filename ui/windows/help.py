@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 SHORTCUTS = (
-    ("Ctrl+1, 2, 3, 4", "Catalog, Playground, Hosts, Activity"),
+    ("Ctrl+1, 2, 3, 4, 5", "Catalog, Playground, Review, Hosts, Activity"),
     ("Ctrl+F, /", "Filter of the page"),
     ("F6, Shift+F6", "Next, previous pane"),
     ("F5", "Read tools"),
@@ -17,6 +17,7 @@ SHORTCUTS = (
     ("+, -, *", "Expand, collapse, expand all"),
     ("P", "Pin the selected tools"),
     ("W", "Why? Try the tool in the Playground"),
+    ("J, K", "Next, previous tool in Review"),
     ("Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"),
     ("Ctrl+Enter", "The page's main button"),
     ("Ctrl+C", "Copy the selected rows"),
@@ -42,8 +43,8 @@ NUMBERS = (
     ("score parts", "How the score came about: shared words and similar meaning."),
     (
         "held back",
-        "No host sees the tool until you decide: its text changed after you trusted it,"
-        " or its server is not trusted yet.",
+        "No host sees the tool until you decide: its text changed after you trusted it or looks"
+        " like an instruction to the model, it is new, or its server is not trusted yet.",
     ),
     ("pinned", "Always shown to the model, outside threshold and top-k."),
     (

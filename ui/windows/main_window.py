@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 from app.context import AppContext
 from app.errors import ToolcribError
 from app.hosts.places import Places
+from app.safety.review import OPEN
 from ui.actions import past
 from ui.models.live_catalog import LiveCatalog
 from ui.services import Services
@@ -162,6 +163,8 @@ class MainWindow(QMainWindow):
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.loaded.connect(self._tell_known)
+        self.live.loaded.connect(self._tell_review)
+        self.live.toggled.connect(lambda _ids: self._tell_review())
         QApplication.instance().aboutToQuit.connect(self.tasks.close)  # type: ignore[union-attr]
 
     def _restore(self) -> None:
@@ -199,3 +202,9 @@ class MainWindow(QMainWindow):
         self.status.known.setText(
             f"{servers} · {plural(tools, 'tool')} · {APPROX} {catalog.encoding}"
         )
+
+    def _tell_review(self) -> None:
+        """How many tools wait for a decision, also before their page was opened."""
+        waiting = [item for item in self.live.items if item.state == OPEN]
+        tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
+        self.nav.set_badge("review", str(len(waiting) or ""), tone)

@@ -1,0 +1,127 @@
+"""One tool under review: what was found, what that means, the evidence, the decisions."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+
+from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
+from ui.models.evidence import evidence
+from ui.models.review_rows import badge
+from ui.models.roles import BadgeText
+from ui.theme import CARD, GAP, Theme
+from ui.views.badge import Badge
+from ui.views.evidence_view import EvidenceView
+
+_HELD = BadgeText("Held back", "block", "lock-outline", solid=True)
+
+
+class ReviewCard(QFrame):
+    """The right side of the Review page.
+
+    Signals: hold_wanted, off_wanted, server_off_wanted, approve_wanted.
+    """
+
+    hold_wanted = Signal()
+    off_wanted = Signal()
+    server_off_wanted = Signal()
+    approve_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("card", True)
+        self._theme = theme
+        self.item: ReviewItem | None = None
+        self.title = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.state = Badge(theme, _HELD)
+        self.told = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.told.setProperty("faint", True)
+        self.evidence = EvidenceView(theme)
+        self.hold = QPushButton()
+        self.hold.setObjectName("keepHeld")
+        self.hold.setProperty("primary", True)
+        self.off = QPushButton("Turn tool off")
+        self.server_off = QPushButton("Turn server off")
+        self.approve = QPushButton()
+        self.approve.setObjectName("approve")
+        self._lay_out()
+        self.evidence.seen.connect(self._allow)
+        for button, signal in (
+            (self.hold, self.hold_wanted),
+            (self.off, self.off_wanted),
+            (self.server_off, self.server_off_wanted),
+            (self.approve, self.approve_wanted),
+        ):
+            button.clicked.connect(signal)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def show_item(self, item: ReviewItem) -> None:
+        """Show a tool; it can be approved once its evidence was on the screen."""
+        self.item = item
+        self.title.setText(item.title)
+        self.state.show_badge(_HELD if _waits(item) else badge(item))
+        self.told.setText(f"{_standing(item)} {item.meaning}{_source(item)}")
+        self.hold.setText("Keep held" if item.row.held else "Hold back")
+        self.hold.setEnabled(item.state != KEPT)
+        self.off.setEnabled(item.row.on)
+        asks = "…" if item.severity == "block" else ""
+        self.approve.setText(("Approve this change" if item.changed else "Approve") + asks)
+        self.approve.setEnabled(False)
+        self.evidence.show_lines(evidence(item))
+
+    def _allow(self) -> None:
+        self.approve.setEnabled(self.item is not None and self.item.state != APPROVED)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        for button in (self.hold, self.off, self.server_off):
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(self.approve)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD, CARD, CARD, CARD)
+        column.setSpacing(GAP)
+        column.addLayout(head)
+        column.addWidget(self.told)
+        column.addWidget(self.evidence, 1)
+        column.addLayout(row)
+
+    def _recolor(self) -> None:
+        icons = self._theme.icons
+        self.title.setFont(self._theme.font(3, QFont.Weight.DemiBold))
+        self.hold.setIcon(icons.icon("lock-outline", "on_accent"))
+        self.off.setIcon(icons.icon("eye-off-outline"))
+        self.server_off.setIcon(icons.icon("server-off"))
+        self.approve.setIcon(icons.icon("check-circle-outline"))
+
+
+def _waits(item: ReviewItem) -> bool:
+    return item.state == OPEN and bool(item.row.held)
+
+
+def _standing(item: ReviewItem) -> str:
+    """What hosts get of it now, and what was decided."""
+    name = item.row.tool.tool_id
+    if item.state == OFF:
+        return f"{name} is off: no host gets it."
+    if item.state == KEPT:
+        return f"You keep {name} from every host."
+    if item.state == APPROVED:
+        return f"You approved this text of {name}."
+    if item.row.held:
+        return f"{name} is held back: no host gets it until you decide."
+    return f"Hosts get {name}."
+
+
+def _source(item: ReviewItem) -> str:
+    if not item.rule:
+        return ""
+    tool = item.row.tool
+    prints = f", fingerprint {tool.trusted_hash[:8]} → {tool.hash[:8]}" if item.changed else ""
+    return f" Rule {item.rule}{prints}."
