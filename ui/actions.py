@@ -1,7 +1,9 @@
 """Undoable changes, each with a name that says what it does."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
 
 from PySide6.QtGui import QUndoCommand
 
@@ -9,8 +11,8 @@ from app.catalog import CatalogTool
 from ui.models.live_catalog import LiveCatalog
 from ui.text import plural
 
-MERGE_SECONDS = 2.0
-_TICK = 1  # QUndoCommand.id of ticks
+MERGE_SECONDS = 2.0  # neighbouring steps on the same thing become one
+_TICK, _SETTINGS = 1, 2  # QUndoCommand.id: Qt merges commands of the same id only
 _PAST = {
     "Turn": "Turned",
     "Pin": "Pinned",
@@ -77,6 +79,44 @@ class Pin(QUndoCommand):
     def undo(self) -> None:
         """Take back."""
         self._live.set_pinned(self._changed, not self._pinned)
+
+
+class SettingsCommand(QUndoCommand):
+    """Other settings for the profile: `old` and `new` are two of one settings dataclass."""
+
+    def __init__(self, old: Any, new: Any, *, text: str, apply: Callable[[Any], None]) -> None:
+        super().__init__(text)
+        self._old, self._new, self._apply = old, new, apply
+        self._at = time.monotonic()
+
+    def id(self) -> int:
+        """The same for all commands of this kind."""
+        return _SETTINGS
+
+    def redo(self) -> None:
+        """Use the new settings."""
+        self._apply(self._new)
+
+    def undo(self) -> None:
+        """Use the old settings."""
+        self._apply(self._old)
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        """Take in a later step on the same settings if it follows at once."""
+        if not isinstance(other, SettingsCommand) or other._at - self._at > MERGE_SECONDS:
+            return False
+        if _changed(self._old, self._new) != _changed(other._old, other._new):
+            return False
+        self._new, self._at = other._new, other._at
+        self.setText(other.text())
+        self.setObsolete(self._new == self._old)
+        return True
+
+
+def _changed(old: Any, new: Any) -> tuple[type, list[str]]:
+    """The settings that differ."""
+    names = [field.name for field in fields(old)]
+    return type(old), [name for name in names if getattr(old, name) != getattr(new, name)]
 
 
 def name_tools(tools: Sequence[CatalogTool]) -> str:

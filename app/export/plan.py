@@ -23,6 +23,7 @@ AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
 # Tokens (o200k_base) of search_tools and call_tool with three servers named; measured 156.
 MENU_TOKENS = 160
+_MENU_TOOLS = 2
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -171,15 +172,32 @@ def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | No
         raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a host's model gets in a mode; the gateway's own menu is in the numbers only."""
+
+    tools: tuple[CatalogTool, ...]
+    tokens: int
+    count: int
+
+
+def sent_to_model(rows: Sequence[CatalogTool], mode: str) -> Sent:
+    """The part of a host's tools that its model gets in that mode."""
+    shown = tuple(row for row in rows if row.shown)
+    if mode == AS_IS:
+        shown = tuple(rows)
+    elif mode == THROUGH:
+        shown = tuple(row for row in shown if row.pinned)
+    menu = mode == THROUGH and bool(rows)
+    tokens = sum(row.cost for row in shown) + (MENU_TOKENS if menu else 0)
+    return Sent(shown, tokens, len(shown) + (_MENU_TOOLS if menu else 0))
+
+
 def _described(
     result: Plan, places: Places, catalog: Catalog, changes: Sequence[FileChange]
 ) -> Plan:
     rows = _rows(catalog, changes)
-    shown = [row for row in rows if row.shown]
-    kept = [row for row in shown if row.pinned] if result.mode == THROUGH else shown
-    if result.mode == AS_IS:
-        kept = rows
-    menu = MENU_TOKENS if result.mode == THROUGH and rows else 0
+    sent = sent_to_model(rows, result.mode)
     warnings = [warning for change in changes for warning in change.warnings]
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
@@ -190,11 +208,11 @@ def _described(
     result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(
         result,
-        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, kept, alive))),
+        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent.tools, alive))),
         tokens_before=sum(row.cost for row in rows),
-        tokens_after=sum(row.cost for row in kept) + menu,
+        tokens_after=sent.tokens,
         tools_before=len(rows),
-        tools_after=len(kept) + (2 if menu else 0),
+        tools_after=sent.count,
         also_read_by=tuple(dict.fromkeys(readers)),
         running=running,
     )
@@ -210,7 +228,7 @@ def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
     ]
 
 
-def _general_warnings(result: Plan, kept: list[CatalogTool], alive: bool) -> list[str]:
+def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
     found: list[str] = []
     if alive:

@@ -32,7 +32,14 @@ def test_only_sections_that_exist_are_shown(window):
     model = window.nav.model()
     names = [model.index(row, 0).data() for row in range(model.rowCount())]
     assert names == [section.title for section in SECTIONS]
-    assert names == ["Catalog", "Playground", "Review", "Hosts", "Activity"]
+    assert names == [
+        "Catalog",
+        "Playground",
+        "Budget",
+        "Review",
+        "Hosts",
+        "Activity",
+    ]
 
 
 def test_fixed_object_names_are_there(window):

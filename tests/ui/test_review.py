@@ -229,7 +229,7 @@ def test_the_catalog_leads_to_a_held_tool(fill, services, open_window, qtbot):
     change(services, "github/search_code", "One.")
     change(services, "time/now", "Two.")
     window = open_window()
-    assert window.nav.model().index(2, 0).data(BADGE).word == "2"
+    assert window.nav.model().index(3, 0).data(BADGE).word == "2"
     content = window.catalog.content
     chosen = next(t for t in window.live.catalog.tools if t.tool.tool_id == "time/now")
     content.show_tool(chosen.tool.id)

@@ -13,19 +13,14 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
-from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
+from app.policy.budget import PASS, Budget, Verdict, verdict
 from ui.colors import text_on
 from ui.models.live_catalog import LiveCatalog
 from ui.models.shares import Share, server_shares
+from ui.models.verdicts import BADGES
 from ui.text import APPROX, count, plural, short
 from ui.theme import GAP, MARGIN, STRIP, Theme
-from ui.views.badge import Badge, BadgeText
-
-BADGES = {
-    PASS: BadgeText("PASS", "passed", "check-circle"),
-    WARN: BadgeText("WARN", "warn", "alert"),
-    BLOCK: BadgeText("BLOCK", "block", "close-octagon", solid=True),
-}
+from ui.views.badge import Badge
 
 
 class BudgetStrip(QWidget):
@@ -58,6 +53,7 @@ class BudgetStrip(QWidget):
         theme.changed.connect(self.show_now)
         live.loaded.connect(self.show_now)
         live.toggled.connect(self.show_now)
+        live.configured.connect(self.show_now)
         self.show_now()
 
     @property

@@ -6,11 +6,12 @@ from PySide6.QtCore import QObject, Signal
 
 from app.routing.ranked import RankedTool
 from app.settings import RoutingSettings
+from ui.actions import SettingsCommand
 from ui.models.answer import Answer
 from ui.models.remedies import Cure
 from ui.plots.calibration_curves import with_threshold
 from ui.services import Services
-from ui.views.playground_commands import RoutingCommand, carry_out
+from ui.views.playground_commands import carry_out
 
 
 class RoutingEditor(QObject):
@@ -63,7 +64,7 @@ class RoutingEditor(QObject):
         """Use and keep these settings, as one undo step."""
         if new == self.stored:
             return
-        command = RoutingCommand(self.stored, new, text=text, apply=self._save)
+        command = SettingsCommand(self.stored, new, text=text, apply=self._save)
         self._services.undo.push(command)
         self.changed.emit(text)
 

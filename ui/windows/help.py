@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 SHORTCUTS = (
-    ("Ctrl+1, 2, 3, 4, 5", "Catalog, Playground, Review, Hosts, Activity"),
+    ("Ctrl+1 to 6", "Catalog, Playground, Budget, Review, Hosts, Activity"),
     ("Ctrl+F, /", "Filter of the page"),
     ("F6, Shift+F6", "Next, previous pane"),
     ("F5", "Read tools"),

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 from app.context import AppContext
 from app.errors import ToolcribError
 from app.hosts.places import Places
+from app.policy.budget import PASS
 from app.safety.review import OPEN
 from ui.actions import past
 from ui.models.live_catalog import LiveCatalog
@@ -163,8 +164,9 @@ class MainWindow(QMainWindow):
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.loaded.connect(self._tell_known)
-        self.live.loaded.connect(self._tell_review)
-        self.live.toggled.connect(lambda _ids: self._tell_review())
+        self.live.loaded.connect(self._tell_sections)
+        self.live.toggled.connect(lambda _ids: self._tell_sections())
+        self.live.configured.connect(self._tell_sections)
         QApplication.instance().aboutToQuit.connect(self.tasks.close)  # type: ignore[union-attr]
 
     def _restore(self) -> None:
@@ -203,8 +205,10 @@ class MainWindow(QMainWindow):
             f"{servers} · {plural(tools, 'tool')} · {APPROX} {catalog.encoding}"
         )
 
-    def _tell_review(self) -> None:
-        """How many tools wait for a decision, also before their page was opened."""
+    def _tell_sections(self) -> None:
+        """What sections have to say also before they were opened."""
         waiting = [item for item in self.live.items if item.state == OPEN]
         tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
         self.nav.set_badge("review", str(len(waiting) or ""), tone)
+        word = self.strip.verdict.word
+        self.nav.set_badge("budget", word if word != PASS else "", word.lower())

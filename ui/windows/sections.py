@@ -8,6 +8,7 @@ from ui.views.sidebar import Section
 SECTIONS = (
     Section("catalog", "Catalog", "toolbox-outline"),
     Section("playground", "Playground", "flask-outline"),
+    Section("budget", "Budget", "gauge"),
     Section("review", "Review", "shield-alert-outline"),
     Section("hosts", "Hosts", "monitor-share"),
     Section("activity", "Activity", "pulse"),
@@ -20,6 +21,10 @@ def make_page(key: str, services: Services) -> Page:
         from ui.views.playground import PlaygroundPage  # pyqtgraph and numpy: 0.4 s of CPU
 
         return PlaygroundPage(services)
+    if key == "budget":
+        from ui.views.budget import BudgetPage
+
+        return BudgetPage(services)
     if key == "review":
         from ui.views.review import ReviewPage
 

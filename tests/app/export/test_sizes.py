@@ -1,0 +1,41 @@
+"""What each host's model gets, by the way the host gets its tools."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.catalog import set_pinned
+from app.export.overview import survey
+from app.export.plan import AS_IS, MENU_TOKENS, NATIVE, PRUNED, THROUGH
+from app.export.sizes import host_sizes
+
+
+@pytest.mark.parametrize(
+    ("mode", "tokens", "tools"),
+    [
+        (AS_IS, 1000, 10),
+        (NATIVE, 800, 8),
+        (PRUNED, 800, 8),
+        (THROUGH, 100 + MENU_TOKENS, 3),
+    ],
+)
+def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
+    world.write(".cursor/mcp.json", {"mcpServers": {"stub": {"command": "x"}}})
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    world.off("stub/tool_1", "stub/tool_2")
+    pinned = world.catalog.find("stub/tool_3").tool.id
+    set_pinned(db, "default", [pinned], True)
+    catalog = world.catalog
+    statuses = survey(db, world.places, catalog)
+    (status,) = [s for s in statuses if s.host.id == "cursor"]
+    (size,) = host_sizes([replace(status, mode=mode)], catalog)
+    assert (size.host, size.mode) == ("Cursor", mode)
+    assert (size.verdict.tokens, size.verdict.tools) == (tokens, tools)
+    assert size.verdict.budget.max_tools == 40
+
+
+def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
+    world.write(".cursor/mcp.json", {"mcpServers": {"stub": {"command": "x"}}})
+    world.learn(("tool_1",))
+    sizes = host_sizes(survey(db, world.places, world.catalog), world.catalog)
+    assert [size.host for size in sizes] == ["Cursor"]

@@ -1,0 +1,192 @@
+"""The Budget page: numbers changed in place, hosts against them, and moves carried out."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.policy.usage import DAY
+from store import events
+from store.connection import transaction
+from store.records import EventRecord
+from ui.models.budget_rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
+from ui.models.move_rows import FREES, TITLE
+from ui.models.roles import BADGE, BAR
+from ui.views.budget import BudgetPage, ci_command
+
+CURSOR = '{"mcpServers": {"github": {"command": "npx", "args": ["-y", "github"]}}}\n'
+
+
+@pytest.fixture
+def show(services, fill, qtbot):
+    """Opens the page over the demo store: 3 x github, 2 x time on, 3,295 tokens."""
+
+    def open_it(*called):
+        fill()
+        now = services.ctx.clock()
+        db = services.ctx.open_store()
+        with transaction(db):
+            first = EventRecord(at=now - 20 * DAY, kind="list", host="cursor", session="s")
+            calls = [
+                EventRecord(at=now - DAY, kind="call", host="cursor", session="s", tool=tool)
+                for tool in called
+            ]
+            events.add(db, [first, *calls] if called else [])
+        db.close()
+        page = BudgetPage(services)
+        qtbot.addWidget(page)
+        page.resize(1080, 640)
+        page.show()
+        qtbot.waitExposed(page)
+        services.live.load()
+        settled(qtbot, page)
+        return page
+
+    return open_it
+
+
+def settled(qtbot, page):
+    live, tasks = page.services.live, page.services.tasks
+    qtbot.waitUntil(lambda: live.catalog is not None and tasks.idle)
+
+
+def set_budget(page, qtbot, tokens):
+    page.form.tokens.setValue(tokens)
+    settled(qtbot, page)
+
+
+def test_the_numbers_are_the_profiles(show):
+    page = show()
+    form = page.form
+    assert (form.window_.value(), form.tokens.value()) == (200_000, 20_000)
+    assert (form.warn.value(), form.block.value(), form.most.value()) == (80, 100, 0)
+    assert form.most.text() == "The host's own limit"
+    assert form.share.text() == "10 % of the window"
+    assert form.meaning.text().startswith("PASS below 16,000 tokens. WARN from there on.")
+    assert page.command.text() == "toolcrib check --budget 20000 --warn 80 --fail-on block"
+    assert page.moves.headline.text() == "3,295 tokens ≈ of 20,000"
+    assert "nothing has to go" in page.moves.told.text()
+    assert "Not enough evidence yet" in page.moves.told.text()
+    assert not page.moves.off.isVisible()
+
+
+def test_a_change_is_kept_and_undone(show, services, qtbot):
+    page = show()
+    set_budget(page, qtbot, 3_000)
+    assert services.live.catalog.settings.budget.tokens == 3_000
+    assert page.moves.headline.text() == "To pass, free 295 tokens ≈"
+    assert services.undo.undoText() == "Set budget to 3,000"
+    page.form.warn.setValue(50)
+    page.form.on_block.activated.emit(2)
+    settled(qtbot, page)
+    assert page.form.meaning.text().endswith("Toolcrib writes no such config.")
+    for _ in range(3):
+        services.undo.undo()
+    settled(qtbot, page)
+    assert services.live.catalog.settings.budget.tokens == 20_000
+    assert page.form.tokens.value() == 20_000
+    assert services.live.catalog.settings.budget.on_block == "report"
+
+
+def test_steps_that_follow_each_other_are_one(show, services, qtbot):
+    page = show()
+    for tokens in (19_000, 18_000, 17_000):
+        page.form.tokens.setValue(tokens)
+    settled(qtbot, page)
+    assert services.undo.count() == 1
+    services.undo.undo()
+    assert page.form.tokens.value() == 20_000
+
+
+def test_the_slider_follows_and_leads(show, services, qtbot):
+    page = show()
+    assert page.form.slider.value() == 10
+    page.form.slider.setValue(25)
+    settled(qtbot, page)
+    assert page.form.tokens.value() == 50_000
+    page.form.window_.setValue(100_000)
+    settled(qtbot, page)
+    assert page.form.share.text() == "50 % of the window"
+    assert page.form.slider.value() == 50
+
+
+def test_what_was_never_called_can_go_in_one_step(show, services, qtbot):
+    page = show("github/search_code", "time/now")
+    set_budget(page, qtbot, 3_000)
+    table = page.moves.model
+    assert table.index(0, TITLE).data() == "3 tools never called in 20 days"
+    assert table.index(0, FREES).data() == "1,793"
+    assert table.index(0, TITLE).data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
+    assert "github/merge" in table.index(0, TITLE).data(Qt.ItemDataRole.ToolTipRole)
+    assert page.moves.off.text() == "Turn off 3 tools, frees 1,793 ≈"
+    assert "Observed 20 days, 1 host, 2 calls." in page.moves.told.text()
+    page.primary()
+    settled(qtbot, page)
+    assert sorted(t.tool.name for t in services.live.catalog.shown) == ["now", "search_code"]
+    assert services.undo.undoText() == "Turn off 3 tools in 2 servers"
+    assert page.moves.headline.text() == "1,502 tokens ≈ of 3,000"
+    services.undo.undo()
+    settled(qtbot, page)
+    assert len(services.live.catalog.shown) == 5
+
+
+def test_an_unticked_move_is_left_out(show, qtbot):
+    page = show("github/search_code")
+    set_budget(page, qtbot, 3_000)
+    table = page.moves.model
+    assert table.setData(
+        table.index(0, TITLE), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole
+    )
+    assert not page.moves.off.isEnabled()
+    assert table.tools == []
+    assert not table.setData(table.index(0, FREES), 2, Qt.ItemDataRole.CheckStateRole)
+
+
+def test_without_moves_another_way_is_named(show, services, qtbot):
+    page = show()
+    set_budget(page, qtbot, 100)
+    assert "No tool stands out" in page.moves.told.text()
+    assert page.moves.through.isVisible()
+    page.moves.through.click()
+    assert services.go.__self__.gone == ["hosts"]
+
+
+def test_each_host_is_held_against_the_budget(show, services, places, qtbot):
+    folder = places.home / ".cursor"
+    folder.mkdir()
+    (folder / "mcp.json").write_text(CURSOR)
+    page = show()
+    set_budget(page, qtbot, 3_100)
+    model = page.model
+    rows = {model.index(r, HOST).data(): r for r in range(model.rowCount())}
+    assert set(rows) == {"Claude Desktop", "Cursor"}
+    row = rows["Cursor"]
+    cells = [model.index(row, column).data() for column in (WAY, TOKENS, SHARE, TOOLS, STATE)]
+    assert cells == ["As is", "3,095", "100 %", "3 / 40", "WARN"]
+    assert model.index(row, STATE).data(BADGE).word == "WARN"
+    assert model.index(rows["Claude Desktop"], STATE).data() == "BLOCK"
+    assert model.index(rows["Claude Desktop"], TOKENS).data(BAR) == (1.0, 0.0)
+    assert page.model.index(row, STATE).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_copy_takes_the_command(show, services, qapp):
+    page = show()
+    page.copy.click()
+    assert qapp.clipboard().text() == page.command.text()
+    settings = services.live.catalog.settings.budget
+    assert "--max-tools" not in ci_command(settings)
+
+
+def test_the_sidebar_says_block_before_the_page_is_opened(fill, services, open_window):
+    fill()
+    window = open_window()
+    assert window.nav.model().index(2, 0).data(BADGE) is None
+    window.go("budget")
+    window.page.form.tokens.setValue(1_000)
+    assert window.nav.model().index(2, 0).data(BADGE).word == "BLOCK"
+    assert window.strip.verdict.word == "BLOCK"
+
+
+def test_the_tables_are_models(qtmodeltester, show):
+    page = show("github/search_code")
+    qtmodeltester.check(page.model)
+    qtmodeltester.check(page.moves.model)
+    assert BudgetTable().rowCount() == 0

@@ -1,0 +1,24 @@
+"""How a budget's verdict looks, and what each word means under given settings."""
+
+from app.policy.budget import BLOCK, PASS, WARN, Budget
+from ui.models.roles import BadgeText
+
+BADGES = {
+    PASS: BadgeText("PASS", "passed", "check-circle"),
+    WARN: BadgeText("WARN", "warn", "alert"),
+    BLOCK: BadgeText("BLOCK", "block", "close-octagon", solid=True),
+}
+_ON_BLOCK = {
+    "report": "nothing is stopped, it is only said",
+    "ask": "Toolcrib asks before it writes such a config",
+    "refuse": "Toolcrib writes no such config",
+}
+
+
+def meaning(budget: Budget) -> str:
+    """PASS, WARN and BLOCK in one sentence each."""
+    cap = f" or {budget.max_tools} tools" if budget.max_tools else ""
+    return (
+        f"PASS below {budget.warn_from:,} tokens. WARN from there on. BLOCK above"
+        f" {budget.block_over:,} tokens{cap}: {_ON_BLOCK.get(budget.on_block, '')}."
+    )

@@ -1,0 +1,126 @@
+"""What could go so that the budget holds: moves with their evidence, carried out in one step."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+)
+
+from app.policy.budget import Verdict
+from app.policy.pruner import PrunePlan
+from ui.models.move_rows import FREES, TITLE, MoveTable
+from ui.text import plural
+from ui.theme import CARD, GAP, ROW, Theme
+from ui.views.delegates import RowDelegate
+
+_WITHIN = "Within the budget: nothing has to go."
+_NOT_ENOUGH = "These do not suffice."
+_NONE = "No tool stands out to be turned off."
+_ELSE = (
+    "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
+    " tools."
+)
+
+
+class BudgetMoves(QFrame):
+    """Headline, evidence, moves with ticks.
+
+    Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib.
+    """
+
+    off_wanted = Signal(object)
+    through_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("card", True)
+        self._theme = theme
+        self.headline = QLabel(wordWrap=True)
+        self.told = QLabel(wordWrap=True)
+        self.told.setProperty("faint", True)
+        self.model = MoveTable(self)
+        self.view = self._make_view()
+        self.off = QPushButton("Turn off")
+        self.off.setProperty("primary", True)
+        self.off.clicked.connect(lambda: self.off_wanted.emit(self.model.tools))
+        self.through = QPushButton("Serve hosts through Toolcrib…")
+        self.through.clicked.connect(self.through_wanted)
+        self._lay_out()
+        self.model.dataChanged.connect(lambda *_: self._count())
+        self.model.modelReset.connect(self._count)
+        theme.changed.connect(self._fonts)
+        self._fonts()
+        self.show_plan(None, None)
+
+    def show_plan(self, found: Verdict | None, plan: PrunePlan | None) -> None:
+        """Show the verdict at once; the moves follow when they are known."""
+        moves = plan.moves if plan else ()
+        over = bool(found and (found.to_free or (plan and plan.needed_tools)))
+        self.headline.setText(_headline(found))
+        told = [_WITHIN] if found and not over else []
+        if plan is not None:
+            told.append(plan.evidence)
+            if over and not plan.enough:
+                told += [_NOT_ENOUGH if moves else _NONE, _ELSE]
+        self.told.setText(" ".join(told))
+        self.told.setVisible(bool(told))
+        self.through.setVisible(over)
+        self.model.show(moves)
+        self.view.setVisible(bool(moves))
+        self.off.setVisible(bool(moves))
+
+    def _count(self) -> None:
+        tools = self.model.tools
+        frees = sum(tool.cost for tool in tools)
+        words = f"Turn off {plural(len(tools), 'tool')}, frees {frees:,} ≈" if tools else "Turn off"
+        self.off.setText(words)
+        self.off.setEnabled(bool(tools))
+
+    def _fonts(self) -> None:
+        self.headline.setFont(self._theme.font(1, QFont.Weight.DemiBold))
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.off)
+        row.addWidget(self.through)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD, CARD, CARD, CARD)
+        column.setSpacing(GAP)
+        column.addWidget(self.headline)
+        column.addWidget(self.told)
+        column.addWidget(self.view, 1)
+        column.addStretch(0)
+        column.addLayout(row)
+
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("proposals")
+        view.setAccessibleName("What could go")
+        view.setModel(self.model)
+        view.setRootIsDecorated(False)
+        view.setUniformRowHeights(True)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setItemDelegate(RowDelegate(self._theme, ROW, view))
+        header = view.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
+        view.setColumnWidth(FREES, 84)
+        return view
+
+
+def _headline(found: Verdict | None) -> str:
+    if found is None:
+        return ""
+    if found.to_free:
+        return f"To pass, free {found.to_free:,} tokens ≈"
+    return " ".join(found.reasons) or f"{found.tokens:,} tokens ≈ of {found.budget.limit:,}"
