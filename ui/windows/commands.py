@@ -1,6 +1,6 @@
 """Everything the window can do as actions: menus, toolbar, keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
 
+from ui.models.palette import COMMAND, Entry
 from ui.services import Services
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.sections import SECTIONS
@@ -73,6 +74,8 @@ class Commands(QObject):
         view.addSeparator()
         self._add_appearance(view.addMenu("&Appearance"))
         tools = bar.addMenu("&Tools")
+        find = self._add(tools, "&Find anything…", lambda: window.finder.open(), icon="magnify")
+        find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
         self.read = self._add(tools, "&Read tools…", self._read, "F5", "refresh")
         self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
         self._add(tools, "&Export to hosts…", lambda: window.go("hosts"), "Ctrl+E")
@@ -128,9 +131,12 @@ class Commands(QObject):
         bar.setIconSize(QSize(20, 20))
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         bar.addActions([self.read, self.undo, self.redo])
-        space = QWidget()
-        space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        bar.addWidget(space)
+        self.search = QPushButton("Search tools or run a command    Ctrl+K")
+        self.search.setObjectName("searchButton")
+        self.search.setMinimumWidth(320)
+        self.search.clicked.connect(lambda: self._window.finder.open())
+        for widget in (_space(), self.search, _space()):
+            bar.addWidget(widget)
         self.export = QPushButton("Export to hosts…")
         self.export.setObjectName("exportButton")
         self.export.setProperty("primary", True)
@@ -155,5 +161,30 @@ class Commands(QObject):
         icons = self._services.theme.icons
         for action, name in self._icons:
             action.setIcon(icons.icon(name, "text"))
+        self.search.setIcon(icons.icon("magnify", "text2"))
         role = "on_accent" if self.export.isEnabled() else "text2"
         self.export.setIcon(icons.icon("export-variant", role))
+
+    def entries(self) -> list[Entry]:
+        """Every action of the menus that can be used now, for the palette."""
+        return [
+            Entry(COMMAND, words, action.shortcut().toString(), action.trigger)
+            for words, action in _named(self._window.menuBar().actions())
+            if action.isEnabled()
+        ]
+
+
+def _named(actions: Iterable[QAction], before: str = "") -> Iterator[tuple[str, QAction]]:
+    """Actions below menus with their words; those of a menu in a menu after its name."""
+    for action in actions:
+        menu, words = action.menu(), action.text().replace("&", "")
+        if isinstance(menu, QMenu):
+            yield from _named(menu.actions(), f"{words}: " if before else " ")
+        elif words:
+            yield f"{before}{words}".strip(), action
+
+
+def _space() -> QWidget:
+    space = QWidget()
+    space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    return space

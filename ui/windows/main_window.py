@@ -25,9 +25,11 @@ from ui.theme import Theme
 from ui.views.budget_strip import BudgetStrip
 from ui.views.catalog import CatalogPage
 from ui.views.page import Page
+from ui.views.palette import CommandPalette
 from ui.views.sidebar import Sidebar
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
+from ui.windows.offers import offers
 from ui.windows.sections import SECTIONS, make_page
 from ui.windows.status_line import StatusLine
 
@@ -150,6 +152,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.status)
         self.setCentralWidget(whole)
         self.commands = Commands(self, self.services)
+        self.finder = CommandPalette(theme, self, lambda: offers(self))
         self.export_state = ExportState(self.services, self)
 
     def _connect(self) -> None:
