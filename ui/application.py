@@ -30,7 +30,7 @@ def make_application(argv: Sequence[str]) -> QApplication:
 def make_window(app: QApplication, ctx: AppContext, places: Places | None = None) -> MainWindow:
     """The main window over that context, not yet shown."""
     ctx.paths.create()
-    theme = Theme(app, ctx.paths.home / "cache", ctx.settings.appearance)
+    theme = Theme(app, ctx.paths.home / "cache", ctx.settings.appearance, zoom=ctx.settings.zoom)
     return MainWindow(ctx, places or Places.here(), theme)
 
 

@@ -1,17 +1,21 @@
 """The look: own palette, one small stylesheet, icons; light and dark, changed while running."""
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPalette
-from PySide6.QtWidgets import QApplication, QStyleFactory
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication, QHeaderView, QStyleFactory, QWidget
 
 from ui.colors import DARK, LIGHT, Colors, mix
 from ui.icons import Icons, svg_text
 
 SYSTEM, LIGHT_ONLY, DARK_ONLY = "system", "light", "dark"
+LEAST_ZOOM, MOST_ZOOM, ZOOM_STEP = 80, 200, 10  # per cent
+_NORMAL = QFont.Weight.Normal
+_DRESS = "dress"  # the property of widgets with a font of their own: step and weight, or nothing
 
 # Metrics, pixels
 ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
@@ -28,22 +32,27 @@ _IMAGES = {
 
 
 class Theme(QObject):
-    """The colours in use.
+    """The colours and the text size in use.
 
-    Signals: changed() after the application was given other colours.
+    Signals: changed() after the application was given others.
     """
 
     changed = Signal()
 
-    def __init__(self, app: QApplication, cache: Path, appearance: str = SYSTEM) -> None:
+    def __init__(
+        self, app: QApplication, cache: Path, appearance: str = SYSTEM, *, zoom: int = 100
+    ) -> None:
         super().__init__(app)
         self._app = app
         self._cache = cache  # where the stylesheet's images are written
         self._appearance = appearance
+        self._size = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).pointSizeF()
+        self.zoom = 100  # per cent of the system's text size
         self.colors: Colors = LIGHT
         self.icons = Icons(LIGHT)
         app.setStyle(QStyleFactory.create("Fusion"))
         app.styleHints().colorSchemeChanged.connect(self._follow_system)
+        self._scale(zoom)
         self._show(self._wanted())
 
     @property
@@ -56,13 +65,56 @@ class Theme(QObject):
         self._appearance = appearance
         self._change()
 
-    def font(self, step: int = 0, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    def set_zoom(self, percent: int) -> None:
+        """Make all text larger or smaller, from 80 to 200 per cent of the system's."""
+        if percent != self.zoom and LEAST_ZOOM <= percent <= MOST_ZOOM:
+            before = self.scaled(1000)
+            self._scale(percent)
+            self._show(self.colors)
+            for widget in self._app.allWidgets():
+                dress = widget.property(_DRESS)
+                if dress is not None:
+                    widget.setFont(self._dressed(dress))
+                if isinstance(widget, QHeaderView):
+                    _widen(widget, self.scaled(1000) / before)
+            self.changed.emit()
+
+    def scaled(self, pixels: int) -> int:
+        """A width or height that holds text, at the text size in use; never below 100 %."""
+        return round(pixels * max(100, self.zoom) / 100)
+
+    def dress(self, widget: QWidget, step: int = 0, weight: QFont.Weight = _NORMAL) -> None:
+        """Give a widget a font of its own that follows the text size."""
+        widget.setProperty(_DRESS, [step, weight.value])
+        widget.setFont(self.font(step, weight))
+
+    def dress_fixed(self, widget: QWidget) -> None:
+        """Give a widget the font of code, following the text size."""
+        widget.setProperty(_DRESS, [])
+        widget.setFont(self.fixed())
+
+    def fixed(self) -> QFont:
+        """The font of code."""
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPointSizeF(font.pointSizeF() * self.zoom / 100)
+        return font
+
+    def font(self, step: int = 0, weight: QFont.Weight = _NORMAL) -> QFont:
         """The interface font, `step` points larger or smaller, with tabular figures."""
         font = QFont(self._app.font())
         font.setPointSizeF(max(6.0, font.pointSizeF() + step))
         font.setWeight(weight)
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
+
+    def _dressed(self, dress: Sequence[int]) -> QFont:
+        return self.font(dress[0], QFont.Weight(dress[1])) if dress else self.fixed()
+
+    def _scale(self, percent: int) -> None:
+        self.zoom = percent
+        font = QFont(self._app.font())
+        font.setPointSizeF(self._size * percent / 100)
+        self._app.setFont(font)
 
     def _follow_system(self) -> None:
         if self._appearance == SYSTEM:
@@ -96,6 +148,13 @@ class Theme(QObject):
             ink = colors.accent.on_solid if role == "on_accent" else colors.text2
             (folder / f"{name}.svg").write_text(svg_text(icon, ink), encoding="utf-8")
         return folder
+
+
+def _widen(header: QHeaderView, share: float) -> None:
+    """Let columns keep up with their text; those that stretch do so by themselves."""
+    for section in range(header.count()):
+        if header.sectionResizeMode(section) == QHeaderView.ResizeMode.Interactive:
+            header.resizeSection(section, round(header.sectionSize(section) * share))
 
 
 def stylesheet(colors: Colors, images: Path) -> str:

@@ -223,3 +223,41 @@ def test_without_a_display_it_says_so(monkeypatch, capsys):
     assert main([]) == NO_DISPLAY == 3
     assert "no display" in capsys.readouterr().err
     assert has_display({}, "win32") and has_display({"DISPLAY": ":1"}, "linux")
+
+
+def test_text_can_be_made_larger_and_that_is_kept(window, ctx, theme, qtbot):
+    window.go("review")
+    window.go("catalog")
+    strip, tree = window.strip, window.catalog.content.tree
+    before, wide = strip.total.font().pointSizeF(), tree.columnWidth(1)
+    for _ in range(5):
+        QTest.keyClick(window, Qt.Key.Key_Equal, CTRL)
+    assert theme.zoom == 150
+    assert strip.total.font().pointSizeF() > 1.3 * before
+    assert window.nav.font().pointSizeF() > 1.3 * (before - 3)
+    assert tree.columnWidth(1) == round(1.5 * wide)
+    assert window.status.message.text() == "Text at 150 %"
+    assert Settings.load(ctx.paths.settings_file).zoom == 150
+    QTest.keyClick(window, Qt.Key.Key_0, CTRL)
+    assert theme.zoom == 100
+    assert strip.total.font().pointSizeF() == before
+    assert tree.columnWidth(1) == wide
+
+
+def test_text_has_a_least_and_a_largest_size(window, theme):
+    theme.set_zoom(200)
+    QTest.keyClick(window, Qt.Key.Key_Equal, CTRL)
+    assert theme.zoom == 200
+    theme.set_zoom(80)
+    QTest.keyClick(window, Qt.Key.Key_Minus, CTRL)
+    assert theme.zoom == 80
+    theme.set_zoom(100)
+
+
+def test_at_150_percent_the_window_still_fits_a_small_screen(window, theme, qtbot):
+    theme.set_zoom(150)
+    for section in SECTIONS:
+        window.go(section.key)
+        qtbot.waitUntil(lambda: window.tasks.idle)
+    assert window.minimumSizeHint().width() <= 1024
+    theme.set_zoom(100)

@@ -73,11 +73,11 @@ class Field:
     cells: tuple[Cell, ...]
 
 
-def lay_out(groups: Sequence[Group], area: Box) -> tuple[Field, ...]:
+def lay_out(groups: Sequence[Group], area: Box, header: float = HEADER) -> tuple[Field, ...]:
     """Areas for all groups with tokens, largest first."""
     order = sorted((g for g in groups if g.tokens), key=lambda g: -g.tokens)
     boxes = squarify([g.tokens for g in order], area)
-    return tuple(_field(g, box.inset(1.0)) for g, box in zip(order, boxes, strict=True))
+    return tuple(_field(g, box.inset(1.0), header) for g, box in zip(order, boxes, strict=True))
 
 
 def squarify(values: Sequence[float], area: Box) -> list[Box]:
@@ -131,8 +131,8 @@ def _place(sizes: Sequence[float], row: float, rest: Box, *, boxes: list[Box]) -
     return Box(rest.x, rest.y + height, rest.width, max(0.0, rest.height - height))
 
 
-def _field(group: Group, box: Box) -> Field:
-    header = min(HEADER, box.height)
+def _field(group: Group, box: Box, header: float) -> Field:
+    header = min(header, box.height)
     inner = Box(box.x, box.y + header, box.width, box.height - header)
     items = sorted((i for i in group.items if i.tokens), key=lambda i: -i.tokens)
     return Field(box, group, tuple(_cells(group, items, inner)))

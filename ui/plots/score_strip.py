@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ui.plots.strip_marks import HELD, IN, OUT, WANTED, Mark, spread
@@ -45,7 +45,6 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         super().__init__(parent)
         self.setObjectName("scoreStrip")
         self.setAccessibleName("Score strip: threshold")
-        self.setFixedHeight(104)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setMouseEnabled(x=False, y=False)
@@ -115,6 +114,13 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
             dots.setSize(size)
             dots.setPen(pg.mkPen(ink, width=1 if kind == OUT else 1.5))
             dots.setBrush(pg.mkBrush(ink) if filled else pg.mkBrush(None))
+
+    def set_font(self, font: QFont) -> None:
+        """The font of the figures, for another text size."""
+        axis = self.getAxis("bottom")
+        axis.setTickFont(font)
+        axis.setHeight(QFontMetrics(font).height() + 8)
+        self._label.setFont(font)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left and Right move the threshold, with Shift by five steps."""

@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QPushButton,
     QStackedWidget,
     QTreeView,
@@ -23,11 +22,13 @@ from ui.services import Services
 from ui.text import plural
 from ui.theme import GAP, ROW
 from ui.views.delegates import BadgeDelegate, RowDelegate
+from ui.views.elided import ElidedLabel
 from ui.views.empty_state import EmptyState
 from ui.views.page import Page
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
 BATCH = 1000
+_TOLD = "What hosts asked for, newest first. Arguments are never kept."
 _WIDTHS = {WHEN: 84, HOST: 130, EVENT: 90, TOKENS: 84, MS: 64, RESULT: 260}
 
 
@@ -153,8 +154,7 @@ class ActivityPage(Page):
     def _make_live(self) -> QWidget:
         row = QHBoxLayout()
         row.setSpacing(GAP)
-        row.addWidget(QLabel("What hosts asked for, newest first. Arguments are never kept."))
-        row.addStretch(1)
+        row.addWidget(ElidedLabel(_TOLD), 1)
         for button in (self.label, self.pause, self.clear):
             row.addWidget(button)
         live = QWidget()
@@ -181,5 +181,5 @@ class ActivityPage(Page):
         header.setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)
         for column in range(len(COLUMNS)):
             if column in _WIDTHS:
-                view.setColumnWidth(column, _WIDTHS[column])
+                view.setColumnWidth(column, self.services.theme.scaled(_WIDTHS[column]))
         return view

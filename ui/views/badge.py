@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from ui.models.roles import BadgeText as BadgeText
 from ui.theme import Theme
 
-HEIGHT, ICON, PAD = 19, 13, 7
+HEIGHT, ICON, PAD = 19, 13, 7  # pixels; the height grows with the text
 
 
 def badge_width(badge: BadgeText, font: QFont) -> int:
@@ -16,28 +16,33 @@ def badge_width(badge: BadgeText, font: QFont) -> int:
     return QFontMetrics(font).horizontalAdvance(badge.word) + icon + 2 * PAD
 
 
+def badge_height(font: QFont) -> int:
+    """Pixels that a badge is high."""
+    return max(HEIGHT, QFontMetrics(font).height() + 4)
+
+
 def paint_badge(painter: QPainter, area: QRect, badge: BadgeText, theme: Theme) -> None:
     """Draw the badge at the left of the area, centred in its height."""
     tone = theme.colors.tone(badge.tone)
     font = badge_font(theme)
-    width = min(badge_width(badge, font), area.width())
-    top = area.top() + (area.height() - HEIGHT) / 2
-    pill = QRectF(area.left(), top, width, HEIGHT)
+    width, height = min(badge_width(badge, font), area.width()), badge_height(font)
+    top = area.top() + (area.height() - height) / 2
+    pill = QRectF(area.left(), top, width, height)
     ink = tone.on_solid if badge.solid else tone.ink
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(tone.ink if badge.solid else tone.tint)
-    painter.drawRoundedRect(pill, HEIGHT / 2, HEIGHT / 2)
+    painter.drawRoundedRect(pill, height / 2, height / 2)
     left = pill.left() + PAD
     if badge.icon:
         ratio = painter.device().devicePixelRatioF()
         image = theme.icons.pixmap(badge.icon, ink, ICON, ratio)
-        painter.drawPixmap(QPointF(left, pill.top() + (HEIGHT - ICON) / 2), image)
+        painter.drawPixmap(QPointF(left, pill.top() + (height - ICON) / 2), image)
         left += ICON + 4
     painter.setPen(ink)
     painter.setFont(font)
-    room = QRectF(left, pill.top(), pill.right() - PAD / 2 - left, HEIGHT)
+    room = QRectF(left, pill.top(), pill.right() - PAD / 2 - left, height)
     word = QFontMetrics(font).elidedText(badge.word, Qt.TextElideMode.ElideRight, int(room.width()))
     painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, word)
     painter.restore()
@@ -57,7 +62,7 @@ class Badge(QWidget):
         self._badge = badge
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(badge.word)
-        theme.changed.connect(self.update)
+        theme.changed.connect(self._restyle)
 
     @property
     def badge(self) -> BadgeText:
@@ -71,9 +76,14 @@ class Badge(QWidget):
         self.updateGeometry()
         self.update()
 
+    def _restyle(self) -> None:
+        self.updateGeometry()
+        self.update()
+
     def sizeHint(self) -> QSize:
         """As wide as its word."""
-        return QSize(badge_width(self._badge, badge_font(self._theme)), HEIGHT)
+        font = badge_font(self._theme)
+        return QSize(badge_width(self._badge, font), badge_height(font))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the pill."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -46,7 +46,7 @@ class BudgetPage(Page):
         self.view = self._make_view()
         self.command = QLineEdit(readOnly=True)
         self.command.setAccessibleName("The same check in CI")
-        self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        services.theme.dress_fixed(self.command)
         self.copy = QPushButton("Copy")
         self.copy.clicked.connect(self._copy)
         self._asked = 0  # number of the latest question to the store: older answers are stale
@@ -165,7 +165,7 @@ class BudgetPage(Page):
         header.setSectionResizeMode(TOKENS, QHeaderView.ResizeMode.Stretch)
         for column in range(len(COLUMNS)):
             if column in _WIDTHS:
-                view.setColumnWidth(column, _WIDTHS[column])
+                view.setColumnWidth(column, theme.scaled(_WIDTHS[column]))
         return view
 
 

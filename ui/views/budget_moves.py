@@ -84,7 +84,7 @@ class BudgetMoves(QFrame):
         self.off.setEnabled(bool(tools))
 
     def _fonts(self) -> None:
-        self.headline.setFont(self._theme.font(1, QFont.Weight.DemiBold))
+        self._theme.dress(self.headline, 1, QFont.Weight.DemiBold)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
@@ -114,7 +114,7 @@ class BudgetMoves(QFrame):
         header = view.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
-        view.setColumnWidth(FREES, 84)
+        view.setColumnWidth(FREES, self._theme.scaled(84))
         return view
 
 

@@ -34,7 +34,6 @@ class BudgetStrip(QWidget):
     def __init__(self, theme: Theme, live: LiveCatalog, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("budgetBar")
-        self.setFixedHeight(STRIP)
         self._live = live
         self._theme = theme
         self.total = QLabel(self)
@@ -67,9 +66,10 @@ class BudgetStrip(QWidget):
     def show_now(self) -> None:
         """Take the numbers from the catalogue."""
         catalog, found = self._live.catalog, self.verdict
+        self.setFixedHeight(STRIP // 2 + self._theme.scaled(STRIP // 2))
         known = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
         encoding = catalog.encoding if catalog else ""
-        self.total.setFont(self._theme.font(3, QFont.Weight.DemiBold))
+        self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
         self.total.setText(f"{count(found.tokens)} tokens {APPROX}")
         self.total.setToolTip(
             "Size of the tool definitions as a model receives them, counted with"
@@ -191,7 +191,7 @@ class BudgetBar(QWidget):
         return next((s for s, area in self.segments() if area.contains(point)), None)
 
     def _track(self) -> QRectF:
-        return QRectF(4, self.height() / 2 + 1, self.width() - 8, 16)
+        return QRectF(4, self.height() / 2 + 1, self.width() - 8, self._theme.scaled(16))
 
     def _scale(self) -> float:
         """Tokens at the right end: everything that could be on, or a little over the budget."""

@@ -54,7 +54,7 @@ class CalibrationPanel(QWidget):
         self.few = Badge(theme, BadgeText("", "warn", "alert"))
         self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
         self.text = ElidedLabel()
-        self.text.setFont(theme.font(0, QFont.Weight.DemiBold))
+        theme.dress(self.text, 0, QFont.Weight.DemiBold)
         self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
         self.target.setSpecialValueText("best F1")
         self.target.setAccessibleName("Target recall")

@@ -60,6 +60,8 @@ class CatalogTreeView(QTreeView):
         self.setItemDelegateForColumn(TOKENS, BarDelegate(theme, ROW, self))
         self.setItemDelegateForColumn(FLAGS, BadgeDelegate(theme, ROW, self))
         self.setItemDelegateForColumn(HOSTS, TextDelegate(theme, ROW, self))
+        self._scaled = theme.scaled
+        theme.changed.connect(self._fit_hosts)
         self._set_columns()
         self.nothing = QLabel('No tool matches. <a href="#">Clear filter</a>', self.viewport())
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -162,7 +164,11 @@ class CatalogTreeView(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Names keep their room: a narrow tree has no column of hosts."""
         super().resizeEvent(event)
-        self.setColumnHidden(HOSTS, event.size().width() < NARROW_BELOW)
+        self._fit_hosts()
+
+    def _fit_hosts(self) -> None:
+        narrow = self.viewport().width() < self._scaled(NARROW_BELOW)
+        self.setColumnHidden(HOSTS, narrow)
 
     def show_calls(self) -> None:
         """A column of calls, once any was seen: nobody can tell before."""
@@ -222,6 +228,6 @@ class CatalogTreeView(QTreeView):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         for column, width in ((TOKENS, 170), (CALLS, 84), (FLAGS, 130), (HOSTS, 120)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
-            self.setColumnWidth(column, width)
+            self.setColumnWidth(column, self._scaled(width))
         self.show_calls()
         self.sortByColumn(TOKENS, Qt.SortOrder.DescendingOrder)

@@ -172,7 +172,7 @@ class CompareTab(QWidget):
         header.setStretchLastSection(False)
         header.setSectionResizeMode(QUERY, QHeaderView.ResizeMode.Stretch)
         for column, width in ((CHANGE, 120), (BEFORE, 230), (AFTER, 230)):
-            view.setColumnWidth(column, width)
+            view.setColumnWidth(column, services.theme.scaled(width))
         return view
 
     def _lay_out(self) -> None:

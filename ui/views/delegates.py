@@ -56,7 +56,12 @@ class BarDelegate(RowDelegate):
     ) -> None:
         super().__init__(theme, height, parent)
         self._number = number  # pixels for the number
-        self._font = theme.font(0, QFont.Weight.DemiBold)
+        self._font = QFont()
+        theme.changed.connect(self._take_font)
+        self._take_font()
+
+    def _take_font(self) -> None:
+        self._font = self.theme.font(0, QFont.Weight.DemiBold)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw track, bar and number."""
@@ -65,7 +70,8 @@ class BarDelegate(RowDelegate):
         bar = index.data(BAR)
         if bar is not None:
             solid, hatched = bar
-            track = QRectF(area.left(), area.center().y() - 5, area.width() - self._number, 12)
+            number = self.theme.scaled(self._number)
+            track = QRectF(area.left(), area.center().y() - 5, area.width() - number, 12)
             paint_bar(painter, track, solid=solid, hatched=hatched, colors=self.theme.colors)
         faint = bool(index.data(FAINT))
         painter.save()

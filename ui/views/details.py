@@ -3,7 +3,7 @@
 from html import escape
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFont, QFontDatabase
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -54,7 +54,7 @@ class DetailsCard(QFrame):
         self._code = QPlainTextEdit(self)
         self._code.setReadOnly(True)
         self._code.setAccessibleName("Schema or log")
-        self._code.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        theme.dress_fixed(self._code)
         self._code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._code.setMinimumHeight(160)
         self._code.setTabChangesFocus(True)
@@ -103,9 +103,9 @@ class DetailsCard(QFrame):
             self._badge_row.insertWidget(place, self._badges[-1])
 
     def _fonts(self) -> None:
-        self.title.setFont(self._theme.font(3, QFont.Weight.DemiBold))
-        self._headline.setFont(self._theme.font(0, QFont.Weight.DemiBold))
-        self._code_title.setFont(self._theme.font(0, QFont.Weight.DemiBold))
+        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        self._theme.dress(self._headline, 0, QFont.Weight.DemiBold)
+        self._theme.dress(self._code_title, 0, QFont.Weight.DemiBold)
 
     def _lay_out(self) -> None:
         inner = QWidget()

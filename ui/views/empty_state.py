@@ -45,6 +45,6 @@ class EmptyState(QWidget):
 
     def _recolor(self) -> None:
         theme = self._theme
-        self.text.setFont(theme.font(3, QFont.Weight.DemiBold))
+        theme.dress(self.text, 3, QFont.Weight.DemiBold)
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(theme.icons.pixmap(self._name, theme.colors.text2, 48, ratio))

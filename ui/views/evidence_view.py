@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QFontDatabase,
     QPaintEvent,
     QTextBlockFormat,
     QTextCharFormat,
@@ -80,7 +79,7 @@ class EvidenceView(QTextEdit):
         if line.kind in (HEAD, NOTE, FOUND):
             font.setFont(self._theme.font(0, _WEIGHTS.get(line.kind, QFont.Weight.Normal)))
         else:
-            font.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+            font.setFont(self._theme.fixed())
         font.setForeground(colors.text2 if line.kind == NOTE else colors.text)
         return block, font
 

@@ -50,12 +50,12 @@ class ExplainCard(QFrame):
         self._tool: RankedTool | None = None
         self._cure: Cure | None = None
         self._title = ElidedLabel("Why?")
-        self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self._name = ElidedLabel()
         self._gates = [GateRow(theme) for _ in range(6)]
         self._parts = PartRows(theme)
         self._heading = QLabel("Score parts")
-        self._heading.setFont(theme.font(0, QFont.Weight.DemiBold))
+        theme.dress(self._heading, 0, QFont.Weight.DemiBold)
         self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
         self._text.setProperty("faint", True)
         self._remedy = QLabel(wordWrap=True)

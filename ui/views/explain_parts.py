@@ -34,7 +34,7 @@ class GateRow(QWidget):
         name, role = _ICONS.get(line.state, _OTHER)
         self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(_ICON, _ICON)))
         weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
-        self._title.setFont(self._theme.font(weight=weight))
+        self._theme.dress(self._title, weight=weight)
         self._title.setText(line.title)
         self._value.setText(line.value or "not asked")
         self.setAccessibleName(f"{line.title}: {line.state}, {line.value}")

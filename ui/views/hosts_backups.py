@@ -41,7 +41,7 @@ class BackupsSheet(QWidget):
         self._desk = desk
         self._backups: Sequence[Backup] = ()
         self._title = QLabel()
-        self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self.list = QTreeWidget()
         self.list.setObjectName("backupList")
         self.list.setAccessibleName("Backups")

@@ -25,8 +25,13 @@ class HostDelegate(RowDelegate):
 
     def __init__(self, theme: Theme, parent: object | None = None) -> None:
         super().__init__(theme, HEIGHT, parent)
-        self._name = theme.font(0, QFont.Weight.Medium)
-        self._state = theme.font(-1)
+        self._name = self._state = QFont()
+        theme.changed.connect(self._take_fonts)
+        self._take_fonts()
+
+    def _take_fonts(self) -> None:
+        self._name = self.theme.font(0, QFont.Weight.Medium)
+        self._state = self.theme.font(-1)
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: Index) -> QSize:
         """Two lines of text high; as wide as the list is."""

@@ -50,7 +50,7 @@ class HostDetail(QWidget):
         self._preview: Preview | None = None
         self._found = False
         self.name = QLabel()
-        self.name.setFont(theme.font(5, QFont.Weight.DemiBold))
+        theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.path.setProperty("faint", True)
@@ -59,11 +59,13 @@ class HostDetail(QWidget):
         self.modes.setAccessibleName("Export")
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
         self.headline = QLabel()
-        self.headline.setFont(theme.font(1, QFont.Weight.DemiBold))
+        theme.dress(self.headline, 1, QFont.Weight.DemiBold)
         self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.files = QTabBar()
         self.files.setAccessibleName("Files")
         self.diff = DiffView(diff_colors(theme.colors))
+        for side in (self.diff.before, self.diff.after):
+            theme.dress_fixed(side)
         self.nothing = QLabel(wordWrap=True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.setProperty("faint", True)

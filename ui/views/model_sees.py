@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -37,13 +37,13 @@ class ModelSees(QFrame):
         self.setProperty("card", True)
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
         title = QLabel("What the model sees")
-        title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        theme.dress(title, 2, QFont.Weight.DemiBold)
         self._size = QLabel(wordWrap=True)
         self._size.setProperty("faint", True)
         self.text_view = QPlainTextEdit(readOnly=True)
         self.text_view.setObjectName("modelSees")
         self.text_view.setAccessibleName("JSON that the model sees")
-        self.text_view.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        theme.dress_fixed(self.text_view)
         self.text_view.setTabChangesFocus(True)
         self.text_view.setPlaceholderText("No tool is in: the model would see none.")
         copy, close = QPushButton("Copy"), QPushButton("Close")

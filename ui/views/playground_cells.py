@@ -66,7 +66,12 @@ class ScoreDelegate(RowDelegate):
     def __init__(self, theme: Theme, parent: object | None = None) -> None:
         super().__init__(theme, ROW, parent)
         self.line = Line(0.0, by_meaning=False)
-        self._font = theme.font(0, QFont.Weight.DemiBold)
+        self._font = QFont()
+        theme.changed.connect(self._take_font)
+        self._take_font()
+
+    def _take_font(self) -> None:
+        self._font = self.theme.font(0, QFont.Weight.DemiBold)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw bar, tick and figure."""
@@ -75,7 +80,9 @@ class ScoreDelegate(RowDelegate):
         if not isinstance(tool, RankedTool):
             return
         colors, area = self.theme.colors, option.rect.adjusted(6, 0, -14, 0)
-        track = QRectF(area.left(), area.center().y() - 5, area.width() - _NUMBER, 12)
+        track = QRectF(
+            area.left(), area.center().y() - 5, area.width() - self.theme.scaled(_NUMBER), 12
+        )
         painter.save()
         painter.fillRect(track, colors.track)
         full = QRectF(track)

@@ -71,7 +71,7 @@ class PlaygroundControls(QWidget):
         self.past_use.hide()
         self.headline = ElidedLabel()
         self.headline.setObjectName("playHeadline")
-        self.headline.setFont(theme.font(0, QFont.Weight.DemiBold))
+        theme.dress(self.headline, 0, QFont.Weight.DemiBold)
         self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
         self.sees.setCheckable(True)
         self.sees.setToolTip("The exact JSON of the tools that are in, with its size")

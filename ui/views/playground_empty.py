@@ -25,7 +25,7 @@ class PlaygroundEmpty(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._icon, self._title = QLabel(), QLabel()
-        self._title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self._hint = QLabel()
         self._hint.setProperty("faint", True)
         self._examples = [QPushButton() for _ in range(3)]

@@ -12,7 +12,7 @@ from ui.theme import Theme
 if TYPE_CHECKING:
     from ui.plots.score_strip import ScoreStrip, StripColors
 
-HEIGHT = 104
+HEIGHT, AXIS = 104, 24  # pixels; only what is below the axis grows with the text
 
 
 class StripHolder(QWidget):
@@ -29,7 +29,7 @@ class StripHolder(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.plot: ScoreStrip | None = None
-        self.setFixedHeight(HEIGHT)
+        self._restyle()
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
 
@@ -43,8 +43,9 @@ class StripHolder(QWidget):
         plot.moved.connect(self.moved)
         plot.settled.connect(lambda _old, new: self.settled.emit(new))
         plot.picked.connect(self.picked)
-        self._theme.changed.connect(lambda: plot.set_colors(self._colors()))
+        self._theme.changed.connect(self._restyle)
         self._layout.addWidget(plot)
+        self._restyle()
 
     def show_answer(self, answer: Answer, expected: Set[str]) -> None:
         """Show an answer's marks and its threshold; `expected` are tool ids of labels."""
@@ -54,6 +55,12 @@ class StripHolder(QWidget):
         out = len(answer.ranked.tools) - shown
         label = f" {answer.line.value:.2f}   {shown} in · {out} out "
         self.plot.show_marks(answer.marks(expected), answer.line.value, label)
+
+    def _restyle(self) -> None:
+        self.setFixedHeight(HEIGHT - AXIS + self._theme.scaled(AXIS))
+        if self.plot is not None:
+            self.plot.set_colors(self._colors())
+            self.plot.set_font(self._theme.font(-1))
 
     def _colors(self) -> "StripColors":
         from ui.plots.score_strip import StripColors

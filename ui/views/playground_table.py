@@ -26,14 +26,18 @@ _MOVED = 72  # px of a rank with an arrow
 class CandidateView(QTreeView):
     """Rows of candidates."""
 
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._scaled = theme.scaled
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Narrow tables take from the tool's name before the reason is cut."""
         super().resizeEvent(event)
-        width = self.viewport().width()
-        self.setColumnWidth(SCORE, _WIDTHS[SCORE] if width > _NARROW else 110)
+        scaled, width = self._scaled, self.viewport().width()
+        self.setColumnWidth(SCORE, scaled(_WIDTHS[SCORE] if width > scaled(_NARROW) else 110))
         others = sum(self.columnWidth(n) for n in (NUMBER, VERDICT, SCORE, TOKENS))
-        room = width - others - _REASON
-        self.setColumnWidth(TOOL, min(_WIDTHS[TOOL], max(120, room)))
+        room = width - others - scaled(_REASON)
+        self.setColumnWidth(TOOL, min(scaled(_WIDTHS[TOOL]), max(120, room)))
 
 
 class CandidateTable(QWidget):
@@ -46,6 +50,7 @@ class CandidateTable(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self.model = CandidateModel(self)
         self._query = ""  # of the answer in view
         self.filter = QLineEdit()
@@ -77,7 +82,8 @@ class CandidateTable(QWidget):
         self._query = answer.ranked.query
         self._score.line = answer.line
         self.model.show(answer.ranked.tools, answer.line, answer.moves)
-        self.view.setColumnWidth(NUMBER, _MOVED if self.model.moved else _WIDTHS[NUMBER])
+        wide = _MOVED if self.model.moved else _WIDTHS[NUMBER]
+        self.view.setColumnWidth(NUMBER, self._theme.scaled(wide))
         row = self.model.row_of(before.tool_id) if before else -1
         if row < 0:
             self._go_to(0)
@@ -112,7 +118,7 @@ class CandidateTable(QWidget):
         self.chosen.emit(self.current)
 
     def _make_view(self, theme: Theme) -> CandidateView:
-        view = CandidateView()
+        view = CandidateView(theme)
         view.setObjectName("candidates")
         view.setAccessibleName("Candidates")
         view.setModel(self.model)
@@ -130,5 +136,5 @@ class CandidateTable(QWidget):
         header.setSectionResizeMode(WHY, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(36)
         for column, width in _WIDTHS.items():
-            view.setColumnWidth(column, width)
+            view.setColumnWidth(column, theme.scaled(width))
         return view

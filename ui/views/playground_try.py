@@ -60,10 +60,10 @@ class TryTab(QWidget):
         self._learned = ""  # what the answers in view were made with
         self.answer: Answer | None = None
         self.query = QueryField()
-        self.query.setFont(theme.font(2))
+        theme.dress(self.query, 2)
         self.run = QPushButton("Run")
         self.run.setProperty("primary", True)
-        self.run.setFont(theme.font(0, QFont.Weight.DemiBold))
+        theme.dress(self.run, 0, QFont.Weight.DemiBold)
         self.controls = PlaygroundControls(theme)
         self.strip = StripHolder(theme)
         self.table = CandidateTable(theme)

@@ -21,7 +21,7 @@ class QuerySetHead(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.title = QLabel()
-        self.title.setFont(theme.font(2, QFont.Weight.DemiBold))
+        theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.passed = Badge(theme, BadgeText("", "passed", "check-circle"))
         self.failing = Badge(theme, BadgeText("", "warn", "alert"))
         self.worse = Badge(theme, BadgeText("", "block", "close-octagon", solid=True))

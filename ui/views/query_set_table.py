@@ -39,6 +39,7 @@ class QueryView(QTreeView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._scaled = theme.scaled
         self.table = QueryTable(self)
         self.setObjectName("querySet")
         self.setAccessibleName("Labelled queries")
@@ -55,7 +56,7 @@ class QueryView(QTreeView):
         header.setSectionResizeMode(QUERY, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(36)
         for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, width)
+            self.setColumnWidth(column, theme.scaled(width))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._show_menu)
         self.doubleClicked.connect(lambda _index: self.edit_asked.emit())
@@ -85,14 +86,14 @@ class QueryView(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Narrow tables do without the columns that matter least."""
         super().resizeEvent(event)
-        width = self.viewport().width()
+        scaled, width = self._scaled, self.viewport().width()
         for column in (RANK, SOURCE):
-            self.setColumnHidden(column, width < _NARROW)
+            self.setColumnHidden(column, width < scaled(_NARROW))
         shown = [c for c in (VERDICT, TOKENS, RANK, SOURCE) if not self.isColumnHidden(c)]
-        room = width - _QUERY - sum(_WIDTHS[column] for column in shown)
-        share = min(1.0, room / (_WIDTHS[EXPECTED] + _WIDTHS[FOUND]))
+        room = width - scaled(_QUERY + sum(_WIDTHS[column] for column in shown))
+        share = min(1.0, room / scaled(_WIDTHS[EXPECTED] + _WIDTHS[FOUND]))
         for column in (EXPECTED, FOUND):
-            self.setColumnWidth(column, max(90, int(_WIDTHS[column] * share)))
+            self.setColumnWidth(column, max(90, int(scaled(_WIDTHS[column]) * share)))
 
     def _show_menu(self, where: QPoint) -> None:
         menu = QMenu(self)

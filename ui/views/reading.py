@@ -328,7 +328,7 @@ class ReadingView(QWidget):
         header.setSectionResizeMode(STARTS, QHeaderView.ResizeMode.Stretch)
         widths = ((SERVER, 180), (FOUND_IN, 190), (STATUS, 150), (TOOLS, 60), (TOKENS, 90))
         for column, width in widths:
-            self.table.setColumnWidth(column, width)
+            self.table.setColumnWidth(column, self._services.theme.scaled(width))
 
     def _lay_out(self) -> None:
         progress = QHBoxLayout()
@@ -356,7 +356,7 @@ class ReadingView(QWidget):
 
     def _recolor(self) -> None:
         theme = self._services.theme
-        self.title.setFont(theme.font(7, QFont.Weight.DemiBold))
+        theme.dress(self.title, 7, QFont.Weight.DemiBold)
         self.stop.setIcon(theme.icons.icon("close"))
         self.enter.setIcon(theme.icons.icon("key-outline"))
         self.more.setIcon(theme.icons.icon("folder-open-outline"))

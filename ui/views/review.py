@@ -251,5 +251,5 @@ class ReviewPage(Page):
         header.setSectionResizeMode(TOOL, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(FINDING, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():
-            view.setColumnWidth(column, width)
+            view.setColumnWidth(column, theme.scaled(width))
         return view

@@ -94,7 +94,7 @@ class ReviewCard(QFrame):
 
     def _recolor(self) -> None:
         icons = self._theme.icons
-        self.title.setFont(self._theme.font(3, QFont.Weight.DemiBold))
+        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
         self.hold.setIcon(icons.icon("lock-outline", "on_accent"))
         self.off.setIcon(icons.icon("eye-off-outline"))
         self.server_off.setIcon(icons.icon("server-off"))

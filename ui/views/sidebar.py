@@ -54,12 +54,12 @@ class Sidebar(QListView):
         self.selectionModel().currentChanged.connect(
             lambda index, _: self.chosen.emit(index.data(_KEY)) if index.isValid() else None
         )
-        theme.changed.connect(self.viewport().update)
+        theme.changed.connect(self.doItemsLayout)
         self.set_narrow(False)
 
     def set_narrow(self, narrow: bool) -> None:
         """Show icons only, or icons with titles."""
-        self.setFixedWidth(NARROW if narrow else WIDE)
+        self.setFixedWidth(NARROW if narrow else self._theme.scaled(WIDE))
 
     def choose(self, key: str) -> None:
         """Select a section."""

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ui.colors import text_on
-from ui.models.treemap import Box, Cell, Field, Group, Item, lay_out
+from ui.models.treemap import HEADER, Box, Cell, Field, Group, Item, lay_out
 from ui.text import APPROX, count, plural, short
 from ui.theme import Theme
 from ui.views.delegates import hatch
@@ -50,7 +50,7 @@ class Treemap(QWidget):
         self._selected = 0
         self._hovered: Cell | None = None
         self._zoomed = ""  # name of the one server shown
-        theme.changed.connect(self._redraw)
+        theme.changed.connect(self._lay_out)
 
     @property
     def zoomed(self) -> str:
@@ -204,9 +204,14 @@ class Treemap(QWidget):
     def _field_at(self, point: QPointF) -> Field | None:
         return next((f for f in self._fields if f.box.contains(point.x(), point.y())), None)
 
+    @property
+    def _band(self) -> float:
+        """Pixels of a server's name band, at the text size in use."""
+        return float(self._theme.scaled(round(HEADER)))
+
     def _lay_out(self) -> None:
         shown = [g for g in self._groups if not self._zoomed or g.name == self._zoomed]
-        self._fields = lay_out(shown, Box(0, 0, self.width(), self.height()))
+        self._fields = lay_out(shown, Box(0, 0, self.width(), self.height()), self._band)
         self._hovered = None
         self._redraw()
 
@@ -234,7 +239,9 @@ class Treemap(QWidget):
         painter.fillRect(area, color)
         for cell in field.cells:
             self._draw_cell(painter, cell, tint=tint, small=small)
-        header = QRectF(area.left() + 4, area.top(), area.width() - 8, min(18.0, area.height()))
+        header = QRectF(
+            area.left() + 4, area.top(), area.width() - 8, min(self._band, area.height())
+        )
         name = f"{field.group.name}  {short(field.group.tokens)}"
         metrics = QFontMetrics(band)
         if header.width() > 24 and header.height() >= 16:

@@ -9,8 +9,10 @@ from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
 
+from app.settings import Settings
 from ui.models.palette import COMMAND, Entry
 from ui.services import Services
+from ui.theme import ZOOM_STEP
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.sections import SECTIONS
 
@@ -73,6 +75,11 @@ class Commands(QObject):
         self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")
         view.addSeparator()
         self._add_appearance(view.addMenu("&Appearance"))
+        zoom = self._zoom_by
+        larger = self._add(view, "&Larger text", lambda: zoom(ZOOM_STEP))
+        larger.setShortcuts([QKeySequence("Ctrl+="), QKeySequence("Ctrl++")])
+        self._add(view, "&Smaller text", lambda: zoom(-ZOOM_STEP), "Ctrl+-")
+        self._add(view, "Text as &usual", lambda: zoom(100 - self._services.theme.zoom), "Ctrl+0")
         tools = bar.addMenu("&Tools")
         find = self._add(tools, "&Find anything…", lambda: window.finder.open(), icon="magnify")
         find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
@@ -121,8 +128,20 @@ class Commands(QObject):
     def _choose_look(self, key: str, _checked: bool = False) -> None:
         """Change the colours now, and keep the choice."""
         self._services.theme.choose(key)
-        ctx = self._services.ctx
-        replace(ctx.settings, appearance=key).save(ctx.paths.settings_file)
+        self._keep_look()
+
+    def _zoom_by(self, percent: int) -> None:
+        """Change the text's size now, and keep it."""
+        theme = self._services.theme
+        theme.set_zoom(theme.zoom + percent)
+        self._services.say(f"Text at {theme.zoom} %")
+        self._keep_look()
+
+    def _keep_look(self) -> None:
+        theme, ctx = self._services.theme, self._services.ctx
+        kept = Settings.load(ctx.paths.settings_file)
+        new = replace(kept, appearance=theme.appearance, zoom=theme.zoom)
+        new.save(ctx.paths.settings_file)
 
     def _make_toolbar(self) -> None:
         bar = QToolBar("Toolbar")

@@ -7,7 +7,9 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QW
 
 SHORTCUTS = (
     ("Ctrl+1 to 6", "Catalog, Playground, Budget, Review, Hosts, Activity"),
+    ("Ctrl+K", "Find a tool, a server or a command"),
     ("Ctrl+F, /", "Filter of the page"),
+    ("Ctrl+=, Ctrl+-, Ctrl+0", "Larger text, smaller text, as usual"),
     ("F6, Shift+F6", "Next, previous pane"),
     ("F5", "Read tools"),
     ("Ctrl+E", "Export to hosts"),

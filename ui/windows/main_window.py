@@ -119,7 +119,10 @@ class MainWindow(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow window has a narrow sidebar."""
         super().resizeEvent(event)
-        self.nav.set_narrow(event.size().width() < NARROW_BELOW)
+        self._fit_sidebar()
+
+    def _fit_sidebar(self) -> None:
+        self.nav.set_narrow(self.width() < self.services.theme.scaled(NARROW_BELOW))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the geometry, end the threads."""
@@ -157,6 +160,7 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.nav.chosen.connect(self.go)
+        self.services.theme.changed.connect(self._fit_sidebar)
         self.strip.server_chosen.connect(lambda name: self.catalog.show_server(name))
         self.status.undo.clicked.connect(self.undo.undo)
         self.undo.indexChanged.connect(self._tell_step)
