@@ -1,4 +1,6 @@
-"""How numbers and times are written everywhere in the window."""
+"""How numbers, times and strangers' texts are written everywhere in the window."""
+
+from html import escape
 
 APPROX = "≈"
 
@@ -37,3 +39,8 @@ def ago(seconds: float) -> str:
 def visible(text: str) -> str:
     """The text with its invisible characters written out, as ⟨U+200B⟩."""
     return "".join(c if c.isprintable() or c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+def plain_tip(text: str) -> str:
+    """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
+    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text

@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QHeaderView, QStyleFactory, QWidget
 
 from ui.colors import DARK, LIGHT, Colors, mix
@@ -46,13 +46,13 @@ class Theme(QObject):
         self._app = app
         self._cache = cache  # where the stylesheet's images are written
         self._appearance = appearance
-        self._size = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).pointSizeF()
+        self._size = _points(QFontDatabase.SystemFont.GeneralFont)
         self.zoom = 100  # per cent of the system's text size
         self.colors: Colors = LIGHT
         self.icons = Icons(LIGHT)
         app.setStyle(QStyleFactory.create("Fusion"))
         app.styleHints().colorSchemeChanged.connect(self._follow_system)
-        self._scale(zoom)
+        self._scale(min(MOST_ZOOM, max(LEAST_ZOOM, zoom)))
         self._show(self._wanted())
 
     @property
@@ -96,7 +96,7 @@ class Theme(QObject):
     def fixed(self) -> QFont:
         """The font of code."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setPointSizeF(font.pointSizeF() * self.zoom / 100)
+        font.setPointSizeF(_points(QFontDatabase.SystemFont.FixedFont) * self.zoom / 100)
         return font
 
     def font(self, step: int = 0, weight: QFont.Weight = _NORMAL) -> QFont:
@@ -148,6 +148,11 @@ class Theme(QObject):
             ink = colors.accent.on_solid if role == "on_accent" else colors.text2
             (folder / f"{name}.svg").write_text(svg_text(icon, ink), encoding="utf-8")
         return folder
+
+
+def _points(which: QFontDatabase.SystemFont) -> float:
+    """A system font's size in points, also where the system gives pixels."""
+    return QFontInfo(QFontDatabase.systemFont(which)).pointSizeF()
 
 
 def _widen(header: QHeaderView, share: float) -> None:

@@ -1,15 +1,16 @@
 """Badges, bars, message bar, elided labels: what is painted, and how wide it gets."""
 
 import pytest
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
+from PySide6.QtGui import QHelpEvent, QImage, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QToolTip
 
 from app.errors import ToolcribError
 from store.errors import LockedStoreError
+from ui.models.verdicts import BADGES
 from ui.problems import as_problem
 from ui.views.badge import Badge, BadgeText
-from ui.views.budget_strip import BADGES
-from ui.views.delegates import paint_bar
+from ui.views.delegates import RowDelegate, paint_bar
 from ui.views.elided import ElidedLabel
 from ui.views.empty_state import EmptyState
 from ui.views.message_bar import DONE, MessageBar
@@ -101,3 +102,20 @@ def test_every_error_becomes_a_title_and_a_hint():
     known = ToolcribError("No.", "Yes.")
     assert as_problem(known) is known
     assert as_problem(ValueError("secret value")).title == "Something went wrong: ValueError."
+
+
+def test_a_tooltip_shows_what_a_server_wrote_as_it_stands(theme, qtbot):
+    view, model = QListView(), QStandardItemModel()
+    qtbot.addWidget(view)
+    view.setModel(model)
+    delegate = RowDelegate(theme, 28, view)
+    view.setItemDelegate(delegate)
+    model.appendRow(QStandardItem("x"))
+    told = []
+    for text in ("<img src='file:///etc/passwd'>tool", "plain & simple"):
+        model.item(0).setToolTip(text)
+        event = QHelpEvent(QEvent.Type.ToolTip, QPoint(1, 1), QPoint(1, 1))
+        assert delegate.helpEvent(event, view, QStyleOptionViewItem(), model.index(0, 0))
+        told.append(QToolTip.text())
+    QToolTip.hideText()
+    assert told == ["<qt>&lt;img src=&#x27;file:///etc/passwd&#x27;&gt;tool</qt>", "plain & simple"]

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ui.plots.strip_marks import HELD, IN, OUT, WANTED, Mark, spread
+from ui.text import plain_tip
 
 STEP, BIG_STEP = 0.01, 0.05
 LABEL_GAP = 6  # px between the line and its label
@@ -194,7 +195,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
 
     def _on_hovered(self, _dots: object, points: Sequence[pg.SpotItem]) -> None:
         names = [f"{p.data().tool_id}  {p.data().score:.2f}" for p in list(points)[:6]]
-        self.setToolTip("\n".join(names))
+        self.setToolTip(plain_tip("\n".join(names)))
 
 
 # kind: symbol, size in px, filled

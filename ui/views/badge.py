@@ -73,8 +73,7 @@ class Badge(QWidget):
         """Show another one."""
         self._badge = badge
         self.setAccessibleName(badge.word)
-        self.updateGeometry()
-        self.update()
+        self._restyle()
 
     def _restyle(self) -> None:
         self.updateGeometry()

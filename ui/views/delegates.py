@@ -3,12 +3,19 @@
 The models fill DisplayRole with the painted text in every case: screen readers read that.
 """
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QPainter, QPen
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
 
 from ui.colors import Colors
 from ui.models.roles import BADGE, BAR, FAINT
+from ui.text import plain_tip
 from ui.theme import Theme
 from ui.views.badge import BadgeText, paint_badge
 
@@ -38,6 +45,20 @@ class RowDelegate(QStyledItemDelegate):
                 option.palette.ColorRole.HighlightedText, self.theme.colors.text2
             )
         option.state &= ~QStyle.StateFlag.State_HasFocus
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: Index,
+    ) -> bool:
+        """Tooltips as plain text, whatever a server wrote into a name."""
+        told = index.data(Qt.ItemDataRole.ToolTipRole)
+        if event.type() != QEvent.Type.ToolTip or not isinstance(told, str):
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), plain_tip(told), view)
+        return True
 
     def paint_back(self, painter: QPainter, option: QStyleOptionViewItem, _index: Index) -> None:
         """The selection behind a cell that paints itself; the view drew the row already."""

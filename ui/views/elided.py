@@ -4,6 +4,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy
 
+from ui.text import plain_tip
+
 
 class ElidedLabel(QLabel):
     """One line of text, cut at the right, in the middle for paths."""
@@ -22,6 +24,6 @@ class ElidedLabel(QLabel):
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         text = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
-        self.setToolTip(self.text() if text != self.text() else "")
+        self.setToolTip(plain_tip(self.text()) if text != self.text() else "")
         painter.drawText(self.rect(), int(self.alignment()), text)
         painter.end()
