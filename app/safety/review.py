@@ -108,7 +108,8 @@ def review_items(catalog: Catalog, found: Iterable[Finding]) -> tuple[ReviewItem
     items = [
         ReviewItem(row, mine, state)
         for row in catalog.tools
-        if row.held != UNTRUSTED
+        if (row.held or row.tool.id in of_tool)
+        and row.held != UNTRUSTED
         and (state := _state(row, mine := _of_present_text(row, of_tool[row.tool.id])))
     ]
     items.sort(key=lambda i: (i.state != OPEN, ORDER.index(i.severity), -i.at, i.row.tool.tool_id))
