@@ -45,7 +45,10 @@ def show(services, fill, qtbot):
 
 def settled(qtbot, page):
     live, tasks = page.services.live, page.services.tasks
-    qtbot.waitUntil(lambda: live.catalog is not None and tasks.idle)
+    qtbot.waitUntil(
+        lambda: live.catalog is not None and tasks.idle and not page.rest.isActive(),
+        timeout=20_000,
+    )
 
 
 def set_budget(page, qtbot, tokens):

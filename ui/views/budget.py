@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -32,6 +33,7 @@ from ui.views.budget_moves import BudgetMoves
 from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
 from ui.views.page import Page
 
+_REST_MS = 100  # steps that follow each other are looked at together
 _WIDTHS = {HOST: 170, WAY: 130, SHARE: 84, TOOLS: 84, STATE: 90}
 
 
@@ -52,15 +54,16 @@ class BudgetPage(Page):
         self._asked = 0  # number of the latest question to the store: older answers are stale
         self._lay_out()
         live = services.live
-        live.loaded.connect(self.refresh)
-        live.toggled.connect(lambda _ids: self.refresh())
-        live.configured.connect(self.refresh)
+        self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
+        self.rest.timeout.connect(self._ask)
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
+        live.configured.connect(self._on_changed)
         self.form.given.connect(self._set)
         self.moves.off_wanted.connect(self._turn_off)
         self.moves.through_wanted.connect(lambda: services.go("hosts"))
         services.theme.changed.connect(self._recolor)
         self._recolor()
-        self.refresh()
 
     def main_view(self) -> QWidget:
         """The budget's number."""
@@ -82,14 +85,22 @@ class BudgetPage(Page):
     def refresh(self) -> None:
         """Show the budget now; hosts and proposals follow from the store."""
         catalog = self.services.live.catalog
+        if catalog is not None:
+            self.form.show_settings(catalog.settings.budget)
+            self.command.setText(ci_command(catalog.settings.budget))
+            self.rest.start()
+
+    def _on_changed(self) -> None:
+        if self.isVisible():
+            self.refresh()
+
+    def _ask(self) -> None:
+        """What each host gets and what could go, for the catalogue as it is."""
+        catalog = self.services.live.catalog
         if catalog is None:
             return
-        settings = catalog.settings.budget
-        budget = Budget.from_settings(settings)
-        shown = catalog.shown
+        budget, shown = Budget.from_settings(catalog.settings.budget), catalog.shown
         found = verdict(sum(tool.cost for tool in shown), len(shown), budget)
-        self.form.show_settings(settings)
-        self.command.setText(ci_command(settings))
         self._asked += 1
         number, places, now = self._asked, self.services.places, self.services.ctx.clock()
 

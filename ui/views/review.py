@@ -92,8 +92,8 @@ class ReviewPage(Page):
 
     def _connect(self) -> None:
         live, card = self.services.live, self.card
-        live.loaded.connect(self._refresh)
-        live.toggled.connect(lambda _ids: self._refresh())
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
         live.review.connect(self.choose)
         self.decided.toggled.connect(lambda _on: self._refresh())
         self.checks.clicked.connect(lambda: show_checks(self))
@@ -110,6 +110,14 @@ class ReviewPage(Page):
             shortcut.activated.connect(
                 lambda step=step: self._select(self.list.currentIndex().row() + step)
             )
+
+    def opened(self) -> None:
+        """Show what became known while the page was out of view."""
+        self._refresh()
+
+    def _on_changed(self) -> None:
+        if self.isVisible():
+            self._refresh()
 
     def _refresh(self) -> None:
         """Show what is known now; the selection stays, or its place in the list does."""
