@@ -177,8 +177,10 @@ def trust_tools(db: apsw.Connection, tool_ids: Iterable[int], at: float) -> None
     """Take these tools' present texts as trusted, findings and all; the caller's transaction."""
     wanted = set(tool_ids)
     tools.trust(db, wanted)
+    present = {tool.id: tool.hash for tool in tools.tools(db) if tool.id in wanted}
     for finding in findings.all_findings(db):
-        if finding.tool_id in wanted and finding.decided != findings.APPROVED:
+        undecided = finding.decided != findings.APPROVED
+        if undecided and finding.hash == present.get(finding.tool_id):
             findings.decide(db, finding.id, findings.APPROVED, at)
     for profile in profiles.all_profiles(db):
         held = [i for i, s in profiles.states(db, profile.id).items() if s.held and i in wanted]

@@ -111,7 +111,8 @@ def trust_earlier(db: apsw.Connection, tool_id: int, hash_: str, raw: Json | Non
     """Take an earlier text as the trusted one again; None where it was not kept."""
     db.execute(
         "UPDATE tools SET trusted_hash = :hash,"
-        " trusted_raw = CASE WHEN hash = :hash THEN '' ELSE :raw END WHERE id = :id",
+        " trusted_raw = CASE WHEN hash = :hash THEN '' WHEN trusted_hash = :hash THEN trusted_raw"
+        " ELSE :raw END WHERE id = :id",
         {"hash": hash_, "raw": "" if raw is None else _dump(raw), "id": tool_id},
     )
 

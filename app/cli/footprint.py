@@ -43,6 +43,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--budget", type=int, metavar="N", help="tokens (default: the profile's)")
     check.add_argument("--warn", type=int, metavar="PCT", help="WARN from this share on")
+    check.add_argument("--block", type=int, metavar="PCT", help="BLOCK above this share")
     check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
     check.add_argument("--fail-on", choices=("warn", "block"), default="block")
     check.set_defaults(run=run_check)
@@ -68,6 +69,7 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     given = {
         "limit": args.budget,
         "warn_percent": args.warn,
+        "block_percent": args.block,
         "max_tools": args.max_tools,
     }
     budget = Budget.from_settings(catalog.settings.budget).with_changes(

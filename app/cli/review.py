@@ -107,7 +107,7 @@ def run_hold(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         picked = match_tools(catalog, args.tools)
         for row in picked:
-            hold(db, catalog.profile.id, row.tool.id, row.tool.hash, at=ctx.clock())
+            hold(db, row.tool.id, row.tool.hash, ctx.clock())
     finally:
         db.close()
     names = [t.tool.tool_id for t in picked]
@@ -143,7 +143,7 @@ def _text(
         lines.append("\nHeld back:")
         lines += [f"  {h['tool']}: {h['why']}" for h in held]
     for tool, part in changes:
-        lines.append(f"\n{tool}, {part.place}:")
+        lines.append(f"\n{spelled_out(tool)}, {spelled_out(part.place)}:")
         lines += _changed_lines(part)
     return "\n".join(lines)
 

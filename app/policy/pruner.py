@@ -12,6 +12,7 @@ from app.tokens.host_text import compact
 RARE_CALLS = 2  # at most this many calls in the period observed
 COSTLY = 500  # tokens from which a rarely called tool is worth proposing
 ALIKE = 0.9  # of descriptions, for two tools of the same name to count as one
+_COMPARED = 2_000  # characters; comparing takes up to the cube of that, and servers write them
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ def _alike(one: CatalogTool, other: CatalogTool) -> bool:
         return False
     if a.description == b.description:
         return bool(a.description) or compact(a.input_schema) == compact(b.input_schema)
+    if max(len(a.description), len(b.description)) > _COMPARED:
+        return False
     match = SequenceMatcher(None, a.description, b.description, autojunk=False)
     # the cheap upper bounds first: most pairs of one name differ widely
     return all(

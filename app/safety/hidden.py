@@ -16,6 +16,11 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\u00ad\u180e]|(?<=.)\ufeff")
 JOINERS = re.compile("[\u200c\u200d]")
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+# characters that are printed as nothing or as a blank; a selector after a symbol is at home there
+BLANKS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]"
+    "|(?<![#*0-9\u2000-\u3300\U0001f000-\U0001faff])\ufe0f"
+)
 GAP = re.compile(r"(?<!\s)\s{25,}+(?=\S)")  # white space before more text
 
 
@@ -67,9 +72,10 @@ def visible(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """The text with everything invisible written as its code point, line ends too."""
+    without_blanks = BLANKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
     return "".join(
         f"[U+{ord(c):04X}]" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") else c
-        for c in text
+        for c in without_blanks
     )
 
 

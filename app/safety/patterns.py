@@ -103,7 +103,12 @@ class _Joined:
         own = self.text[self.starts[index] : ends[index] - len(BORDER)]
         start = max(0, match.start() - self.starts[index] - 30)
         start = own.rfind(" ", 0, start) + 1 if start else 0  # from the beginning of a word
-        return f"{self.places[index]}: “{visible(own[start : start + EXCERPT])}”"
+        return f"{_place(self.places[index])}: “{visible(own[start : start + EXCERPT])}”"
+
+
+def _place(place: str) -> str:
+    """Where a text stands; names in it are the server's."""
+    return visible(place if len(place) <= EXCERPT else f"{place[:EXCERPT]}…")
 
 
 def _texts(tool: ToolRecord) -> Iterator[tuple[str, str]]:
@@ -131,13 +136,13 @@ def _in_texts(joined: _Joined) -> Iterator[tuple[Rule, str, str]]:
     known = rules()
     for place, text in zip(joined.places, joined.raw, strict=True):
         for rule_id, quote in hidden_characters(text).items():
-            yield known[rule_id], known[rule_id].severity, f"{place}: “{quote}”"
+            yield known[rule_id], known[rule_id].severity, f"{_place(place)}: “{quote}”"
     for rule in known.values():
         for match in rule.matches(joined.text):
             yield rule, _severity(rule, joined.text, match), joined.quote(match)
     for position, said in _decoded(joined.text):
         if SHELL.search(said) or any(known[r].found(said) for r in DECODED_RULES):
-            quote = f"{joined.place(position)}: “{visible(said[:EXCERPT])}”"
+            quote = f"{_place(joined.place(position))}: “{visible(said[:EXCERPT])}”"
             yield known["EN-01"], known["EN-01"].severity, quote
 
 

@@ -20,8 +20,13 @@ from store.serving import SUSPECT
 # an item's state: not decided on yet, one of the decisions, or off in the profile
 OPEN, APPROVED, KEPT, OFF = "open", findings.APPROVED, findings.KEPT, "off"
 _REMARK = "info"
-_NEW_TITLE = "Appeared after the server was first read"
-_NEW_MEANING = "You trusted the server when it did not have this tool."
+# of tools in whose texts nothing was found: title and meaning
+_NEW = (
+    "Appeared after the server was first read",
+    "You trusted the server when it did not have this tool.",
+)
+_BY_YOU = ("Held back by you", "Nothing was found in its text.")
+_DEEPEST, _LONGEST = 30, 50_000  # nesting and characters of JSON that is written line by line
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +45,19 @@ class ReviewItem:
     @property
     def title(self) -> str:
         """The worst that there is to say."""
-        rule = rules().get(self.rule)
-        return rule.title if rule else _NEW_TITLE
+        return self._told[0]
 
     @property
     def meaning(self) -> str:
         """Why that matters."""
+        return self._told[1]
+
+    @property
+    def _told(self) -> tuple[str, str]:
         rule = rules().get(self.rule)
-        return rule.meaning if rule else _NEW_MEANING
+        if rule is not None:
+            return rule.title, rule.meaning
+        return _BY_YOU if self.row.held == HELD else _NEW
 
     @property
     def rule(self) -> str:
@@ -123,10 +133,12 @@ def _of_present_text(row: CatalogTool, found: Sequence[Finding]) -> tuple[Findin
 
 def _state(row: CatalogTool, mine: Sequence[Finding]) -> str:
     """The item's state, "" for a tool that there is nothing to say about."""
-    kept = row.held == HELD or any(f.decided == KEPT for f in mine)
+    kept = bool(row.held) and (row.held == HELD or any(f.decided == KEPT for f in mine))
     new = row.held not in ("", HELD, CHANGED, SUSPECT)
-    undecided = any(not f.decided for f in mine) or (row.held == CHANGED and not mine)
-    if undecided or new:
+    # what was approved once is not approved again when a text comes back
+    waits = new or (row.held == CHANGED and not kept)
+    undecided = any(not f.decided or (f.decided == KEPT and not kept) for f in mine)
+    if undecided or waits:
         return OPEN if row.on else OFF
     if kept:
         return KEPT
@@ -137,14 +149,30 @@ def differences(before: Json | None, after: Json) -> tuple[Difference, ...]:
     """The parts of a tool's text that differ, the description first; all of it without `before`."""
     old = before or {}
     keys = sorted({*old, *after}, key=lambda key: (key != "description", key))
-    parts = ((key, _text(old.get(key)), _text(after.get(key))) for key in keys)
+    parts = ((key, _text(key, old), _text(key, after)) for key in keys)
     return tuple(Difference(*part) for part in parts if part[1] != part[2])
 
 
-def _text(value: object) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
+def _text(key: str, raw: Json) -> str:
+    """A part as it can be read; what is not there, empty or ends in a line break says so."""
+    if key not in raw:
+        return ""
+    value = raw[key]
+    if key == "description" and isinstance(value, str) and value:
+        return value + "(line break)" if value[-1] in "\r\n" else value
+    written = json.dumps(value, ensure_ascii=False)
+    if len(written) > _LONGEST or _depth(written) > _DEEPEST:
+        return written
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _depth(written: str) -> int:
+    """How deep JSON is nested; brackets in texts count too."""
+    deepest = depth = 0
+    for char in written:
+        depth += (char in "[{") - (char in "]}")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 # ---- decisions
@@ -161,8 +189,8 @@ def approve(db: apsw.Connection, tool_id: int, seen: str, at: float) -> Changes:
     return Changes(tools=True)
 
 
-def hold(db: apsw.Connection, profile_id: int, tool_id: int, seen: str, *, at: float) -> Changes:
-    """Keep the tool from every host, and what was found in its text (`seen`) for decided.
+def hold(db: apsw.Connection, tool_id: int, seen: str, at: float) -> Changes:
+    """Keep the tool back in every profile, and what was found in its text (`seen`) for decided.
 
     Raises ToolcribError when the text is another by now.
     """
@@ -171,7 +199,8 @@ def hold(db: apsw.Connection, profile_id: int, tool_id: int, seen: str, *, at: f
         for finding in findings.of_tool(db, tool_id):
             if finding.hash == seen:
                 findings.decide(db, finding.id, KEPT, at)
-        profiles.set_held(db, profile_id, [tool_id], HELD)
+        for profile in profiles.all_profiles(db):
+            profiles.set_held(db, profile.id, [tool_id], HELD)
     return Changes(tools=True)
 
 

@@ -1,8 +1,11 @@
 """The Budget page: numbers changed in place, hosts against them, and moves carried out."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
+from app.policy.budget import Budget
 from app.policy.usage import DAY
 from store import events
 from store.connection import transaction
@@ -10,6 +13,7 @@ from store.records import EventRecord
 from ui.models.budget_rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
 from ui.models.move_rows import FREES, TITLE
 from ui.models.roles import BADGE, BAR
+from ui.models.verdicts import meaning
 from ui.views.budget import BudgetPage, ci_command
 
 CURSOR = '{"mcpServers": {"github": {"command": "npx", "args": ["-y", "github"]}}}\n'
@@ -75,7 +79,7 @@ def test_a_change_is_kept_and_undone(show, services, qtbot):
     page = show()
     set_budget(page, qtbot, 3_000)
     assert services.live.catalog.settings.budget.tokens == 3_000
-    assert page.moves.headline.text() == "To pass, free 295 tokens ≈"
+    assert page.moves.headline.text() == "To get out of BLOCK, free 295 tokens ≈"
     assert services.undo.undoText() == "Set budget to 3,000"
     page.form.warn.setValue(50)
     page.form.on_block.activated.emit(2)
@@ -176,6 +180,26 @@ def test_copy_takes_the_command(show, services, qapp):
     assert qapp.clipboard().text() == page.command.text()
     settings = services.live.catalog.settings.budget
     assert "--max-tools" not in ci_command(settings)
+    other = replace(settings, block_percent=150, max_tools=30)
+    assert ci_command(other).endswith("--warn 80 --block 150 --max-tools 30 --fail-on block")
+
+
+def test_what_is_typed_or_ticked_survives_a_refresh(show, qtbot):
+    page = show("github/search_code")
+    set_budget(page, qtbot, 3_000)
+    table = page.moves.model
+    table.setData(table.index(0, TITLE), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    page.form.tokens.lineEdit().setText("1500")
+    page.refresh()
+    settled(qtbot, page)
+    assert page.form.tokens.lineEdit().text() == "1500 tokens"
+    unticked = table.index(0, TITLE).data(Qt.ItemDataRole.CheckStateRole)
+    assert unticked == Qt.CheckState.Unchecked
+
+
+def test_words_follow_settings_that_leave_no_room_for_warn():
+    odd = Budget(limit=60_000, warn_percent=80, block_percent=50)
+    assert meaning(odd).startswith("PASS up to 30,000 tokens. BLOCK above 30,000 tokens:")
 
 
 def test_the_sidebar_says_block_before_the_page_is_opened(fill, services, open_window):

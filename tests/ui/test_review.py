@@ -1,6 +1,7 @@
 """The Review page: what waits, the evidence, decisions that are checked and can be undone."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,16 @@ from store.connection import transaction
 from store.hashes import tool_hash
 from store.records import NewTool
 from ui.models.diff_rows import ADDED, REMOVED, SAME
-from ui.models.evidence import FOUND, HEAD, NOT_KEPT, NOTE, EvidenceLine, evidence
+from ui.models.evidence import (
+    FOUND,
+    HEAD,
+    NOT_KEPT,
+    NOTE,
+    TOO_LONG,
+    EvidenceLine,
+    evidence,
+    shown,
+)
 from ui.models.review_rows import FINDING, SEVERITY, TOOL, WHEN, ReviewTable
 from ui.models.roles import BADGE, FAINT
 from ui.views import review as review_module
@@ -84,6 +94,12 @@ def settled(qtbot, page):
     qtbot.waitUntil(lambda: page.services.tasks.idle)
 
 
+def ready(qtbot, page):
+    """A tool can be decided on a moment after it came into view."""
+    settled(qtbot, page)
+    qtbot.waitUntil(page.card.server_off.isEnabled)
+
+
 def test_nothing_to_review_says_what_is_checked(show, qtbot):
     page = show()
     assert page.main_view() is page.empty.buttons[0]
@@ -104,7 +120,8 @@ def test_a_changed_tool_waits_with_its_evidence(show, qtbot):
     assert page.headline.text() == "1 tool to decide on · 2 held back from hosts"
     card = page.card
     assert card.state.badge.word == "Held back"
-    assert "no host gets it until you decide" in card.told.text()
+    assert "gives it to no host until you decide" in card.told.text()
+    assert "Hosts that are left as they are" in card.told.text()
     assert card.hold.text() == "Keep held"
     text = card.evidence.toPlainText()
     assert "- Search code across repositories." in text
@@ -149,7 +166,9 @@ def test_approving_asks_trusts_and_can_be_undone(show, services, qtbot, monkeypa
 def test_keeping_a_tool_held_goes_on_to_the_next(show, services, qtbot):
     page = show(github__search_code="One.", github__merge="Two.", time__now="Three.")
     first, second = (page.model.item(n).row.tool.tool_id for n in (0, 1))
+    ready(qtbot, page)
     page.primary()
+    page.primary()  # a double click
     settled(qtbot, page)
     assert page.model.rowCount() == 2
     assert page.card.item.row.tool.tool_id == second
@@ -157,8 +176,9 @@ def test_keeping_a_tool_held_goes_on_to_the_next(show, services, qtbot):
     assert cells(page)[-1] == ("Held", first)
     assert page.model.index(2, SEVERITY).data(FAINT)
     page.choose(page.model.item(2).row.tool.id)
+    ready(qtbot, page)
     assert not page.card.hold.isEnabled()
-    assert page.card.told.text().startswith(f"You keep {first} from every host.")
+    assert page.card.told.text().startswith(f"You hold {first} back: Toolcrib gives it to no host.")
     assert not stored(services, first).shown
 
 
@@ -177,6 +197,7 @@ def test_a_text_that_changed_meanwhile_is_not_approved(show, services, qtbot, mo
 
 def test_a_tool_or_its_server_can_be_turned_off(show, services, qtbot):
     page = show(github__search_code="One.")
+    ready(qtbot, page)
     page.card.off.click()
     settled(qtbot, page)
     assert not stored(services, "github/search_code").on
@@ -184,6 +205,7 @@ def test_a_tool_or_its_server_can_be_turned_off(show, services, qtbot):
     services.undo.undo()
     settled(qtbot, page)
     assert page.model.rowCount() == 1
+    ready(qtbot, page)
     page.card.server_off.click()
     settled(qtbot, page)
     assert not any(t.on for t in services.live.catalog.tools if t.server.name == "github")
@@ -219,6 +241,7 @@ def test_a_warning_is_shown_and_can_be_held_back(show, services, qtbot):
     assert page.card.state.badge.word == "Warn"
     assert page.card.told.text().startswith("Hosts get time/now.")
     assert page.card.hold.text() == "Hold back"
+    ready(qtbot, page)
     page.card.hold.click()
     settled(qtbot, page)
     assert stored(services, "time/now").held == "you hold it back"
@@ -253,10 +276,16 @@ def item_of(services, tool_id):
         db.close()
 
 
+def lines_of(item):
+    found = evidence(item)
+    assert found.whole
+    return found.lines
+
+
 def test_evidence_marks_added_words_and_hidden_characters(services, fill):
     fill()
     change(services, "time/now", "The\u200b time, at once.")
-    lines = evidence(item_of(services, "time/now"))
+    lines = lines_of(item_of(services, "time/now"))
     assert EvidenceLine(HEAD, "Found") in lines
     (found,) = [line for line in lines if line.kind == FOUND]
     assert "U+200B" in found.text
@@ -275,7 +304,7 @@ def test_without_the_earlier_text_the_whole_one_is_shown(services, fill):
     db = services.ctx.open_store()
     db.execute("UPDATE tools SET trusted_raw = '' WHERE id = ?", (tool.id,))
     db.close()
-    lines = evidence(item_of(services, "time/now"))
+    lines = lines_of(item_of(services, "time/now"))
     assert EvidenceLine(NOTE, NOT_KEPT) in lines
     assert EvidenceLine(SAME, "Something else.") in lines
     assert any('"query"' in line.text for line in lines)
@@ -283,11 +312,72 @@ def test_without_the_earlier_text_the_whole_one_is_shown(services, fill):
 
 def test_a_text_too_long_to_compare_is_shown_whole(services, fill):
     fill()
-    change(services, "time/now", "word " * 20_000)
-    lines = evidence(item_of(services, "time/now"))
+    change(services, "time/now", "word " * 10_000)
+    lines = lines_of(item_of(services, "time/now"))
     (after,) = [line for line in lines if line.kind == ADDED]
-    assert len(after.text) == 100_000
+    assert len(after.text) == 50_000
     assert after.marks == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n" * 4900,
+        "a " * 40_000,
+        "\u200b" * 50_000,
+        "\n".join(f"line {n}" for n in range(3_000)),
+    ],
+)
+def test_a_text_made_to_stop_the_window_does_not(services, fill, text):
+    fill()
+    change(services, "time/now", "a\nb\n" * 200)
+    db = services.ctx.open_store()
+    tool = next(t for t in tools.tools(db) if t.tool_id == "time/now")
+    db.close()
+    change(services, "time/now", text)
+    item = item_of(services, "time/now")
+    began = time.process_time()
+    found = evidence(item)
+    assert time.process_time() - began < 5
+    assert tool.hash != item.row.tool.hash
+    assert len(found.lines) <= 1_501
+    assert found.whole == (found.lines[-1].text != TOO_LONG)
+
+
+def test_what_is_cut_cannot_be_approved(show, qtbot):
+    page = show(github__search_code="\n".join(f"line {n}" for n in range(3_000)))
+    ready(qtbot, page)
+    bar = page.card.evidence.verticalScrollBar()
+    assert (
+        page.card.approve.toolTip()
+        == "Its text is too long to be shown here: approve it with toolcrib trust"
+    )
+    bar.setValue(bar.maximum())
+    page.card.evidence.repaint()
+    assert not page.card.approve.isEnabled()
+
+
+def test_a_long_text_is_approved_only_after_its_end_was_seen(show, qtbot):
+    page = show(github__search_code="\n".join(f"line {n}" for n in range(200)))
+    ready(qtbot, page)
+    assert not page.card.approve.isEnabled()
+    assert page.card.approve.toolTip() == "Read the evidence to its end first"
+    bar = page.card.evidence.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    qtbot.waitUntil(page.card.approve.isEnabled)
+
+
+def test_blanks_that_are_none_are_spelled_out():
+    assert shown("a\u3164b\ufe0fc\U000e0101") == "a⟨U+3164⟩b⟨U+FE0F⟩c⟨U+E0101⟩"
+    assert shown("\u26a0\ufe0f careful") == "\u26a0\ufe0f careful"
+
+
+def test_a_long_name_does_not_widen_the_card(show, services, qtbot):
+    page = show(time__now="Two.")
+    item = page.card.item
+    tool = replace(item.row.tool, name="n" * 400)
+    page.card.show_item(replace(item, row=replace(item.row, tool=tool)))
+    assert page.minimumSizeHint().width() < 900
 
 
 def test_only_what_changed_in_a_schema_is_shown(services, fill):
@@ -301,7 +391,7 @@ def test_only_what_changed_in_a_schema_is_shown(services, fill):
         kept = [NewTool(t.name, t.raw, t.hash) for t in rest]
         tools.save_list(db, old.server_id, [*kept, NewTool("now", raw, tool_hash(raw))], 2.0)
     db.close()
-    lines = evidence(item_of(services, "time/now"))
+    lines = lines_of(item_of(services, "time/now"))
     assert [line.text for line in lines if line.kind == HEAD] == ["Input schema"]
     assert any(line.kind == ADDED and '"zone"' in line.text for line in lines)
     assert any(line.kind == NOTE and "unchanged" in line.text for line in lines)

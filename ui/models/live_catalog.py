@@ -122,6 +122,9 @@ class LiveCatalog(QObject):
         self._tasks.change(change, failed=self._on_unwritten)
 
     def _on_loaded(self, read: tuple[int, tuple[Finding, ...], Catalog]) -> None:
+        if self._own:  # read before a change of ours was written
+            self.load()
+            return
         self._version, self._findings, catalog = read
         self.show(catalog)
 

@@ -25,10 +25,15 @@ class MoveTable(RowTable):
         self._ticked: list[bool] = []
 
     def show(self, moves: Sequence[Move]) -> None:
-        """Show these; those needed for the budget are ticked."""
+        """Show these; those needed for the budget are ticked, and what the user ticked stays so."""
+        by_user = {move.tool_ids: self._ticked[n] for n, move in enumerate(self._rows)}
+        same = {move.tool_ids: move.chosen for move in self._rows}
         self.beginResetModel()
         self._rows = list(moves)
-        self._ticked = [move.chosen for move in moves]
+        self._ticked = [
+            by_user[move.tool_ids] if same.get(move.tool_ids) == move.chosen else move.chosen
+            for move in moves
+        ]
         self.endResetModel()
 
     @property

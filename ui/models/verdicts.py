@@ -18,7 +18,8 @@ _ON_BLOCK = {
 def meaning(budget: Budget) -> str:
     """PASS, WARN and BLOCK in one sentence each."""
     cap = f" or {budget.max_tools} tools" if budget.max_tools else ""
-    return (
-        f"PASS below {budget.warn_from:,} tokens. WARN from there on. BLOCK above"
-        f" {budget.block_over:,} tokens{cap}: {_ON_BLOCK.get(budget.on_block, '')}."
-    )
+    below = f"PASS below {budget.warn_from:,} tokens. WARN from there on."
+    if budget.warn_from > budget.block_over:
+        below = f"PASS up to {budget.block_over:,} tokens."
+    blocks = f"BLOCK above {budget.block_over:,} tokens{cap}"
+    return f"{below} {blocks}: {_ON_BLOCK.get(budget.on_block, '')}."

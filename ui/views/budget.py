@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.catalog import CatalogTool
 from app.context import Db
+from app.errors import ToolcribError
 from app.export.overview import survey
 from app.export.sizes import HostSize, host_sizes
 from app.policy.budget import Budget, verdict
@@ -51,7 +52,7 @@ class BudgetPage(Page):
         services.theme.dress_fixed(self.command)
         self.copy = QPushButton("Copy")
         self.copy.clicked.connect(self._copy)
-        self._asked = 0  # number of the latest question to the store: older answers are stale
+        self._asking = self._again = False  # one question to the store at a time
         self._lay_out()
         live = services.live
         self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
@@ -99,22 +100,35 @@ class BudgetPage(Page):
         catalog = self.services.live.catalog
         if catalog is None:
             return
+        if self._asking:
+            self._again = True
+            return
+        self._asking = True
         budget, shown = Budget.from_settings(catalog.settings.budget), catalog.shown
         found = verdict(sum(tool.cost for tool in shown), len(shown), budget)
-        self._asked += 1
-        number, places, now = self._asked, self.services.places, self.services.ctx.clock()
+        places, now = self.services.places, self.services.ctx.clock()
 
         def ask(db: Db) -> tuple[PrunePlan, tuple[HostSize, ...]]:
             plan = propose(catalog.tools, budget, read_usage(db, now))
             return plan, host_sizes(survey(db, places, catalog), catalog)
 
         def show(answer: tuple[PrunePlan, tuple[HostSize, ...]]) -> None:
-            if number == self._asked:
-                self.moves.show_plan(found, answer[0])
-                self.model.show(answer[1])
-                self._tell(answer[1])
+            self._answered()
+            self.moves.show_plan(found, answer[0])
+            self.model.show(answer[1])
+            self._tell(answer[1])
 
-        self.services.tasks.ask(ask, show, self.messages.error)
+        self.services.tasks.ask(ask, show, self._on_failed)
+
+    def _answered(self) -> None:
+        self._asking = False
+        if self._again:
+            self._again = False
+            self.rest.start()
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self._answered()
+        self.messages.error(error)
 
     def _tell(self, sizes: Sequence[HostSize]) -> None:
         over = [size.host for size in sizes if size.verdict.word == "BLOCK"]
@@ -182,8 +196,9 @@ class BudgetPage(Page):
 
 def ci_command(settings: BudgetSettings) -> str:
     """The command that says the same in CI."""
+    block = f" --block {settings.block_percent}" if settings.block_percent != 100 else ""
     most = f" --max-tools {settings.max_tools}" if settings.max_tools else ""
     return (
-        f"toolcrib check --budget {settings.tokens} --warn {settings.warn_percent}{most}"
+        f"toolcrib check --budget {settings.tokens} --warn {settings.warn_percent}{block}{most}"
         " --fail-on block"
     )

@@ -81,8 +81,9 @@ class BudgetForm(QFrame):
             (self.most, settings.max_tools),
         )
         for spin, value in values:
-            with QSignalBlocker(spin):
-                spin.setValue(value)
+            if spin.value() != value:  # else a number that is being typed would be lost
+                with QSignalBlocker(spin):
+                    spin.setValue(value)
         percent = 100 * settings.tokens / settings.window
         with QSignalBlocker(self.slider), QSignalBlocker(self.on_block):
             self.slider.setValue(round(percent))

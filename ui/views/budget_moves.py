@@ -57,20 +57,18 @@ class BudgetMoves(QFrame):
         self.model.modelReset.connect(self._count)
         theme.changed.connect(self._fonts)
         self._fonts()
-        self.show_plan(None, None)
+        for widget in (self.view, self.off, self.through):
+            widget.hide()  # until something is known
 
-    def show_plan(self, found: Verdict | None, plan: PrunePlan | None) -> None:
-        """Show the verdict at once; the moves follow when they are known."""
-        moves = plan.moves if plan else ()
-        over = bool(found and (found.to_free or (plan and plan.needed_tools)))
+    def show_plan(self, found: Verdict, plan: PrunePlan) -> None:
+        """Show the verdict and what could be done about it."""
+        moves = plan.moves
+        over = bool(found.to_free or plan.needed_tools)
         self.headline.setText(_headline(found))
-        told = [_WITHIN] if found and not over else []
-        if plan is not None:
-            told.append(plan.evidence)
-            if over and not plan.enough:
-                told += [_NOT_ENOUGH if moves else _NONE, _ELSE]
+        told = [plan.evidence] if over else [_WITHIN, plan.evidence]
+        if over and not plan.enough:
+            told += [_NOT_ENOUGH if moves else _NONE, _ELSE]
         self.told.setText(" ".join(told))
-        self.told.setVisible(bool(told))
         self.through.setVisible(over)
         self.model.show(moves)
         self.view.setVisible(bool(moves))
@@ -118,9 +116,7 @@ class BudgetMoves(QFrame):
         return view
 
 
-def _headline(found: Verdict | None) -> str:
-    if found is None:
-        return ""
+def _headline(found: Verdict) -> str:
     if found.to_free:
-        return f"To pass, free {found.to_free:,} tokens ≈"
+        return f"To get out of BLOCK, free {found.to_free:,} tokens ≈"
     return " ".join(found.reasons) or f"{found.tokens:,} tokens ≈ of {found.budget.limit:,}"

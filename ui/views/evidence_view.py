@@ -23,7 +23,7 @@ _SIGNS = {ADDED: "+ ", REMOVED: "- ", SAME: "  "}
 class EvidenceView(QTextEdit):
     """Shows evidence; nothing in it can be clicked.
 
-    Signals: seen() once the lines shown were painted.
+    Signals: seen() once the lines shown were painted to their end.
     """
 
     seen = Signal()
@@ -45,13 +45,14 @@ class EvidenceView(QTextEdit):
 
     def show_lines(self, lines: Sequence[EvidenceLine]) -> None:
         """Show these from the top."""
-        self._lines, self._unseen = lines, bool(lines)
+        self._lines, self._unseen = lines, True
         self._fill()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Tell that the lines were on the screen."""
+        """Tell when the last of the lines was on the screen."""
         super().paintEvent(event)
-        if self._unseen:
+        bar = self.verticalScrollBar()
+        if self._unseen and bar.value() >= bar.maximum():
             self._unseen = False
             self.seen.emit()
 

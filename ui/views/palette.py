@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from ui.models.palette import ICONS, Entry, found
 from ui.models.row_table import Index
@@ -86,8 +87,9 @@ class CommandPalette(QFrame):
             return
         had = self.line.hasFocus()
         self.hide()
-        if had and self._before is not None and self._before.isVisible():
-            self._before.setFocus(Qt.FocusReason.PopupFocusReason)
+        before, self._before = self._before, None
+        if had and before is not None and isValid(before) and before.isVisible():
+            before.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def run(self, *, also: bool = False) -> None:
         """Do the current entry's first thing, or its other one."""

@@ -165,11 +165,9 @@ class ReviewPage(Page):
 
     def _hold(self) -> None:
         item, at = self.card.item, self.services.ctx.clock()
-        catalog = self.services.live.catalog
-        if item is None or catalog is None:
-            return
-        tool, profile = item.row.tool, catalog.profile.id
-        self._decide(item, "Hold back", lambda db: hold(db, profile, tool.id, tool.hash, at=at))
+        if item is not None:
+            tool = item.row.tool
+            self._decide(item, "Hold back", lambda db: hold(db, tool.id, tool.hash, at))
 
     def _approve(self) -> None:
         item, at = self.card.item, self.services.ctx.clock()
@@ -202,10 +200,13 @@ class ReviewPage(Page):
             )
             self.services.undo.push(command)
 
+        self.card.wait()
         tasks.change(decide, done, self._on_refused)
 
     def _on_refused(self, error: ToolcribError) -> None:
         self.messages.error(error)
+        if self.card.item is not None:
+            self.card.show_item(self.card.item)
         self.services.live.load()
 
     def _turn_off(self, *, whole_server: bool) -> None:

@@ -1,18 +1,22 @@
 """One tool under review: what was found, what that means, the evidence, the decisions."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
 
 from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
-from ui.models.evidence import evidence
+from ui.models.evidence import evidence, shown
 from ui.models.review_rows import badge
 from ui.models.roles import BadgeText
 from ui.theme import CARD, GAP, Theme
 from ui.views.badge import Badge
 from ui.views.evidence_view import EvidenceView
 
+REST_MS = 600  # before a decision on the next tool
 _HELD = BadgeText("Held back", "block", "lock-outline", solid=True)
+_UNREAD = "Read the evidence to its end first"
+_CUT = "Its text is too long to be shown here: approve it with toolcrib trust"
+_AS_IS = "Hosts that are left as they are start the server themselves and still get it."
 
 
 class ReviewCard(QFrame):
@@ -35,6 +39,8 @@ class ReviewCard(QFrame):
         self.state = Badge(theme, _HELD)
         self.told = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.told.setProperty("faint", True)
+        # long names must not make the card wider
+        self.told.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.evidence = EvidenceView(theme)
         self.hold = QPushButton()
         self.hold.setObjectName("keepHeld")
@@ -43,8 +49,12 @@ class ReviewCard(QFrame):
         self.server_off = QPushButton("Turn server off")
         self.approve = QPushButton()
         self.approve.setObjectName("approve")
+        self._seen = False  # whether the evidence was read to its end
+        self._whole = False  # whether it is all that there is
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._enable)
         self._lay_out()
-        self.evidence.seen.connect(self._allow)
+        self.evidence.seen.connect(self._on_seen)
         for button, signal in (
             (self.hold, self.hold_wanted),
             (self.off, self.off_wanted),
@@ -56,21 +66,47 @@ class ReviewCard(QFrame):
         self._recolor()
 
     def show_item(self, item: ReviewItem) -> None:
-        """Show a tool; it can be approved once its evidence was on the screen."""
-        self.item = item
+        """Show a tool; decisions open a moment later, so that a double click decides on one only.
+
+        It can be approved once its evidence was read to the end.
+        """
+        found = evidence(item)
+        self.item, self._seen, self._whole = item, False, found.whole
         self.title.setText(item.title)
         self.state.show_badge(_HELD if _waits(item) else badge(item))
         self.told.setText(f"{_standing(item)} {item.meaning}{_source(item)}")
         self.hold.setText("Keep held" if item.row.held else "Hold back")
-        self.hold.setEnabled(item.state != KEPT)
-        self.off.setEnabled(item.row.on)
         asks = "…" if item.severity == "block" else ""
         self.approve.setText(("Approve this change" if item.changed else "Approve") + asks)
-        self.approve.setEnabled(False)
-        self.evidence.show_lines(evidence(item))
+        self.wait()
+        self.evidence.show_lines(found.lines)
+        self._rest.start()
 
-    def _allow(self) -> None:
-        self.approve.setEnabled(self.item is not None and self.item.state != APPROVED)
+    def wait(self) -> None:
+        """No decision until the next show_item(): one is under way."""
+        self._rest.stop()
+        for button in self._buttons:
+            button.setEnabled(False)
+
+    @property
+    def _buttons(self) -> tuple[QPushButton, ...]:
+        return self.hold, self.off, self.server_off, self.approve
+
+    def _on_seen(self) -> None:
+        self._seen = True
+        if not self._rest.isActive():
+            self._enable()
+
+    def _enable(self) -> None:
+        item = self.item
+        if item is None:
+            return
+        self.hold.setEnabled(item.state != KEPT)
+        self.off.setEnabled(item.row.on)
+        self.server_off.setEnabled(True)
+        self.approve.setEnabled(self._seen and self._whole and item.state != APPROVED)
+        why = "" if self._seen else _UNREAD
+        self.approve.setToolTip(why if self._whole else _CUT)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -107,15 +143,15 @@ def _waits(item: ReviewItem) -> bool:
 
 def _standing(item: ReviewItem) -> str:
     """What hosts get of it now, and what was decided."""
-    name = item.row.tool.tool_id
+    name = shown(item.row.tool.tool_id)
     if item.state == OFF:
-        return f"{name} is off: no host gets it."
+        return f"{name} is off: Toolcrib gives it to no host."
     if item.state == KEPT:
-        return f"You keep {name} from every host."
+        return f"You hold {name} back: Toolcrib gives it to no host. {_AS_IS}"
     if item.state == APPROVED:
         return f"You approved this text of {name}."
     if item.row.held:
-        return f"{name} is held back: no host gets it until you decide."
+        return f"{name} is held back: Toolcrib gives it to no host until you decide. {_AS_IS}"
     return f"Hosts get {name}."
 
 

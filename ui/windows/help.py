@@ -34,7 +34,8 @@ NUMBERS = (
     ),
     (
         "budget",
-        "How many tokens you allow tool definitions to take. WARN from 80 %, BLOCK above 100 %.",
+        "How many tokens you allow tool definitions to take. WARN and BLOCK begin where"
+        " you set them in Budget: at first from 80 %, and above 100 %.",
     ),
     (
         "threshold",

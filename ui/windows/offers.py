@@ -34,4 +34,5 @@ def _turn(window: "MainWindow", server: str, on: bool) -> None:
     """Turn all tools of a server on or off, as one step."""
     catalog = window.live.catalog
     tools = [t for t in catalog.tools if t.server.name == server] if catalog else []
-    window.undo.push(Tick(window.live, [t for t in tools if t.on != on], on))
+    if changed := [t for t in tools if t.on != on]:
+        window.undo.push(Tick(window.live, changed, on))
