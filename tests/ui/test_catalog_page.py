@@ -298,3 +298,15 @@ def test_calls_are_shown_once_hosts_call_through_toolcrib(fill, open_window, ctx
     content.filter.set_text("used:never tool:merge")
     silent = content.model.shown_tools()[0].tool.id
     assert content.model.index_of_tool(silent).siblingAtColumn(CALLS).data() == "never"
+
+
+def test_a_tick_made_while_the_catalogue_is_read_stays(services, fill, qtbot):
+    fill()
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None and services.tasks.idle)
+    tool = services.live.catalog.find("time/now").tool.id
+    services.live.load()
+    services.live.set_on([tool], False)
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    assert not services.live.tool(tool).on
+    assert services.live._own == 0
