@@ -27,24 +27,21 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     add_profile(review)
     review.add_argument("--info", action="store_true", help="also findings that are remarks only")
     review.set_defaults(run=run_review)
-    trust = verbs.add_parser(
-        "trust",
-        parents=[common],
-        help="let servers or tools reach hosts, with their present texts",
-        description='JSON: {"trusted": [TOOL]}.',
-    )
-    trust.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
-    add_profile(trust)
-    trust.set_defaults(run=run_trust)
-    held = verbs.add_parser(
-        "hold",
-        parents=[common],
-        help="keep tools from hosts until you trust them",
-        description='JSON: {"held": [TOOL]}.',
-    )
-    held.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
-    add_profile(held)
-    held.set_defaults(run=run_hold)
+    for name, run, key, told in (
+        (
+            "trust",
+            run_trust,
+            "trusted",
+            "let servers or tools reach hosts, with their present texts",
+        ),
+        ("hold", run_hold, "held", "keep tools from hosts until you trust them"),
+    ):
+        decide = verbs.add_parser(
+            name, parents=[common], help=told, description=f'JSON: {{"{key}": [TOOL]}}.'
+        )
+        decide.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
+        add_profile(decide)
+        decide.set_defaults(run=run)
 
 
 def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
