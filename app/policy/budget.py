@@ -6,6 +6,7 @@ After the Tool Budget pattern (V13): both count and tokens are measured, and BLO
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.catalog import Catalog
 from app.settings import BudgetSettings
 
 PASS, WARN, BLOCK = "PASS", "WARN", "BLOCK"
@@ -89,6 +90,13 @@ def verdict(tokens: int, tools: int, budget: Budget) -> Verdict:
     words = {word for word, _reason in found}
     word = next(w for w in (BLOCK, WARN, PASS) if w in words)
     return Verdict(word, tokens, tools=tools, budget=budget, reasons=tuple(reasons))
+
+
+def verdict_on(catalog: Catalog) -> Verdict:
+    """The verdict on everything that a host may get under the catalogue's profile."""
+    shown = catalog.shown
+    budget = Budget.from_settings(catalog.settings.budget)
+    return verdict(sum(tool.cost for tool in shown), len(shown), budget)
 
 
 def _of_tokens(tokens: int, budget: Budget) -> tuple[str, str]:

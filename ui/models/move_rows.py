@@ -26,14 +26,13 @@ class MoveTable(RowTable):
 
     def show(self, moves: Sequence[Move]) -> None:
         """Show these; those needed for the budget are ticked, and what the user ticked stays so."""
-        by_user = {move.tool_ids: self._ticked[n] for n, move in enumerate(self._rows)}
-        same = {move.tool_ids: move.chosen for move in self._rows}
+        known = {m.tool_ids: (m.chosen, t) for m, t in zip(self._rows, self._ticked, strict=True)}
         self.beginResetModel()
         self._rows = list(moves)
-        self._ticked = [
-            by_user[move.tool_ids] if same.get(move.tool_ids) == move.chosen else move.chosen
-            for move in moves
-        ]
+        self._ticked = []
+        for move in moves:
+            chosen, ticked = known.get(move.tool_ids, (None, False))
+            self._ticked.append(ticked if chosen == move.chosen else move.chosen)
         self.endResetModel()
 
     @property

@@ -3,9 +3,7 @@
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QPushButton,
     QStackedWidget,
     QTreeView,
@@ -17,14 +15,15 @@ from app.activity import label_query, recent_events
 from app.changes import Changes
 from app.context import Db
 from store.records import EventRecord
-from ui.models.event_rows import COLUMNS, EVENT, HOST, MS, RESULT, TOKENS, WHAT, WHEN, EventTable
+from ui.models.event_rows import EVENT, HOST, MS, RESULT, TOKENS, WHAT, WHEN, EventTable
 from ui.services import Services
 from ui.text import plural
 from ui.theme import GAP, ROW
-from ui.views.delegates import BadgeDelegate, RowDelegate
+from ui.views.delegates import BadgeDelegate
 from ui.views.elided import ElidedLabel
 from ui.views.empty_state import EmptyState
 from ui.views.page import Page
+from ui.views.rows import as_rows
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
 BATCH = 1000
@@ -170,16 +169,7 @@ class ActivityPage(Page):
         view.setObjectName("liveTable")
         view.setAccessibleName("Activity")
         view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setItemDelegate(RowDelegate(self.services.theme, ROW, view))
-        view.setItemDelegateForColumn(EVENT, BadgeDelegate(self.services.theme, ROW, view))
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)
-        for column in range(len(COLUMNS)):
-            if column in _WIDTHS:
-                view.setColumnWidth(column, self.services.theme.scaled(_WIDTHS[column]))
+        theme = self.services.theme
+        as_rows(view, theme, widths=_WIDTHS, stretched=(WHAT,))
+        view.setItemDelegateForColumn(EVENT, BadgeDelegate(theme, ROW, view))
         return view

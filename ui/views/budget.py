@@ -6,9 +6,7 @@ from dataclasses import replace
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -21,18 +19,19 @@ from app.context import Db
 from app.errors import ToolcribError
 from app.export.overview import survey
 from app.export.sizes import HostSize, host_sizes
-from app.policy.budget import Budget, verdict
+from app.policy.budget import verdict_on
 from app.policy.pruner import PrunePlan, propose
 from app.policy.usage import read_usage
 from app.settings import BudgetSettings
 from ui.actions import SettingsCommand, Tick
-from ui.models.budget_rows import COLUMNS, HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
+from ui.models.budget_rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
 from ui.services import Services
 from ui.theme import GAP, ROW
 from ui.views.budget_form import BudgetForm
 from ui.views.budget_moves import BudgetMoves
-from ui.views.delegates import BadgeDelegate, BarDelegate, RowDelegate
+from ui.views.delegates import BadgeDelegate, BarDelegate
 from ui.views.page import Page
+from ui.views.rows import as_rows
 
 _REST_MS = 100  # steps that follow each other are looked at together
 _WIDTHS = {HOST: 170, WAY: 130, SHARE: 84, TOOLS: 84, STATE: 90}
@@ -104,12 +103,11 @@ class BudgetPage(Page):
             self._again = True
             return
         self._asking = True
-        budget, shown = Budget.from_settings(catalog.settings.budget), catalog.shown
-        found = verdict(sum(tool.cost for tool in shown), len(shown), budget)
+        found = verdict_on(catalog)
         places, now = self.services.places, self.services.ctx.clock()
 
         def ask(db: Db) -> tuple[PrunePlan, tuple[HostSize, ...]]:
-            plan = propose(catalog.tools, budget, read_usage(db, now))
+            plan = propose(catalog.tools, found.budget, read_usage(db, now))
             return plan, host_sizes(survey(db, places, catalog), catalog)
 
         def show(answer: tuple[PrunePlan, tuple[HostSize, ...]]) -> None:
@@ -178,19 +176,9 @@ class BudgetPage(Page):
         view.setObjectName("budgetTable")
         view.setAccessibleName("Hosts and the budget")
         view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setItemDelegate(RowDelegate(theme, ROW, view))
+        as_rows(view, theme, widths=_WIDTHS, stretched=(TOKENS,))
         view.setItemDelegateForColumn(TOKENS, BarDelegate(theme, ROW, view))
         view.setItemDelegateForColumn(STATE, BadgeDelegate(theme, ROW, view))
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TOKENS, QHeaderView.ResizeMode.Stretch)
-        for column in range(len(COLUMNS)):
-            if column in _WIDTHS:
-                view.setColumnWidth(column, theme.scaled(_WIDTHS[column]))
         return view
 
 

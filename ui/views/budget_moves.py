@@ -3,10 +3,8 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFrame,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QTreeView,
@@ -17,8 +15,8 @@ from app.policy.budget import Verdict
 from app.policy.pruner import PrunePlan
 from ui.models.move_rows import FREES, TITLE, MoveTable
 from ui.text import plural
-from ui.theme import CARD, GAP, ROW, Theme
-from ui.views.delegates import RowDelegate
+from ui.theme import CARD, GAP, Theme
+from ui.views.rows import as_rows
 
 _WITHIN = "Within the budget: nothing has to go."
 _NOT_ENOUGH = "These do not suffice."
@@ -104,15 +102,8 @@ class BudgetMoves(QFrame):
         view.setObjectName("proposals")
         view.setAccessibleName("What could go")
         view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        view.setItemDelegate(RowDelegate(self._theme, ROW, view))
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
-        view.setColumnWidth(FREES, self._theme.scaled(84))
+        as_rows(view, self._theme, widths={FREES: 84}, stretched=(TITLE,))
         return view
 
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
-from app.policy.budget import PASS, Budget, Verdict, verdict
+from app.policy.budget import PASS, Budget, Verdict, verdict, verdict_on
 from ui.colors import text_on
 from ui.models.live_catalog import LiveCatalog
 from ui.models.shares import Share, server_shares
@@ -59,9 +59,7 @@ class BudgetStrip(QWidget):
     def verdict(self) -> Verdict:
         """The verdict on what is on now."""
         catalog = self._live.catalog
-        budget = Budget.from_settings(catalog.settings.budget) if catalog else Budget()
-        shown = catalog.shown if catalog else ()
-        return verdict(sum(t.cost for t in shown), len(shown), budget)
+        return verdict_on(catalog) if catalog else verdict(0, 0, Budget())
 
     def show_now(self) -> None:
         """Take the numbers from the catalogue."""

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QStackedWidget,
@@ -37,6 +35,7 @@ from ui.views.badge import Badge
 from ui.views.delegates import BadgeDelegate, TextDelegate
 from ui.views.elided import ElidedLabel
 from ui.views.empty_state import EmptyState
+from ui.views.rows import as_rows
 from ui.views.sparkline import Sparkline
 
 _LETTERS = 24  # of a run's name that its box shows at least
@@ -162,17 +161,11 @@ class CompareTab(QWidget):
         view.setObjectName("compareRuns")
         view.setAccessibleName("Queries of both runs")
         view.setModel(self.table)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        as_rows(
+            view, services.theme, widths={CHANGE: 120, BEFORE: 230, AFTER: 230}, stretched=(QUERY,)
+        )
         view.setItemDelegate(TextDelegate(services.theme, ROW, view))
         view.setItemDelegateForColumn(CHANGE, BadgeDelegate(services.theme, ROW, view))
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(QUERY, QHeaderView.ResizeMode.Stretch)
-        for column, width in ((CHANGE, 120), (BEFORE, 230), (AFTER, 230)):
-            view.setColumnWidth(column, services.theme.scaled(width))
         return view
 
     def _lay_out(self) -> None:

@@ -3,8 +3,6 @@
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
     QLineEdit,
     QTreeView,
     QVBoxLayout,
@@ -16,6 +14,7 @@ from ui.models.answer import Answer
 from ui.models.candidates import NUMBER, SCORE, TOKENS, TOOL, VERDICT, WHY, CandidateModel
 from ui.theme import GAP, Theme
 from ui.views.playground_cells import LeanDelegate, ScoreDelegate, VerdictDelegate
+from ui.views.rows import as_rows
 
 _WIDTHS = {NUMBER: 44, VERDICT: 76, TOOL: 240, SCORE: 140, TOKENS: 78}
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
@@ -122,19 +121,11 @@ class CandidateTable(QWidget):
         view.setObjectName("candidates")
         view.setAccessibleName("Candidates")
         view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
+        as_rows(view, theme, widths=_WIDTHS, stretched=(WHY,))
+        view.header().setMinimumSectionSize(36)
         view.setAllColumnsShowFocus(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         view.setItemDelegate(LeanDelegate(theme, view))
         view.setItemDelegateForColumn(TOOL, self._name)
         view.setItemDelegateForColumn(VERDICT, VerdictDelegate(theme, view))
         view.setItemDelegateForColumn(SCORE, self._score)
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(WHY, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(36)
-        for column, width in _WIDTHS.items():
-            view.setColumnWidth(column, theme.scaled(width))
         return view

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 
 from store.records import LabelRecord
 from ui.models.query_rows import (
@@ -21,6 +21,7 @@ from ui.models.query_rows import (
 from ui.theme import ROW, Theme
 from ui.views.delegates import BadgeDelegate
 from ui.views.playground_cells import LeanDelegate
+from ui.views.rows import as_rows
 
 _WIDTHS = {VERDICT: 116, EXPECTED: 220, FOUND: 190, RANK: 84, TOKENS: 78, SOURCE: 70}
 _NARROW = 900  # px; below it the last columns are left out
@@ -44,19 +45,11 @@ class QueryView(QTreeView):
         self.setObjectName("querySet")
         self.setAccessibleName("Labelled queries")
         self.setModel(self.table)
-        self.setRootIsDecorated(False)
-        self.setUniformRowHeights(True)
-        self.setAlternatingRowColors(True)
+        as_rows(self, theme, widths=_WIDTHS, stretched=(QUERY,))
+        self.header().setMinimumSectionSize(36)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setItemDelegate(LeanDelegate(theme, self))
         self.setItemDelegateForColumn(VERDICT, BadgeDelegate(theme, ROW, self))
-        header = self.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(QUERY, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(36)
-        for column, width in _WIDTHS.items():
-            self.setColumnWidth(column, theme.scaled(width))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._show_menu)
         self.doubleClicked.connect(lambda _index: self.edit_asked.emit())

@@ -5,9 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QSplitter,
@@ -28,12 +26,13 @@ from ui.services import Services
 from ui.text import plural
 from ui.theme import GAP, MARGIN, ROW
 from ui.views.checks_dialog import show_checks
-from ui.views.delegates import BadgeDelegate, RowDelegate
+from ui.views.delegates import BadgeDelegate
 from ui.views.empty_state import EmptyState
 from ui.views.page import Page
 from ui.views.question import ask
 from ui.views.review_card import ReviewCard
 from ui.views.review_commands import DecisionCommand
+from ui.views.rows import as_rows
 
 _WIDTHS = {SEVERITY: 94, WHEN: 76}
 _LIST_WIDTH = 480
@@ -64,12 +63,10 @@ class ReviewPage(Page):
             hint="",
             buttons=("What is checked?", "Show decided"),
         )
-        self._shown = 0  # row id of the tool on the card
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._stack = QStackedWidget()
         self._lay_out()
         self._connect()
-        self._refresh()
 
     def main_view(self) -> QWidget:
         """The list, or the first button of the empty page."""
@@ -128,7 +125,7 @@ class ReviewPage(Page):
         shown = items if self.decided.isChecked() else waiting
         self.model.show(shown, self.services.ctx.clock())
         self._stack.setCurrentIndex(1 if shown else 0)
-        here = self.model.row_of(self._shown)
+        here = self.model.row_of(self.card.item.row.tool.id) if self.card.item else -1
         self._select(here if here >= 0 else min(max(place, 0), len(shown) - 1))
 
     def _tell(self, items: tuple[ReviewItem, ...], waiting: list[ReviewItem]) -> None:
@@ -156,9 +153,8 @@ class ReviewPage(Page):
         item = self.model.item(row)
         if item is None or item == self.card.item:
             return
-        if item.row.tool.id != self._shown:
+        if self.card.item is None or item.row.tool.id != self.card.item.row.tool.id:
             self.messages.clear()
-        self._shown = item.row.tool.id
         self.card.show_item(item)
 
     # ---- decisions
@@ -249,16 +245,6 @@ class ReviewPage(Page):
         view.setObjectName("reviewList")
         view.setAccessibleName("Tools to review")
         view.setModel(self.model)
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setAlternatingRowColors(True)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        view.setItemDelegate(RowDelegate(theme, ROW, view))
+        as_rows(view, theme, widths=_WIDTHS, stretched=(TOOL, FINDING))
         view.setItemDelegateForColumn(SEVERITY, BadgeDelegate(theme, ROW, view))
-        header = view.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TOOL, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(FINDING, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            view.setColumnWidth(column, theme.scaled(width))
         return view
