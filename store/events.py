@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from store.records import EventRecord
+from store.records import EventRecord, Observed
 
 _COLUMNS = "at, kind, profile, host, session, tool, query, tokens, ms, problem, detail"
 
@@ -48,15 +48,16 @@ def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:
     return {tool: (calls, last) for tool, calls, last in db.execute(sql, (since,))}
 
 
-def observed(db: apsw.Connection, since: float) -> tuple[float, int, int]:
-    """Since a moment: time of the first event (0 if none), how many hosts, how many calls."""
+def observed(db: apsw.Connection, since: float) -> Observed:
+    """What the journal holds since a moment."""
     sql = (
         "SELECT coalesce(min(at), 0), count(DISTINCT nullif(host, '')),"
-        " coalesce(sum(kind = 'call'), 0)"
+        " coalesce(sum(kind = 'search'), 0), coalesce(sum(kind = 'miss'), 0),"
+        " coalesce(sum(problem <> '' AND (kind = 'call'"
+        " OR kind = 'error' AND tool <> '' AND tool NOT LIKE '%/')), 0)"
         " FROM events WHERE at >= ?"
     )
-    first, hosts, calls = next(iter(db.execute(sql, (since,))))
-    return first, hosts, calls
+    return Observed(*next(iter(db.execute(sql, (since,)))))
 
 
 def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:

@@ -217,6 +217,17 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Observed:
+    """What the journal holds of a period, without the calls of each tool."""
+
+    first: float = 0.0  # seconds since the epoch of its first event, 0 if none
+    hosts: int = 0
+    searches: int = 0
+    misses: int = 0  # requests for which no tool was found or that could not be answered
+    failed: int = 0  # calls that ended in an error
+
+
+@dataclass(frozen=True, slots=True)
 class ExportRecord:
     """One write of one host file: enough to undo it byte for byte."""
 

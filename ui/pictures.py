@@ -12,6 +12,7 @@ from app.hosts.places import Places
 from ui.application import make_application
 from ui.icons import app_icon
 from ui.theme import DARK_ONLY, LIGHT_ONLY, Theme
+from ui.views.activity import USAGE, ActivityPage
 from ui.views.playground import QUERIES, PlaygroundPage
 from ui.windows.main_window import MainWindow
 from ui.windows.sections import SECTIONS
@@ -61,6 +62,10 @@ def _save_all(window: MainWindow, theme: Theme, folder: Path, *, query: str) -> 
             page.primary()
             _wait(lambda: window.tasks.idle)
             saved += _both_looks(window, theme, folder / "query-set")
+        if isinstance(page, ActivityPage) and page.tabs.isVisible():
+            page.tabs.setCurrentIndex(USAGE)
+            _wait(lambda: window.tasks.idle)
+            saved += _both_looks(window, theme, folder / "usage")
     return saved
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from store import events
+from store.records import Observed
 
 DAY = 86_400.0
 ENOUGH_DAYS = 7.0  # with less nothing is called unused
@@ -13,10 +14,10 @@ ENOUGH_DAYS = 7.0  # with less nothing is called unused
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls by tool id over the days observed."""
+    """Calls by tool id (`server/tool`) over the days observed."""
 
     days: float = 0.0
-    hosts: int = 0
+    seen: Observed = field(default_factory=Observed)
     calls: Mapping[str, int] = field(default_factory=dict)
     last: Mapping[str, float] = field(default_factory=dict)  # seconds since the epoch
 
@@ -36,18 +37,18 @@ class Usage:
         days, total = round(self.days), self.total
         if not self.enough:
             return f"Not enough evidence yet ({int(self.days)} of {int(ENOUGH_DAYS)} days)."
-        hosts = "1 host" if self.hosts == 1 else f"{self.hosts} hosts"
+        hosts = "1 host" if self.seen.hosts == 1 else f"{self.seen.hosts} hosts"
         return f"Observed {days} days, {hosts}, {total:,} calls."
 
 
 def read_usage(db: apsw.Connection, now: float, *, days: float = 30.0) -> Usage:
     """The use of tools over the last `days`."""
     since = now - days * DAY
-    first, hosts, _calls = events.observed(db, since)
+    seen = events.observed(db, since)
     found = events.usage(db, since)
     return Usage(
-        (now - first) / DAY if first else 0.0,
-        hosts,
+        (now - seen.first) / DAY if seen.first else 0.0,
+        seen,
         calls={tool: calls for tool, (calls, _last) in found.items()},
         last={tool: last for tool, (_calls, last) in found.items()},
     )

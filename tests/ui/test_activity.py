@@ -9,7 +9,7 @@ from store.connection import transaction
 from store.records import EventRecord
 from ui.models.event_rows import EVENT, MOST, RESULT, TOKENS, WHAT, EventTable
 from ui.models.roles import BADGE
-from ui.views.activity import ActivityPage
+from ui.views.activity import LIVE, USAGE, ActivityPage
 
 
 def note(services, *added):
@@ -53,46 +53,180 @@ def test_an_empty_journal_offers_the_way_to_fill_it(page, services, qtbot):
 def test_events_come_in_newest_first_while_the_page_is_in_view(page, services, qtbot):
     note(services, SEARCH, CALL)
     shown(page)
-    qtbot.waitUntil(lambda: page.model.rowCount() == 2)
-    assert rows(page.model) == [
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 2)
+    assert rows(page.live.model) == [
         ("Call", "github/search_code", ""),
         ("Search", "“retry policy”", ""),
     ]
     note(services, CALL, CALL)
-    qtbot.waitUntil(lambda: rows(page.model)[0][1] == "github/search_code x3")
-    assert page.model.rowCount() == 2
+    qtbot.waitUntil(lambda: rows(page.live.model)[0][1] == "github/search_code x3")
+    assert page.live.model.rowCount() == 2
 
 
 def test_space_pauses_and_nothing_is_lost(page, services, qtbot):
     note(services, SEARCH)
     shown(page)
-    qtbot.waitUntil(lambda: page.model.rowCount() == 1)
-    page.view.setFocus()
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 1)
+    page.live.view.setFocus()
     page.activateWindow()
-    QTest.keyClick(page.view, Qt.Key.Key_Space)
-    assert page.pause.isChecked()
+    QTest.keyClick(page.live.view, Qt.Key.Key_Space)
+    assert page.live.pause.isChecked()
     note(services, CALL)
     page._timer.timeout.emit()
     assert services.tasks.idle
-    assert page.model.rowCount() == 1
-    page.pause.click()
-    qtbot.waitUntil(lambda: page.model.rowCount() == 2)
+    assert page.live.model.rowCount() == 1
+    page.live.pause.click()
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 2)
 
 
 def test_a_search_and_the_call_after_it_become_a_label(page, services, qtbot):
     note(services, SEARCH, CALL)
     shown(page)
-    qtbot.waitUntil(lambda: page.model.rowCount() == 2)
-    page.view.setCurrentIndex(page.model.index(0, 0))
-    assert not page.label.isEnabled()
-    page.view.setCurrentIndex(page.model.index(1, 0))
-    assert page.label.isEnabled()
-    page.label.click()
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 2)
+    page.live.view.setCurrentIndex(page.live.shown.index(0, 0))
+    assert not page.live.label.isEnabled()
+    page.live.view.setCurrentIndex(page.live.shown.index(1, 0))
+    assert page.live.label.isEnabled()
+    page.live.label.click()
     qtbot.waitUntil(lambda: services.tasks.idle)
     db = services.ctx.open_store()
     (label,) = queries.labels(db)
     db.close()
     assert (label.query, label.expected) == ("retry policy", ("github/search_code",))
+
+
+def test_a_filter_looks_into_events_and_a_wrong_one_keeps_what_was_there(page, services, qtbot):
+    failed = {**CALL, "tool": "slack/post", "problem": "channel_not_found"}
+    missed = {**SEARCH, "kind": "miss", "query": "resize an image", "problem": "nothing fits"}
+    note(services, SEARCH, CALL, failed, missed)
+    shown(page)
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 4)
+    live = page.live
+
+    def found():
+        return [live.shown.index(row, WHAT).data() for row in range(live.shown.rowCount())]
+
+    live.filter.set_text("server:slack")
+    assert found() == ["slack/post"]
+    live.filter.set_text("is:held,failed")
+    assert found() == ["slack/post"]
+    live.filter.set_text("is:off")  # which tools can be, events not
+    assert not live.filter.error.isHidden()
+    assert found() == ["slack/post"]
+    chips = {chip.text(): chip for chip in live.filter.chips if not chip.isHidden()}
+    assert set(chips) == {"Searches 1", "Misses 1", "Failed 1"}
+    with qtbot.waitSignal(page.result) as told:
+        chips["Misses 1"].click()
+    assert found() == ["“resize an image”"]
+    assert told.args == ["Showing 1 of 4 events"]
+    assert page.escape()
+    assert len(found()) == 4
+    assert not page.escape()
+
+
+def test_a_label_is_found_in_a_filtered_view_too(page, services, qtbot):
+    other = {**SEARCH, "query": "another one", "session": "t"}
+    note(services, SEARCH, CALL, other)
+    shown(page)
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 3)
+    page.live.filter.set_text("retry")
+    page.live.view.setCurrentIndex(page.live.shown.index(0, 0))
+    assert page.live.label.isEnabled()
+
+
+def usage_rows(page):
+    model = page.usage.model
+    return [
+        tuple(model.index(row, c).data() for c in range(model.columnCount()))
+        for row in range(model.rowCount())
+    ]
+
+
+@pytest.fixture
+def used(page, services, fill, qtbot):
+    """The usage tab over a catalogue whose first tool was called three times in a month."""
+    fill()
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None)
+    now = services.ctx.clock()
+    tool = services.live.catalog.shown[0]
+    call = {"kind": "call", "host": "cursor", "session": "s", "tool": tool.tool.tool_id}
+    old = {**SEARCH, "at": now - 20 * 86_400}
+    failed = {**call, "at": now - 3600, "problem": "timed out"}
+    note(services, old, {**call, "at": now - 9 * 86_400}, {**call, "at": now - 7200}, failed)
+    shown(page)
+    qtbot.waitUntil(lambda: page.tabs.isVisible())
+    page.tabs.setCurrentIndex(USAGE)
+    qtbot.waitUntil(lambda: page.usage.model.rowCount() > 0)
+    return tool
+
+
+def test_usage_says_what_was_called_and_what_cost_tokens_for_nothing(page, services, used, qtbot):
+    catalog = services.live.catalog
+    shown_tools = catalog.shown
+    figures = [label.text() for label in page.usage.figures.values]
+    unused = sum(t.cost for t in shown_tools if t is not used)
+    share = 100 * unused / sum(t.cost for t in shown_tools)
+    assert figures[:3] == [
+        "3",
+        f"{len(shown_tools) - 1} of {len(shown_tools)}",
+        f"{share:.0f} %",
+    ]
+    assert figures[3:] == ["1", "0", "1"]
+    row = next(row for row in usage_rows(page) if row[0] == used.server.name)
+    assert row[3:] == ("3", "1 h ago")
+    assert page.usage.told.text().startswith("Observed 20 days, 1 host, 3 calls.")
+    page.usage.period.setCurrentIndex(0)  # seven days
+    qtbot.waitUntil(lambda: page.usage.figures.values[0].text() == "2")
+    assert "Not enough evidence" in page.usage.told.text()
+
+
+def test_what_nobody_called_is_turned_off_in_one_step(page, services, used, qtbot):
+    model, view = page.usage.model, page.usage.view
+    number = [row[0] for row in usage_rows(page)].index(used.server.name)
+    server = model.index(number, 0)
+    never = model.server_at(server).never
+    assert used not in never
+    assert never
+    view.setCurrentIndex(server)
+    assert page.usage.off.text().startswith(f"Turn off {len(never)} tool")
+    page.usage.off.click()
+    assert not any(services.live.tool(t.tool.id).on for t in never)
+    assert services.live.tool(used.tool.id).on
+    qtbot.waitUntil(
+        lambda: (
+            page.usage.figures.values[1].text().endswith(f"of {len(services.live.catalog.shown)}")
+        )
+    )
+    services.undo.undo()
+    assert all(services.live.tool(t.tool.id).on for t in never)
+    qtbot.waitUntil(lambda: services.tasks.idle)
+
+
+def test_a_tool_of_the_usage_is_shown_in_the_catalog(page, services, used, qtbot):
+    model, view = page.usage.model, page.usage.view
+    server = model.index(0, 0)
+    view.setCurrentIndex(model.index(0, 0, server))
+    with qtbot.waitSignal(services.live.sought) as asked:
+        view.doubleClicked.emit(view.currentIndex())
+    assert asked.args == [model.tool_at(view.currentIndex()).row.tool.id]
+    assert services.go.__self__.gone == ["catalog"]
+    view.doubleClicked.emit(server)  # a server opens and closes, nothing else
+    view.setCurrentIndex(server)
+    page.tabs.setCurrentIndex(LIVE)
+    qtbot.waitUntil(lambda: services.tasks.idle)
+
+
+def test_the_usage_tree_sorts_and_is_a_sound_model(page, used, qtmodeltester):
+    model = page.usage.model
+    qtmodeltester.check(model)
+    for column in range(model.columnCount()):
+        model.sort(column, Qt.SortOrder.AscendingOrder)
+        up = [row[0] for row in usage_rows(page)]
+        model.sort(column, Qt.SortOrder.DescendingOrder)
+        assert sorted(up) == sorted(row[0] for row in usage_rows(page))
+    model.sort(0, Qt.SortOrder.AscendingOrder)
+    assert [row[0] for row in usage_rows(page)] == sorted(row[0] for row in usage_rows(page))
 
 
 def test_only_failures_carry_a_badge_and_every_painted_text_is_there():

@@ -151,7 +151,7 @@ def test_a_filter_that_finds_nothing_says_so(window, content):
 def test_chips_are_saved_filters_with_counts(window, content):
     texts = [chip.text() for chip in content.filter.chips if chip.isVisible()]
     assert texts == ["Over 1k tokens 1", "Held back 1"]
-    content.filter.chips[2].click()
+    content.filter.chips[3].click()
     assert [t.tool.name for t in content.model.shown_tools()] == ["deploy"]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
-from app.activity import DAY, Usage
 from app.catalog import CHANGED, Catalog, CatalogTool
+from app.policy.usage import DAY, Usage
 from store import records
 from store.records import ServerRecord
 from ui.models.filter_query import Facts
@@ -32,10 +32,11 @@ class Leaf:
     row: CatalogTool
     facts: Facts
 
-    def take_usage(self, usage: Mapping[str, Usage], now: float) -> None:
+    def take_usage(self, usage: Usage, now: float) -> None:
         """Take the calls of the last days."""
-        found = usage.get(f"{self.row.server.name}/{self.row.tool.name}")
-        calls, days = (found.calls, (now - found.last) / DAY) if found else (0, inf)
+        name = self.row.tool.tool_id
+        calls = usage.calls.get(name, 0)
+        days = (now - usage.last[name]) / DAY if calls else inf
         if calls or self.facts.calls:
             self.facts = replace(self.facts, calls=calls, unused=days)
 

@@ -12,8 +12,8 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from app.activity import Usage
 from app.catalog import Catalog, CatalogTool
+from app.policy.usage import Usage
 from store.records import ServerRecord
 from ui.models.catalog_cells import ServerCells, ToolCells, calls_cell, problem_cell
 from ui.models.catalog_rows import ATTENTION, Branch, Leaf, make_branches, refreshed
@@ -47,7 +47,7 @@ class CatalogTree(QAbstractItemModel):
         self._all: list[Branch] = []
         self._branches: list[Branch] = []  # those in view
         self._filter: Filter | None = None
-        self._usage: tuple[Mapping[str, Usage], float] = ({}, 0.0)  # and when it was read
+        self._usage = (Usage(), 0.0)  # and when it was read
         self._sort = (TOKENS, Qt.SortOrder.DescendingOrder)
         self._server_cells = ServerCells(icons)
         self._tool_cells = ToolCells(icons)
@@ -55,7 +55,7 @@ class CatalogTree(QAbstractItemModel):
     def show(self, catalog: Catalog, host_names: Mapping[str, str]) -> None:
         """Show a catalogue; selection and open servers stay."""
         self._all = make_branches(catalog, host_names)
-        if self.usage:
+        if self.usage.calls:
             self._take_usage()
         self._scale()
         self._arrange()
@@ -76,11 +76,11 @@ class CatalogTree(QAbstractItemModel):
                 )
 
     @property
-    def usage(self) -> Mapping[str, Usage]:
-        """Calls by tool id (`server/tool`)."""
+    def usage(self) -> Usage:
+        """Calls of the last days."""
         return self._usage[0]
 
-    def show_usage(self, usage: Mapping[str, Usage], now: float) -> None:
+    def show_usage(self, usage: Usage, now: float) -> None:
         """Take how often tools were called in the last days."""
         self._usage = (usage, now)
         self._take_usage()
@@ -205,14 +205,14 @@ class CatalogTree(QAbstractItemModel):
         branch = self._branch(index)
         if not index.internalId():
             if index.column() == CALLS:
-                known = self.usage and branch.leaves
+                known = self.usage.calls and branch.leaves
                 return calls_cell(branch.calls, role) if known else None
             return self._server_cells.data(branch, index.column(), role)
         leaf = self._leaf(index)
         if leaf is None:
             return problem_cell(branch, index.column(), role)
         if index.column() == CALLS:
-            return calls_cell(leaf.facts.calls, role) if self.usage else None
+            return calls_cell(leaf.facts.calls, role) if self.usage.calls else None
         return self._tool_cells.data(leaf.row, index.column(), role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from store.records import EventRecord
+from ui.models.filter_query import Facts
 from ui.models.roles import BADGE, BadgeText
 
 COLUMNS = ("Time", "Host", "Event", "Tool / query", "Tokens ≈", "ms", "Result")
@@ -23,6 +24,8 @@ _NAMES = {
     "held": "Held back",
     "error": "Error",
 }
+FAILED = "failed"
+STATES = (*_NAMES, FAILED)  # what is: knows in a filter
 _RIGHT = (TOKENS, MS)
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -30,10 +33,11 @@ _ROOT = QModelIndex()
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event and how often it came in a row."""
+    """An event, how often it came in a row, and what a filter looks at."""
 
     event: EventRecord
-    times: int = 1
+    times: int
+    facts: Facts
 
     @property
     def what(self) -> str:
@@ -41,6 +45,22 @@ class Row:
         event = self.event
         text = event.tool or (f"“{event.query}”" if event.query else "")
         return f"{text} x{self.times}" if self.times > 1 else text
+
+
+def make_row(event: EventRecord, times: int = 1) -> Row:
+    """The row of an event."""
+    server, _slash, tool = event.tool.partition("/")
+    words = " ".join((_name(event), event.host, event.tool, event.query, event.problem)).lower()
+    failed = event.kind != "miss" and event.problem
+    facts = Facts(
+        server.lower(),
+        tool.lower(),
+        words,
+        hosts=event.host.lower(),
+        tokens=event.tokens,
+        states=frozenset({event.kind, FAILED} if failed else {event.kind}),
+    )
+    return Row(event, times, facts)
 
 
 class EventTable(QAbstractTableModel):
@@ -57,13 +77,18 @@ class EventTable(QAbstractTableModel):
             self.newest = max(self.newest, event.id)
             top = self._rows[0] if self._rows else None
             if top and _same(top.event, event):
-                self._rows[0] = Row(replace(event), top.times + 1)
+                self._rows[0] = make_row(event, top.times + 1)
                 self.dataChanged.emit(self.index(0, 0), self.index(0, RESULT))
                 continue
             self.beginInsertRows(_ROOT, 0, 0)
-            self._rows.insert(0, Row(event))
+            self._rows.insert(0, make_row(event))
             self.endInsertRows()
         self._forget_oldest()
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """All rows, newest first."""
+        return self._rows
 
     def row(self, number: int) -> Row | None:
         """The row of that number."""
@@ -126,7 +151,7 @@ def _same(one: EventRecord, other: EventRecord) -> bool:
 def _text(row: Row, column: int) -> str:
     event = row.event
     texts = {
-        WHEN: time.strftime("%H:%M:%S", time.localtime(event.at)),
+        WHEN: _moment(event.at),
         HOST: event.host or "unknown",
         EVENT: _name(event),
         WHAT: row.what,
@@ -135,6 +160,14 @@ def _text(row: Row, column: int) -> str:
         RESULT: event.problem,
     }
     return texts[column]
+
+
+def _moment(at: float) -> str:
+    """The time of today, the day and the time of before."""
+    then, today = time.localtime(at), time.localtime()
+    if then[:3] == today[:3]:
+        return time.strftime("%H:%M:%S", then)
+    return f"{then.tm_mday} {time.strftime('%b %H:%M', then)}"
 
 
 def _badge(event: EventRecord) -> BadgeText | None:

@@ -1,7 +1,7 @@
 """The filter line's grammar: words, "phrases", key:value, -term; terms are ANDed, commas are OR."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -24,7 +24,7 @@ class Facts:
     text: str  # name, server, description and summary
     hosts: str
     tokens: int
-    states: frozenset[str] = field(default_factory=frozenset)  # of IS
+    states: frozenset[str] = field(default_factory=frozenset)  # what is: asks for
     calls: int = 0  # in the last 30 days, through Toolcrib
     unused: float = inf  # days since the last of them
 
@@ -47,15 +47,15 @@ class Filter:
         return all(test(facts) for test in self.tests)
 
 
-def parse(text: str) -> Filter:
-    """The filter of that line; raises FilterError with a sentence."""
-    return Filter(tuple(_term(match) for match in _TERM.finditer(text)))
+def parse(text: str, states: Sequence[str] = IS) -> Filter:
+    """The filter of that line, `states` are what is: knows; raises FilterError with a sentence."""
+    return Filter(tuple(_term(match, states) for match in _TERM.finditer(text)))
 
 
-def _term(match: re.Match[str]) -> Test:
+def _term(match: re.Match[str], states: Sequence[str]) -> Test:
     minus, key, phrase, word = match.groups()
     value = phrase if phrase is not None else word or ""
-    test = _keyed(key.lower(), value) if key else _words(value)
+    test = _keyed(key.lower(), value, states) if key else _words(value)
     return (lambda facts: not test(facts)) if minus else test
 
 
@@ -64,7 +64,7 @@ def _words(value: str) -> Test:
     return lambda facts: wanted in facts.text
 
 
-def _keyed(key: str, value: str) -> Test:
+def _keyed(key: str, value: str, states: Sequence[str]) -> Test:
     if key == "tokens":
         return _any([_number_test(key, part, _tokens) for part in value.split(",")])
     if key == "calls":
@@ -72,7 +72,7 @@ def _keyed(key: str, value: str) -> Test:
     if key == "used":
         return _any([_used(part.lower()) for part in value.split(",")])
     if key == "is":
-        return _any([_is(part.lower()) for part in value.split(",")])
+        return _any([_is(part.lower(), states) for part in value.split(",")])
     wanted = [part for part in value.lower().split(",") if part]
     if key == "server":
         return lambda facts: any(part in facts.server for part in wanted)
@@ -89,9 +89,9 @@ def _any(tests: list[Test]) -> Test:
     return tests[0] if len(tests) == 1 else lambda facts: any(test(facts) for test in tests)
 
 
-def _is(word: str) -> Test:
-    if word not in IS:
-        raise FilterError(f"is: knows {', '.join(IS)}, not '{word}'.")
+def _is(word: str, states: Sequence[str]) -> Test:
+    if word not in states:
+        raise FilterError(f"is: knows {', '.join(states)}, not '{word}'.")
     return lambda facts: word in facts.states
 
 

@@ -28,8 +28,8 @@ class LiveCatalog(QObject):
 
     Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
     pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
-    not be read or written; why(row id) when the Playground is to explain that tool, and
-    review(row id) when the Review page is to show it.
+    not be read or written; why(row id) when the Playground is to explain that tool,
+    review(row id) and sought(row id) when Review or Catalog is to show it.
     """
 
     loaded = Signal()
@@ -37,6 +37,7 @@ class LiveCatalog(QObject):
     configured = Signal()
     why = Signal(int)
     review = Signal(int)
+    sought = Signal(int)
     failed = Signal(object)
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:

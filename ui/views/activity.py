@@ -1,76 +1,89 @@
-"""Activity: what hosts ask Toolcrib's gateways for, as it happens."""
+"""Activity: what hosts ask Toolcrib's gateways for, as it happens and summed up."""
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QStackedWidget,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
-from app.activity import label_query, recent_events
-from app.changes import Changes
+from app.activity import recent_events
 from app.context import Db
 from store.records import EventRecord
-from ui.models.event_rows import EVENT, HOST, MS, RESULT, TOKENS, WHAT, WHEN, EventTable
 from ui.services import Services
-from ui.text import plural
-from ui.theme import GAP, ROW
-from ui.views.delegates import BadgeDelegate
-from ui.views.elided import ElidedLabel
+from ui.views.activity_live import LiveTab
+from ui.views.activity_usage import UsageTab
 from ui.views.empty_state import EmptyState
 from ui.views.page import Page
-from ui.views.rows import as_rows
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
 BATCH = 1000
-_TOLD = "What hosts asked for, newest first. Arguments are never kept."
-_WIDTHS = {WHEN: 84, HOST: 130, EVENT: 90, TOKENS: 84, MS: 64, RESULT: 260}
+LIVE, USAGE, EMPTY = range(3)
 
 
 class ActivityPage(Page):
-    """The journal, live; paused with Space, labelled with one press."""
+    """Two tabs over the journal; without a journal, the way to one."""
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(services, parent)
-        self.model = EventTable(self)
         self._asking = False
-        self._paused = False
-        self.view = self._make_view()
-        self.pause = QPushButton("Pause")
-        self.pause.setCheckable(True)
-        self.pause.setToolTip("Stop adding rows; nothing is lost (Space)")
-        self.pause.toggled.connect(self._on_pause)
-        self.label = QPushButton("Label this query…")
-        self.label.setToolTip("Remember that this search should have found the tool called next")
-        self.label.setEnabled(False)
-        self.label.clicked.connect(self._label)
-        self.clear = QPushButton("Clear view")
-        self.clear.clicked.connect(self.model.clear)
-        self._stack = QStackedWidget()
+        self.live = LiveTab(services)
+        self.usage = UsageTab(services)
         self.empty = self._make_empty()
+        self.tabs = QTabBar()
+        self.tabs.setAccessibleName("Activity")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self._stack = QStackedWidget()
+        for name, tab in (("Live", self.live), ("Usage", self.usage)):
+            self.tabs.addTab(name)
+            self._stack.addWidget(tab)
         self._stack.addWidget(self.empty)
-        self._stack.addWidget(self._make_live())
+        self._stack.setCurrentIndex(EMPTY)
+        self.tabs.hide()
+        self.body.insertWidget(0, self.tabs)
         self.body.addWidget(self._stack, 1)
         self._timer = QTimer(self)
         self._timer.setInterval(PERIOD)
         self._timer.timeout.connect(self._ask)
-        self.view.selectionModel().currentRowChanged.connect(self._on_current)
-        space = QShortcut(QKeySequence(Qt.Key.Key_Space), self.view)
-        space.setContext(Qt.ShortcutContext.WidgetShortcut)
-        space.activated.connect(self.pause.toggle)
+        self._connect()
 
     def main_view(self) -> QWidget:
-        """The table, or the button of the empty page."""
-        return self.view if self.model.rowCount() else self.empty.buttons[0]
+        """The table in front, or the button of the empty page."""
+        views = (self.live.view, self.usage.view, self.empty.buttons[0])
+        return views[self._stack.currentIndex()]
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """The tabs, what filters, the table."""
+        if self._stack.currentIndex() == EMPTY:
+            return (self.main_view(),)
+        filters = (self.live.filter.edit, self.usage.period)
+        return (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
+
+    def focus_filter(self) -> None:
+        """Ctrl+F goes to the events' filter."""
+        if self._stack.currentIndex() != EMPTY:
+            self.tabs.setCurrentIndex(LIVE)
+            self.live.filter.edit.setFocus()
+
+    def escape(self) -> bool:
+        """Clear the events' filter."""
+        return self._stack.currentIndex() == LIVE and self.live.filter.clear()
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """Keep the columns of the tabs."""
+        settings.setValue(f"{key}/live", self.live.view.header().saveState())
+        settings.setValue(f"{key}/usage", self.usage.view.header().saveState())
+
+    def restore(self, settings: QSettings, key: str) -> None:
+        """Take the columns back."""
+        for name, view in (("live", self.live.view), ("usage", self.usage.view)):
+            columns = settings.value(f"{key}/{name}")
+            if columns is not None:
+                view.header().restoreState(columns)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look into the journal while in view."""
         super().showEvent(event)
         self._ask()
+        self._count()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -79,10 +92,10 @@ class ActivityPage(Page):
         super().hideEvent(event)
 
     def _ask(self) -> None:
-        if self._asking or self._paused:
+        if self._asking or self.live.paused:
             return
         self._asking = True
-        after = self.model.newest
+        after = self.live.model.newest
 
         def read(db: Db) -> list[EventRecord]:
             return recent_events(db, after_id=after, limit=BATCH)
@@ -91,53 +104,52 @@ class ActivityPage(Page):
 
     def _on_events(self, events: list[EventRecord]) -> None:
         self._asking = False
-        if self._paused:
+        if self.live.paused or not events:
             return
-        at_top = self.view.verticalScrollBar().value() == 0
-        self.model.add(events)
-        if events and at_top:
-            self.view.scrollToTop()
-        self._stack.setCurrentIndex(1 if self.model.newest else 0)
-        self.result.emit(plural(self.model.rowCount(), "event") if self.model.newest else "")
+        self.live.add(events)
+        if self._stack.currentIndex() == EMPTY:
+            self.tabs.show()
+            self._on_tab(self.tabs.currentIndex())
+        else:
+            self._count()
 
     def _on_failed(self, error: Exception) -> None:
         self._asking = False
         self._timer.stop()
         self.messages.say("error", str(error))
 
-    def _on_pause(self, paused: bool) -> None:
-        self._paused = paused
-        self.pause.setText("Resume" if paused else "Pause")
-        if not paused:
-            self._ask()
+    def _on_tab(self, number: int) -> None:
+        self._stack.setCurrentIndex(number)
+        self.result.emit("")
+        if number == LIVE:
+            self.live.tell()
+        self._count()
+        if self.isVisible():
+            self.main_view().setFocus()
 
-    def _on_current(self) -> None:
-        self.label.setEnabled(self._labelled() is not None)
+    def _count(self) -> None:
+        """Count the use of tools anew, if somebody looks."""
+        if self.isVisible() and self._stack.currentIndex() == USAGE:
+            self.usage.refresh()
 
-    def _labelled(self) -> tuple[str, str] | None:
-        """The query of the current search and the tool that was called right after it."""
-        number = self.view.currentIndex().row()
-        row = self.model.row(number)
-        if row is None or not row.event.query:
-            return None
-        for later in range(number - 1, -1, -1):
-            found = self.model.row(later)
-            if found and found.event.session == row.event.session and found.event.kind == "call":
-                return row.event.query, found.event.tool
-        return None
+    def _connect(self) -> None:
+        self.tabs.currentChanged.connect(self._on_tab)
+        for tab in (self.live, self.usage):
+            tab.result.connect(self._tell)
+        self.live.resumed.connect(self._ask)
+        self.usage.failed.connect(self.messages.error)
+        live = self.services.live
+        live.loaded.connect(self._count)
+        live.toggled.connect(lambda _ids: self._count())
+        self.usage.tool_asked.connect(self._seek)
 
-    def _label(self) -> None:
-        pair = self._labelled()
-        if pair is None:
-            return
-        query, tool = pair
-        at = self.services.ctx.clock()
+    def _tell(self, text: str) -> None:
+        if self.sender() is self._stack.currentWidget():
+            self.result.emit(text)
 
-        def save(db: Db) -> Changes:
-            return label_query(db, query, tool, at)
-
-        self.services.tasks.change(save)
-        self.services.say(f"“{query}” should find {tool}")
+    def _seek(self, number: int) -> None:
+        self.services.go("catalog")
+        self.services.live.sought.emit(number)
 
     def _make_empty(self) -> EmptyState:
         empty = EmptyState(
@@ -149,27 +161,3 @@ class ActivityPage(Page):
         )
         empty.buttons[0].clicked.connect(lambda: self.services.go("hosts"))
         return empty
-
-    def _make_live(self) -> QWidget:
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
-        row.addWidget(ElidedLabel(_TOLD), 1)
-        for button in (self.label, self.pause, self.clear):
-            row.addWidget(button)
-        live = QWidget()
-        column = QVBoxLayout(live)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addLayout(row)
-        column.addWidget(self.view, 1)
-        return live
-
-    def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setObjectName("liveTable")
-        view.setAccessibleName("Activity")
-        view.setModel(self.model)
-        theme = self.services.theme
-        as_rows(view, theme, widths=_WIDTHS, stretched=(WHAT,))
-        view.setItemDelegateForColumn(EVENT, BadgeDelegate(theme, ROW, view))
-        return view

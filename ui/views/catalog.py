@@ -155,6 +155,7 @@ class CatalogPage(Page):
         self.sign_in.read.connect(self.reading.show_status)
         services.live.loaded.connect(self._on_loaded)
         services.live.toggled.connect(content.show_toggled)
+        services.live.sought.connect(content.show_tool)
         self.reading.more.clicked.connect(self.open_config)
         self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))

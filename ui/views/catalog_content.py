@@ -6,8 +6,8 @@ from PySide6.QtCore import QSettings, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from app.activity import DAY, Usage, usage_since
 from app.catalog import CatalogTool, trust_server
+from app.policy.usage import Usage, read_usage
 from app.tokens.host_text import compact
 from store.records import ServerRecord
 from ui.actions import Pin, Tick
@@ -23,11 +23,23 @@ from ui.text import APPROX, plural, short
 from ui.theme import MARGIN
 from ui.views.catalog_tree import NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
 from ui.views.details import DetailsCard
-from ui.views.filter_line import CHIPS, FilterLine
+from ui.views.filter_line import FilterLine, FilterWords
 from ui.views.treemap import Treemap
 
-USAGE_DAYS = 30
 REVIEW = "Review…"
+_NEVER = "used:never is:on"
+_FILTER = FilterWords(
+    "Filter tools",
+    'server:github tokens:>1k is:on -term "phrase"',
+    "Keys: server, host, tool, text, tokens (>1k, 200..800), calls (0, >5),"
+    " used (never, <7d), is (on, off, held, changed, pinned, destructive, readonly, error)",
+    (
+        ("Over 1k tokens", "tokens:>1k"),
+        ("Never called", _NEVER),
+        ("Off", "is:off"),
+        ("Held back", "is:held"),
+    ),
+)
 
 
 class CatalogContent(QWidget):
@@ -49,7 +61,7 @@ class CatalogContent(QWidget):
         theme = services.theme
         self._names = host_names()
         self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
-        self.filter = FilterLine(theme, self)
+        self.filter = FilterLine(theme, _FILTER, self)
         self.tree = CatalogTreeView(theme, self.model)
         self.details = DetailsCard(theme, self)
         self.map = Treemap(theme, self)
@@ -111,13 +123,13 @@ class CatalogContent(QWidget):
     def _ask_usage(self) -> None:
         now = self._services.ctx.clock()
 
-        def show(usage: dict[str, Usage]) -> None:
-            if usage != self.model.usage:
+        def show(usage: Usage) -> None:
+            if usage.calls != self.model.usage.calls:
                 self.model.show_usage(usage, now)
                 self.tree.show_calls()
                 self._show_counts()
 
-        self._services.tasks.ask(lambda db: usage_since(db, now - USAGE_DAYS * DAY), show)
+        self._services.tasks.ask(lambda db: read_usage(db, now), show)
 
     def _lay_out(self) -> None:
         self.across = QSplitter(Qt.Orientation.Horizontal)
@@ -264,7 +276,13 @@ class CatalogContent(QWidget):
 
     def _show_counts(self) -> None:
         rows = self.model.every_facts()
-        self.filter.show_counts(tuple(sum(map(parse(line).accepts, rows)) for _, line in CHIPS))
+        known = bool(self.model.usage.calls)  # without, every tool was "never called"
+        self.filter.show_counts(
+            tuple(
+                sum(map(parse(line).accepts, rows)) if known or line != _NEVER else 0
+                for _, line in _FILTER.chips
+            )
+        )
         self._tell_result()
 
     def _tell_result(self) -> None:

@@ -172,7 +172,7 @@ class CatalogTreeView(QTreeView):
 
     def show_calls(self) -> None:
         """A column of calls, once any was seen: nobody can tell before."""
-        self.setColumnHidden(CALLS, not self._tree.usage)
+        self.setColumnHidden(CALLS, not self._tree.usage.calls)
 
     def selected_text(self) -> str:
         """The selected rows, cells divided by tabs."""

@@ -1,14 +1,27 @@
 """The filter line: checked while typing; a wrong line keeps the last good result."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from ui.models.filter_query import FilterError, parse
+from ui.models.filter_query import IS, FilterError, parse
 from ui.theme import GAP, Theme
 
 DELAY_MS = 150
-CHIPS = (("Over 1k tokens", "tokens:>1k"), ("Off", "is:off"), ("Held back", "is:held"))
+
+
+@dataclass(frozen=True, slots=True)
+class FilterWords:
+    """What a filter line says of itself, and its saved filters as (title, line)."""
+
+    name: str
+    example: str
+    keys: str  # the tooltip
+    chips: Sequence[tuple[str, str]]
+    states: Sequence[str] = IS  # what is: knows
 
 
 class FilterLine(QWidget):
@@ -20,16 +33,14 @@ class FilterLine(QWidget):
     filtered = Signal(object)
     left = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, words: FilterWords, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._saved, self._states = words.chips, words.states
         self.edit = _Line(self)
         self.edit.setObjectName("filterEdit")
-        self.edit.setAccessibleName("Filter tools")
-        self.edit.setPlaceholderText('Filter tools   server:github tokens:>1k is:on -term "phrase"')
-        self.edit.setToolTip(
-            "Keys: server, host, tool, text, tokens (>1k, 200..800), calls (0, >5),"
-            " used (never, <7d), is (on, off, held, changed, pinned, destructive, readonly, error)"
-        )
+        self.edit.setAccessibleName(words.name)
+        self.edit.setPlaceholderText(f"{words.name}   {words.example}")
+        self.edit.setToolTip(words.keys)
         self.edit.setClearButtonEnabled(True)
         self._action = self.edit.addAction(
             theme.icons.icon("filter-outline"), QLineEdit.ActionPosition.LeadingPosition
@@ -40,7 +51,7 @@ class FilterLine(QWidget):
         self.error.setObjectName("filterError")
         self.error.setProperty("wrong", True)
         self.error.hide()
-        self.chips = [self._chip(text, line) for text, line in CHIPS]
+        self.chips = [self._chip(text, line) for text, line in words.chips]
         row = QHBoxLayout()
         row.setSpacing(GAP)
         row.addWidget(self.edit, 1)
@@ -59,7 +70,7 @@ class FilterLine(QWidget):
 
     def show_counts(self, counts: tuple[int, ...]) -> None:
         """Numbers on the saved filters; those that find nothing are hidden."""
-        for chip, (text, _), number in zip(self.chips, CHIPS, counts, strict=True):
+        for chip, (text, _), number in zip(self.chips, self._saved, counts, strict=True):
             chip.setText(f"{text} {number}")
             chip.setVisible(number > 0)
 
@@ -78,10 +89,10 @@ class FilterLine(QWidget):
         """Take the line as it is now."""
         self._timer.stop()
         text = self.edit.text()
-        for chip, (_, line) in zip(self.chips, CHIPS, strict=True):
+        for chip, (_, line) in zip(self.chips, self._saved, strict=True):
             chip.setChecked(line == text.strip())
         try:
-            found = parse(text)
+            found = parse(text, self._states)
         except FilterError as error:
             self._show_error(error.title)
             return

@@ -1,9 +1,10 @@
 from app.policy.budget import Budget
 from app.policy.pruner import duplicates, propose
 from app.policy.usage import Usage
+from store.records import Observed
 from tests.app.policy.conftest import Make
 
-MONTH = {"days": 30.0, "hosts": 2}
+MONTH = {"days": 30.0, "seen": Observed(hosts=2)}
 
 
 def test_never_called_tools_go_first_and_nothing_more_than_needed_is_chosen(make: Make) -> None:

@@ -22,7 +22,7 @@ def test_usage_is_read_from_the_journal(db: apsw.Connection) -> None:
         )
     found = read_usage(db, NOW)
     assert found.days == pytest.approx(10)
-    assert (found.hosts, found.total, found.calls) == (2, 2, {"a/x": 2})
+    assert (found.seen.hosts, found.total, found.calls) == (2, 2, {"a/x": 2})
     assert found.last["a/x"] == NOW - DAY
     assert found.enough
 

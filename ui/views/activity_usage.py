@@ -1,0 +1,182 @@
+"""Use of tools: what was called in a period, and what hosts were given for nothing."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.context import Db
+from app.errors import ToolcribError
+from app.policy.coverage import ServerUse, coverage
+from app.policy.usage import Usage, read_usage
+from ui.actions import Tick
+from ui.models.usage_tree import CALLS, LAST, NAME, NEVER, TOKENS, UsageTree
+from ui.services import Services
+from ui.text import count, plural, short
+from ui.theme import GAP, ROW
+from ui.views.delegates import BarDelegate
+from ui.views.elided import ElidedLabel
+from ui.views.figures import Figures
+from ui.views.rows import as_rows
+
+PERIODS = (7, 30, 90)  # days
+_USUAL = 1
+_WIDTHS = {NAME: 300, NEVER: 150, CALLS: 80, LAST: 110}
+_ONLY = "Calls through Toolcrib count; what hosts call by themselves nobody sees."
+_CARDS = (
+    ("calls", "Calls that reached a server through Toolcrib."),
+    ("tools never called", "Of the tools that hosts may get now."),
+    ("of tokens unused", "Share of the definitions that hosts get, of tools nobody called."),
+    ("searches", "Searches for tools by models that get Toolcrib's menu."),
+    ("misses", "Requests for which no tool was found, or which Toolcrib could not let through."),
+    ("failed calls", "Calls that the server answered with an error, or never."),
+)
+
+
+class UsageTab(QWidget):
+    """Figures above, servers and their tools below.
+
+    Signals: result(text) for the status bar; tool_asked(row id) to see a tool in the Catalog;
+    failed(ToolcribError).
+    """
+
+    result = Signal(str)
+    tool_asked = Signal(int)
+    failed = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._asking = self._again = False  # one question to the store at a time
+        self.model = UsageTree(services.theme.icons.icon, self)
+        self.period = self._make_period()
+        self.told = ElidedLabel()
+        self.off = QPushButton("Turn off")
+        self.off.setToolTip("Of a server: its tools that nobody called. One step, to be undone")
+        self.off.setEnabled(False)
+        self.off.clicked.connect(self._turn_off)
+        self.figures = Figures(services.theme, _CARDS)
+        self.view = self._make_view()
+        self._lay_out()
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._on_selected())
+        self.view.doubleClicked.connect(self._on_opened)
+        services.theme.changed.connect(self.model.layoutChanged)
+
+    def refresh(self) -> None:
+        """Count again, for the catalogue as it is."""
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        if self._asking:
+            self._again = True
+            return
+        self._asking = True
+        days, now = self.period.currentData(), self._services.ctx.clock()
+
+        def ask(db: Db) -> tuple[Usage, Sequence[ServerUse]]:
+            usage = read_usage(db, now, days=days)
+            return usage, coverage(catalog, usage)
+
+        def show(found: tuple[Usage, Sequence[ServerUse]]) -> None:
+            self._show(*found, now=now)
+            self._answered()
+
+        self._services.tasks.ask(ask, show, self._on_failed)
+
+    def _show(self, usage: Usage, servers: Sequence[ServerUse], *, now: float) -> None:
+        opened = {use.server for use, index in self._rows() if self.view.isExpanded(index)}
+        self.model.show(servers, now)
+        for use, index in self._rows():
+            self.view.setExpanded(index, use.server in opened)
+        self.told.setText(f"{usage.evidence} {_ONLY}")
+        tools = sum(len(use.tools) for use in servers)
+        never = sum(len(use.never) for use in servers)
+        tokens = sum(use.tokens for use in servers)
+        unused = sum(use.unused for use in servers)
+        share = f"{100 * unused / tokens:.0f} %" if tokens else "–"
+        seen = usage.seen
+        values = (usage.total, f"{count(never)} of {count(tools)}", share)
+        figures = (*values, seen.searches, seen.misses, seen.failed)
+        self.figures.show_values([v if isinstance(v, str) else count(v) for v in figures])
+        self._on_selected()
+        if self.isVisible():
+            self.result.emit(f"{plural(never, 'tool')} never called, {short(unused)} tokens ≈")
+
+    def _answered(self) -> None:
+        self._asking = False
+        if self._again:
+            self._again = False
+            self.refresh()
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self._answered()
+        self.failed.emit(error)
+
+    def _on_selected(self) -> None:
+        tools = self.model.tools_under(self.view.selectionModel().selectedRows())
+        frees = sum(tool.cost for tool in tools)
+        words = f"Turn off {plural(len(tools), 'tool')}, frees {frees:,} ≈" if tools else "Turn off"
+        self.off.setText(words)
+        self.off.setEnabled(bool(tools))
+
+    def _on_opened(self) -> None:
+        tool = self.model.tool_at(self.view.currentIndex())
+        if tool is not None:
+            self.tool_asked.emit(tool.row.tool.id)
+
+    def _turn_off(self) -> None:
+        tools = self.model.tools_under(self.view.selectionModel().selectedRows())
+        if tools:
+            self._services.undo.push(Tick(self._services.live, tools, False))
+
+    def _rows(self) -> Sequence[tuple[ServerUse, QModelIndex]]:
+        indexes = [self.model.index(row, 0) for row in range(self.model.rowCount())]
+        return [(self.model.server_at(index), index) for index in indexes]
+
+    def _make_period(self) -> QComboBox:
+        period = QComboBox()
+        period.setAccessibleName("Period")
+        for days in PERIODS:
+            period.addItem(f"Last {days} days", days)
+        period.setCurrentIndex(_USUAL)
+        period.currentIndexChanged.connect(self.refresh)
+        return period
+
+    def _make_view(self) -> QTreeView:
+        theme = self._services.theme
+        view = QTreeView()
+        view.setObjectName("usageTable")
+        view.setAccessibleName("Use of tools")
+        view.setModel(self.model)
+        as_rows(view, theme, widths=_WIDTHS, stretched=(TOKENS,))
+        view.setRootIsDecorated(True)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setItemDelegateForColumn(TOKENS, BarDelegate(theme, ROW, view))
+        view.header().setSortIndicator(NEVER, Qt.SortOrder.DescendingOrder)
+        view.setSortingEnabled(True)
+        return view
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        label = QLabel("&Period")
+        label.setBuddy(self.period)
+        row.addWidget(label)
+        row.addWidget(self.period)
+        row.addWidget(self.told, 1)
+        row.addWidget(self.off)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(row)
+        column.addWidget(self.figures)
+        column.addWidget(self.view, 1)
