@@ -6,8 +6,8 @@ from app.catalog import load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
+from app.discovery.index import Indexer
 from app.encoder.onnx import Encoder
-from app.encoder.weights import ensure_model
 from app.errors import ToolcribError
 from app.routing.ranked import Ranked, RankedTool, Request
 from app.routing.router import Router
@@ -46,19 +46,18 @@ def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 
 def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:
-    """The encoder, prepared now if need be; None, with a note, when it cannot be had."""
+    """The encoder, prepared with the tools' vectors if need be; None and a note without one."""
+    db = ctx.open_store()
     try:
-        files = ensure_model(
-            ctx.paths,
-            ctx.settings.model,
-            lambda step, done: console.progress(f"{step} ({done:.0%})"),
-        )
+        return Indexer(
+            ctx, db, progress=lambda step, done: console.progress(f"{step} ({done:.0%})")
+        ).encoder()
     except ToolcribError as error:
         console.note(f"{error.title} Words only. {error.hint}")
         return None
     finally:
         console.progress_done()
-    return Encoder.load(files)
+        db.close()
 
 
 def ranked_json(ranked: Ranked) -> dict[str, object]:

@@ -97,6 +97,15 @@ class Indexer:
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         return ""
 
+    def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
+        """The encoder, exported if need be, after every tool that lacks a vector of it got one."""
+        self.vectors(keep_going=keep_going, prepare=True)
+        if self._encoder is None:
+            from app.encoder.onnx import Encoder
+
+            self._encoder = Encoder.load(ensure_model(self._ctx.paths, self._ctx.settings.model))
+        return self._encoder
+
     def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:
         if self._encoder is None or self._encoder.key != model.key:
             from app.encoder.onnx import Encoder

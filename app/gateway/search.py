@@ -27,6 +27,7 @@ _POOL = 20  # tools asked of the router,
 _SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
 LOADING = "(Words only: the encoder is still loading.)"
+UNPREPARED = "(Words only: open the Playground in Toolcrib to prepare the encoder.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,8 @@ class Finder:
         answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
         if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
+        elif ranked.words_only and ranked.tools:
+            note = f"{UNPREPARED} {note}".strip()
         text = answer.text(note)
         ms = (time.perf_counter() - began) * 1000
         return Found(text, answer.best, ranked, tuple(answer.listed), ms)

@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, Signal
 
 from app.catalog import Catalog
 from app.context import AppContext, Db
+from app.discovery.index import Indexer
 from app.encoder.onnx import Encoder
-from app.encoder.weights import ensure_model
 from app.errors import ToolcribError
 from app.routing.router import Router
 from app.settings import RoutingSettings
@@ -126,4 +126,9 @@ def _load(ctx: AppContext, job: Job) -> Encoder:
             raise ToolcribError("Stopped.")
         job.report(step)
 
-    return Encoder.load(ensure_model(ctx.paths, ctx.settings.model, progress))
+    db = ctx.open_store()
+    try:
+        indexer = Indexer(ctx, db, progress=progress)
+        return indexer.encoder(keep_going=lambda: not job.cancelled.is_set())
+    finally:
+        db.close()

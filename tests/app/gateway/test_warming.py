@@ -5,6 +5,8 @@ import time
 import psutil
 import pytest
 
+from app.gateway.search import LOADING, UNPREPARED
+
 pytestmark = [
     pytest.mark.usefixtures("encoder_at_hand"),
     pytest.mark.skipif(not psutil.LINUX, reason="reads the process's memory map"),
@@ -41,6 +43,7 @@ def test_a_quiet_moment_after_the_list_is_used(stocked, gateway):
 
 def test_a_search_before_that_is_answered_by_words_and_starts_the_loading(stocked, gateway):
     host = start(stocked, gateway)
-    assert "Words only" in host.search("read a note")
-    host.until(lambda: "Words only" not in host.search("read a note"))
+    assert LOADING in host.search("read a note")
+    host.until(lambda: LOADING not in host.search("read a note"))
     assert has_encoder(host)
+    assert UNPREPARED in host.search("read a note")  # this store has no vectors of its tools
