@@ -9,7 +9,7 @@ from PySide6.QtGui import QUndoCommand
 
 from app.catalog import CatalogTool
 from ui.models.live_catalog import LiveCatalog
-from ui.text import plural
+from ui.text import APPROX, plural
 
 MERGE_SECONDS = 2.0  # neighbouring steps on the same thing become one
 _TICK, _SETTINGS = 1, 2  # QUndoCommand.id: Qt merges commands of the same id only
@@ -29,6 +29,14 @@ _PAST = {
     "Approve": "Approved",
     "Hold": "Held",
 }
+
+
+def turn_off_words(tools: Sequence[CatalogTool]) -> str:
+    """What a button says that turns these tools off."""
+    if not tools:
+        return "Turn off"
+    frees = sum(tool.cost for tool in tools)
+    return f"Turn off {plural(len(tools), 'tool')}, frees {frees:,} {APPROX}"
 
 
 class Tick(QUndoCommand):

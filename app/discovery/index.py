@@ -87,6 +87,15 @@ class Indexer:
         model = ensure_model(paths, name, self._progress) if prepare else find_model(paths, name)
         if model is None:
             return f"The encoder {name} is not prepared yet; words are searched until then."
+        return self._catch_up(model, keep_going)
+
+    def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
+        """The encoder, exported if need be, after every tool that lacks a vector of it got one."""
+        model = ensure_model(self._ctx.paths, self._ctx.settings.model, self._progress)
+        self._catch_up(model, keep_going)
+        return self._loaded(model)
+
+    def _catch_up(self, model: ModelFiles, keep_going: Callable[[], bool]) -> str:
         waiting = self.pending(model)
         for start in range(0, len(waiting), BATCH):
             if not keep_going():
@@ -97,21 +106,15 @@ class Indexer:
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         return ""
 
-    def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
-        """The encoder, exported if need be, after every tool that lacks a vector of it got one."""
-        self.vectors(keep_going=keep_going, prepare=True)
-        if self._encoder is None:
-            from app.encoder.onnx import Encoder
-
-            self._encoder = Encoder.load(ensure_model(self._ctx.paths, self._ctx.settings.model))
-        return self._encoder
-
-    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:
+    def _loaded(self, model: ModelFiles) -> "Encoder":
         if self._encoder is None or self._encoder.key != model.key:
             from app.encoder.onnx import Encoder
 
             self._encoder = Encoder.load(model)
-        rows = mixed(self._encoder.encode, [texts for _, texts in batch])
+        return self._encoder
+
+    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:
+        rows = mixed(self._loaded(model).encode, [texts for _, texts in batch])
         made = [
             Vector(tool_id, model.key, VIEW, views_hash(texts), row)
             for (tool_id, texts), row in zip(batch, rows, strict=True)

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from store import events, queries
 from store.connection import transaction
@@ -201,6 +202,45 @@ def test_what_nobody_called_is_turned_off_in_one_step(page, services, used, qtbo
     services.undo.undo()
     assert all(services.live.tool(t.tool.id).on for t in never)
     qtbot.waitUntil(lambda: services.tasks.idle)
+
+
+def test_what_is_chosen_and_open_stays_when_calls_come_in_and_rows_are_sorted(
+    page, services, used, qtbot
+):
+    model, view = page.usage.model, page.usage.view
+    number = [row[0] for row in usage_rows(page)].index(used.server.name)
+    server = model.index(number, 0)
+    view.expand(server)
+    names = [model.index(row, 0, server).data() for row in range(model.rowCount(server))]
+    view.setCurrentIndex(model.index(names.index(used.tool.name), 0, server))
+    words = page.usage.off.text()
+    assert words.startswith("Turn off 1 tool")
+    now = services.ctx.clock()
+    note(services, {**CALL, "at": now, "tool": used.tool.tool_id})
+    qtbot.waitUntil(lambda: page.usage.figures.values[0].text() == "4")
+    for column in range(model.columnCount()):
+        model.sort(column, Qt.SortOrder.AscendingOrder)
+        assert view.currentIndex().data() == used.tool.name
+        assert view.isExpanded(view.currentIndex().parent())
+        assert page.usage.off.text() == words
+
+
+def test_the_first_event_takes_the_focus_from_nobody(page, services, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    other = QLineEdit()
+    column = QVBoxLayout(window)
+    column.addWidget(other)
+    column.addWidget(page)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    other.setFocus()
+    qtbot.waitUntil(other.hasFocus)
+    note(services, SEARCH)
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 1)
+    assert page.live.view.isVisible()
+    assert other.hasFocus()
 
 
 def test_a_tool_of_the_usage_is_shown_in_the_catalog(page, services, used, qtbot):

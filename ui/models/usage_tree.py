@@ -20,6 +20,7 @@ _TIPS = {
 _RIGHT = (NEVER, CALLS, LAST)
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
+_Key = tuple[str, int]  # server, tool row id (0: the server)
 
 
 class UsageTree(QAbstractItemModel):
@@ -35,12 +36,10 @@ class UsageTree(QAbstractItemModel):
         self._tools: list[list[ToolUse]] = []  # of each server, in the order of the sort
 
     def show(self, servers: Sequence[ServerUse], now: float) -> None:
-        """Show these; `now` is what "2 h ago" is counted from."""
-        self.beginResetModel()
+        """Show these; selection and open servers stay. "2 h ago" is counted from `now`."""
         self._now = now
         self._largest = max((use.tokens for use in servers), default=0) or 1
         self._arrange(servers)
-        self.endResetModel()
 
     def server_at(self, index: Index) -> ServerUse:
         """The server of that row, also for its tools."""
@@ -114,11 +113,37 @@ class UsageTree(QAbstractItemModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort servers, and the tools of each."""
         self._sort = (column, order)
-        self.beginResetModel()
         self._arrange(self._servers)
-        self.endResetModel()
 
     def _arrange(self, servers: Sequence[ServerUse]) -> None:
+        """Sort anew; persistent indexes (selected, open) follow their rows."""
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        keys = [self._key(index) for index in old]
+        self._order(servers)
+        if old:
+            places = self._places()
+            moved = [self._moved(i, places.get(k)) for i, k in zip(old, keys, strict=True)]
+            self.changePersistentIndexList(old, moved)
+        self.layoutChanged.emit()
+
+    def _key(self, index: Index) -> _Key:
+        tool = self.tool_at(index)
+        return self.server_at(index).server, tool.row.tool.id if tool else 0
+
+    def _places(self) -> dict[_Key, tuple[int, int]]:
+        """Row and internal id of every row."""
+        found: dict[_Key, tuple[int, int]] = {}
+        for number, server in enumerate(self._servers):
+            found[(server.server, 0)] = (number, 0)
+            for row, tool in enumerate(self._tools[number]):
+                found[(server.server, tool.row.tool.id)] = (row, number + 1)
+        return found
+
+    def _moved(self, old: QModelIndex, place: tuple[int, int] | None) -> QModelIndex:
+        return self.createIndex(place[0], old.column(), place[1]) if place else QModelIndex()
+
+    def _order(self, servers: Sequence[ServerUse]) -> None:
         column, order = self._sort
         down = order == Qt.SortOrder.DescendingOrder
         self._servers = sorted(servers, key=_SERVER_KEYS[column], reverse=down)

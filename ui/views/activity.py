@@ -109,7 +109,10 @@ class ActivityPage(Page):
         self.live.add(events)
         if self._stack.currentIndex() == EMPTY:
             self.tabs.show()
-            self._on_tab(self.tabs.currentIndex())
+            waited = self.empty.buttons[0].hasFocus()
+            self._open(self.tabs.currentIndex())
+            if waited:
+                self.main_view().setFocus()
         else:
             self._count()
 
@@ -119,13 +122,16 @@ class ActivityPage(Page):
         self.messages.say("error", str(error))
 
     def _on_tab(self, number: int) -> None:
+        self._open(number)
+        if self.isVisible():
+            self.main_view().setFocus()
+
+    def _open(self, number: int) -> None:
         self._stack.setCurrentIndex(number)
         self.result.emit("")
         if number == LIVE:
             self.live.tell()
         self._count()
-        if self.isVisible():
-            self.main_view().setFocus()
 
     def _count(self) -> None:
         """Count the use of tools anew, if somebody looks."""

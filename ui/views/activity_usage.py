@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.context import Db
-from app.errors import ToolcribError
 from app.policy.coverage import ServerUse, coverage
 from app.policy.usage import Usage, read_usage
-from ui.actions import Tick
+from ui.actions import Tick, turn_off_words
+from ui.asking import Asking
 from ui.models.usage_tree import CALLS, LAST, NAME, NEVER, TOKENS, UsageTree
 from ui.services import Services
 from ui.text import count, plural, short
@@ -56,7 +56,7 @@ class UsageTab(QWidget):
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._services = services
-        self._asking = self._again = False  # one question to the store at a time
+        self._asking = Asking(services.tasks, self.refresh, self.failed.emit)
         self.model = UsageTree(services.theme.icons.icon, self)
         self.period = self._make_period()
         self.told = ElidedLabel()
@@ -76,10 +76,6 @@ class UsageTab(QWidget):
         catalog = self._services.live.catalog
         if catalog is None:
             return
-        if self._asking:
-            self._again = True
-            return
-        self._asking = True
         days, now = self.period.currentData(), self._services.ctx.clock()
 
         def ask(db: Db) -> tuple[Usage, Sequence[ServerUse]]:
@@ -88,15 +84,11 @@ class UsageTab(QWidget):
 
         def show(found: tuple[Usage, Sequence[ServerUse]]) -> None:
             self._show(*found, now=now)
-            self._answered()
 
-        self._services.tasks.ask(ask, show, self._on_failed)
+        self._asking.ask(ask, show)
 
     def _show(self, usage: Usage, servers: Sequence[ServerUse], *, now: float) -> None:
-        opened = {use.server for use, index in self._rows() if self.view.isExpanded(index)}
         self.model.show(servers, now)
-        for use, index in self._rows():
-            self.view.setExpanded(index, use.server in opened)
         self.told.setText(f"{usage.evidence} {_ONLY}")
         tools = sum(len(use.tools) for use in servers)
         never = sum(len(use.never) for use in servers)
@@ -111,21 +103,9 @@ class UsageTab(QWidget):
         if self.isVisible():
             self.result.emit(f"{plural(never, 'tool')} never called, {short(unused)} tokens ≈")
 
-    def _answered(self) -> None:
-        self._asking = False
-        if self._again:
-            self._again = False
-            self.refresh()
-
-    def _on_failed(self, error: ToolcribError) -> None:
-        self._answered()
-        self.failed.emit(error)
-
     def _on_selected(self) -> None:
         tools = self.model.tools_under(self.view.selectionModel().selectedRows())
-        frees = sum(tool.cost for tool in tools)
-        words = f"Turn off {plural(len(tools), 'tool')}, frees {frees:,} ≈" if tools else "Turn off"
-        self.off.setText(words)
+        self.off.setText(turn_off_words(tools))
         self.off.setEnabled(bool(tools))
 
     def _on_opened(self) -> None:
@@ -137,10 +117,6 @@ class UsageTab(QWidget):
         tools = self.model.tools_under(self.view.selectionModel().selectedRows())
         if tools:
             self._services.undo.push(Tick(self._services.live, tools, False))
-
-    def _rows(self) -> Sequence[tuple[ServerUse, QModelIndex]]:
-        indexes = [self.model.index(row, 0) for row in range(self.model.rowCount())]
-        return [(self.model.server_at(index), index) for index in indexes]
 
     def _make_period(self) -> QComboBox:
         period = QComboBox()

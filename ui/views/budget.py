@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 
 from app.catalog import CatalogTool
 from app.context import Db
-from app.errors import ToolcribError
 from app.export.overview import survey
 from app.export.sizes import HostSize, host_sizes
 from app.policy.budget import verdict_on
@@ -24,6 +23,7 @@ from app.policy.pruner import PrunePlan, propose
 from app.policy.usage import read_usage
 from app.settings import BudgetSettings
 from ui.actions import SettingsCommand, Tick
+from ui.asking import Asking
 from ui.models.budget_rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
 from ui.services import Services
 from ui.theme import GAP, ROW
@@ -51,10 +51,10 @@ class BudgetPage(Page):
         services.theme.dress_fixed(self.command)
         self.copy = QPushButton("Copy")
         self.copy.clicked.connect(self._copy)
-        self._asking = self._again = False  # one question to the store at a time
         self._lay_out()
         live = services.live
         self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
+        self._asking = Asking(services.tasks, self.rest.start, self.messages.error)
         self.rest.timeout.connect(self._ask)
         live.loaded.connect(self._on_changed)
         live.toggled.connect(lambda _ids: self._on_changed())
@@ -99,10 +99,6 @@ class BudgetPage(Page):
         catalog = self.services.live.catalog
         if catalog is None:
             return
-        if self._asking:
-            self._again = True
-            return
-        self._asking = True
         found = verdict_on(catalog)
         places, now = self.services.places, self.services.ctx.clock()
 
@@ -111,22 +107,11 @@ class BudgetPage(Page):
             return plan, host_sizes(survey(db, places, catalog), catalog)
 
         def show(answer: tuple[PrunePlan, tuple[HostSize, ...]]) -> None:
-            self._answered()
             self.moves.show_plan(found, answer[0])
             self.model.show(answer[1])
             self._tell(answer[1])
 
-        self.services.tasks.ask(ask, show, self._on_failed)
-
-    def _answered(self) -> None:
-        self._asking = False
-        if self._again:
-            self._again = False
-            self.rest.start()
-
-    def _on_failed(self, error: ToolcribError) -> None:
-        self._answered()
-        self.messages.error(error)
+        self._asking.ask(ask, show)
 
     def _tell(self, sizes: Sequence[HostSize]) -> None:
         over = [size.host for size in sizes if size.verdict.word == "BLOCK"]

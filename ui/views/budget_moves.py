@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
 
 from app.policy.budget import Verdict
 from app.policy.pruner import PrunePlan
+from ui.actions import turn_off_words
 from ui.models.move_rows import FREES, TITLE, MoveTable
-from ui.text import plural
 from ui.theme import CARD, GAP, Theme
 from ui.views.rows import as_rows
 
@@ -74,9 +74,7 @@ class BudgetMoves(QFrame):
 
     def _count(self) -> None:
         tools = self.model.tools
-        frees = sum(tool.cost for tool in tools)
-        words = f"Turn off {plural(len(tools), 'tool')}, frees {frees:,} ≈" if tools else "Turn off"
-        self.off.setText(words)
+        self.off.setText(turn_off_words(tools))
         self.off.setEnabled(bool(tools))
 
     def _fonts(self) -> None:
