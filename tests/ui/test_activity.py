@@ -241,6 +241,7 @@ def test_the_first_event_takes_the_focus_from_nobody(page, services, qtbot):
     qtbot.waitUntil(lambda: page.live.model.rowCount() == 1)
     assert page.live.view.isVisible()
     assert other.hasFocus()
+    page.setParent(None)  # each is closed for itself
 
 
 def test_a_tool_of_the_usage_is_shown_in_the_catalog(page, services, used, qtbot):
