@@ -67,6 +67,15 @@ def states(db: apsw.Connection, profile_id: int) -> dict[int, ToolState]:
     }
 
 
+def put_states(db: apsw.Connection, profile_id: int, found: Iterable[ToolState]) -> None:
+    """Give a new profile these states; tools that are gone for good are left out."""
+    db.executemany(
+        "INSERT INTO profile_tools (profile_id, tool_id, is_on, pinned, held)"
+        " SELECT ?, id, ?, ?, ? FROM tools WHERE id = ?",
+        [(profile_id, int(s.on), int(s.pinned), s.held, s.tool_id) for s in found],
+    )
+
+
 def set_on(db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], on: bool) -> None:
     """Tick tools on or off."""
     _set(db, profile_id, tool_ids, "is_on", int(on))

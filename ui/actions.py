@@ -28,6 +28,8 @@ _PAST = {
     "Forget": "Forgot",
     "Approve": "Approved",
     "Hold": "Held",
+    "Switch": "Switched",
+    "Rename": "Renamed",
 }
 
 

@@ -13,11 +13,13 @@ from app.context import AppContext, Db
 from app.errors import ToolcribError
 from app.export import apply as writes
 from app.export.masking import DiffFile, masked_diff
+from app.export.overview import survey
 from app.export.plan import MODES, Plan, plan
-from app.export.status import NOT_FOUND, HostStatus, host_status
+from app.export.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.paths import gateway_program
+from app.profiles import DEFAULT
 from store import exports
 from store.records import ExportRecord
 
@@ -29,8 +31,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
-        '"problem"}], "state", "mode", "changes", "modes", "recommended", "reason", "saving", '
-        '"exports"}]}; with --all also hosts that are not here.',
+        '"problem"}], "state", "mode", "profile", "changes", "modes", "recommended", "reason", '
+        '"saving", "exports"}]}; with --all also hosts that are not here.',
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
     hosts.add_argument("--project", type=Path, metavar="DIR")
@@ -70,18 +72,11 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-        found = []
-        for facts in load_hosts():
-            history = exports.for_host(db, facts.id)
-            status = host_status(
-                places,
-                facts,
-                catalog=catalog,
-                gateway_path=gateway_program(),
-                history=history,
-            )
-            if status.state != NOT_FOUND or args.all:
-                found.append(_host_json(status, history))
+        found = [
+            _host_json(status, exports.for_host(db, status.host.id))
+            for status in survey(db, places, catalog)
+            if status.state != NOT_FOUND or args.all
+        ]
     finally:
         db.close()
     console.result({"hosts": found}, lambda: _hosts_text(found))
@@ -144,6 +139,7 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> dict[str,
         "name": status.host.name,
         "state": status.state,
         "mode": status.mode,
+        "profile": status.profile,
         "changes": status.changes,
         "problem": status.problem,
         "files": [
@@ -254,5 +250,7 @@ def _hosts_text(found: list[dict[str, Any]]) -> str:
     for one in found:
         count = sum(len(file["servers"]) for file in one["files"])
         state = one["problem"] or one["state"]
+        if one["profile"] not in ("", DEFAULT):
+            state = f"{state}, profile {one['profile']}"
         rows.append([one["id"], str(count), state, one["recommended"], one["reason"]])
     return table(rows, right=frozenset({1}))

@@ -8,6 +8,7 @@ from functools import partial
 import apsw
 
 from app import catalog as catalogs
+from app import profiles
 from app.catalog import Catalog, load_catalog, match_tools
 from app.changes import Changes
 from app.cli.console import Console, number, table
@@ -15,8 +16,6 @@ from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.errors import ToolcribError
 from app.settings import MOST_WEIGHT, ProfileSettings
-from store import profiles
-from store.connection import transaction
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -38,6 +37,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     create = _action(actions, common, "create", _create, "a new profile")
     create.add_argument("name")
     create.add_argument("--copy", metavar="P", help="start from this profile")
+    rename = _action(actions, common, "rename", _rename, "give a profile another name")
+    rename.add_argument("name")
+    rename.add_argument("new")
     delete = _action(actions, common, "delete", _delete, "forget a profile")
     delete.add_argument("name")
     setting = _action(actions, common, "set", _set, "change a setting, as in routing.k=8")
@@ -61,8 +63,8 @@ def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     db = ctx.open_store()
     try:
         found = []
-        for record in profiles.all_profiles(db):
-            seen = load_catalog(db, record.name, ctx.settings.encoding)
+        for name in profiles.names(db):
+            seen = load_catalog(db, name, ctx.settings.encoding)
             found.append(_summary(seen))
     finally:
         db.close()
@@ -145,25 +147,27 @@ _CHANGES: dict[str, Run] = {
 def _create(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     db = ctx.open_store()
     try:
-        if profiles.by_name(db, args.name):
-            raise ToolcribError(f"There is a profile called {args.name} already.")
-        source = catalogs.find_profile(db, args.copy).id if args.copy else None
-        with transaction(db):
-            profiles.create(db, args.name, copy_of=source)
+        profiles.create(db, args.name, args.copy or "")
     finally:
         db.close()
     console.result({"created": args.name}, lambda: f"Created the profile {args.name}.")
     return 0
 
 
-def _delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    if args.name == "default":
-        raise ToolcribError("The profile default cannot be deleted.", "Hosts fall back to it.")
+def _rename(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     db = ctx.open_store()
     try:
-        record = catalogs.find_profile(db, args.name)
-        with transaction(db):
-            profiles.delete(db, record.id)
+        profiles.rename(db, args.name, args.new)
+    finally:
+        db.close()
+    console.result({"renamed": args.new}, lambda: f"{args.name} is called {args.new} now.")
+    return 0
+
+
+def _delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    db = ctx.open_store()
+    try:
+        profiles.forget(db, args.name)
     finally:
         db.close()
     console.result({"deleted": args.name}, lambda: f"Deleted the profile {args.name}.")

@@ -2,28 +2,33 @@
 
 import apsw
 
-from app.catalog import Catalog
+from app.catalog import Catalog, load_catalog
 from app.export.plan import Plan, plan
 from app.export.status import HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
 from app.paths import gateway_program
+from app.profiles import names, profile_of
 from store import exports
 
 
 def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostStatus, ...]:
-    """Every known host's state, by rank; starts nothing, writes nothing."""
+    """Every known host's state, by rank; starts nothing, writes nothing.
+
+    A host that gets another profile is held against that one: ticks in this one do not concern it.
+    """
     gateway = gateway_program()
-    return tuple(
-        host_status(
-            places,
-            facts,
-            catalog=catalog,
-            gateway_path=gateway,
-            history=exports.for_host(db, facts.id),
-        )
-        for facts in load_hosts()
-    )
+    seen = {catalog.profile.name: catalog}
+    known = names(db)
+    found = []
+    for facts in load_hosts():
+        history = exports.for_host(db, facts.id)
+        gets = profile_of([record for record in history if record.scope != "project"])
+        if gets in known and gets not in seen:
+            seen[gets] = load_catalog(db, gets, catalog.encoding)
+        own = seen.get(gets, catalog)
+        found.append(host_status(places, facts, catalog=own, gateway_path=gateway, history=history))
+    return tuple(found)
 
 
 def prepare(

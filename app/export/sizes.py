@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.catalog import Catalog
 from app.export.plan import sent_to_model
 from app.export.recommend import host_rows
 from app.export.status import HostStatus
@@ -12,7 +11,7 @@ from app.policy.budget import Budget, Verdict, verdict
 
 @dataclass(frozen=True, slots=True)
 class HostSize:
-    """One host against the profile's budget.
+    """One host against its profile's budget.
 
     Computed from what is on now: changes that were not written yet count as if they were. A host
     that loads tools on demand itself (`defers`) gives its model less than this.
@@ -24,10 +23,11 @@ class HostSize:
     defers: bool
 
 
-def host_sizes(statuses: Iterable[HostStatus], catalog: Catalog) -> tuple[HostSize, ...]:
-    """The hosts that name servers of the catalogue, in the order given."""
+def host_sizes(statuses: Iterable[HostStatus]) -> tuple[HostSize, ...]:
+    """The hosts that name servers of the catalogue, in the order given; each by its profile."""
     sizes = []
     for status in statuses:
+        catalog = status.catalog
         rows = host_rows(status.host, catalog)
         if rows:
             sent = sent_to_model(rows, status.mode)

@@ -11,6 +11,7 @@ from app.export.recommend import Recommendation, recommend
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_host
+from app.profiles import profile_of
 from store.records import ExportRecord
 
 CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
@@ -27,8 +28,10 @@ class HostStatus:
     problem: str
     readings: tuple[HostReading, ...]
     recommendation: Recommendation
+    catalog: Catalog  # as the profile it is held against sees it
     drift: tuple[Drift, ...] = ()
     plan: Plan | None = None  # of writing again in its mode, when it was written
+    profile: str = ""  # that it gets by Toolcrib's writes
 
 
 def host_status(
@@ -45,7 +48,18 @@ def host_status(
     mode = max(active, key=lambda record: record.id).mode if active else AS_IS
     drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
     problem = next((reading.problem for reading in readings if reading.problem), "")
-    base = HostStatus(facts, IN_SYNC, mode, 0, problem, readings, recommend(facts, catalog), drift)
+    base = HostStatus(
+        facts,
+        IN_SYNC,
+        mode,
+        0,
+        problem,
+        readings,
+        recommend(facts, catalog),
+        catalog,
+        drift,
+        profile=profile_of(active),
+    )
     if not readings and not active:
         return replace(base, state=NOT_FOUND)
     if problem:

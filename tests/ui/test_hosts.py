@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.discovery.register import register
 from app.hosts.reading import read_hosts
+from app.profiles import create
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import profiles, servers, tools
@@ -344,3 +345,16 @@ def test_the_export_button_counts_changes_that_hosts_do_not_have(page, qtbot):
     qtbot.waitUntil(lambda: told[-1][2], timeout=10_000)
     assert told[-1][:2] == ("Export 1 change…", "Not written yet: Codex (Ctrl+E)")
     assert waiting[-1] == 1
+
+
+def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
+    services.tasks.change(lambda db: create(db, "work", copy_of="default"))
+    services.live.show_profile("work")
+    qtbot.waitUntil(lambda: services.tasks.idle and services.live.profile == "work")
+    open_host(page, qtbot, "cursor", "through")
+    write(page, qtbot)
+    services.live.show_profile("default")
+    note = "It gets the profile work. Writing gives it default."
+    qtbot.waitUntil(lambda: page.detail.notes.text().startswith(note))
+    assert state(page, "cursor").endswith("in sync · work")
+    assert '"--profile",\n        "work"' in (home / CURSOR).read_text(encoding="utf-8")

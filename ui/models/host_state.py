@@ -6,13 +6,19 @@ from app.export.drift import OUTSIDE
 from app.export.plan import AS_IS, MODES, NATIVE, PRUNED, THROUGH
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from app.hosts.facts import HostFacts
+from app.profiles import DEFAULT
 from ui.text import plural, short
 
 MODE_NAMES = {AS_IS: "As is", NATIVE: "Native", PRUNED: "Pruned", THROUGH: "Through Toolcrib"}
 
 
 def state_text(status: HostStatus) -> str:
-    """How a host gets its tools, and whether its file is up to date."""
+    """How a host gets its tools, which profile where that is not the default, and how it stands."""
+    words = _state(status)
+    return f"{words} · {status.profile}" if status.profile not in ("", DEFAULT) else words
+
+
+def _state(status: HostStatus) -> str:
     if status.state == NOT_FOUND:
         return "Not found"
     if status.state == UNREADABLE:

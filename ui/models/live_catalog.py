@@ -1,7 +1,7 @@
 """The catalogue that every view of the window shows: one value, loaded and changed here."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -17,10 +17,22 @@ from app.catalog import (
 from app.changes import Changes
 from app.context import Db
 from app.errors import ToolcribError
+from app.profiles import DEFAULT, names
 from app.safety.review import ReviewItem, known_findings, review_items
 from app.settings import ProfileSettings
 from store.records import Finding
 from ui.tasks import Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one look at the store gave."""
+
+    version: int
+    wanted: str  # the profile asked for; the catalogue is of another one where that is gone
+    profiles: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    catalog: Catalog
 
 
 class LiveCatalog(QObject):
@@ -28,8 +40,9 @@ class LiveCatalog(QObject):
 
     Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
     pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
-    not be read or written; why(row id) when the Playground is to explain that tool,
-    review(row id) and sought(row id) when Review or Catalog is to show it.
+    not be read or written; lost(name) when the profile in view is gone; why(row id) when the
+    Playground is to explain that tool, review(row id) and sought(row id) when Review or Catalog is
+    to show it.
     """
 
     loaded = Signal()
@@ -39,11 +52,13 @@ class LiveCatalog(QObject):
     review = Signal(int)
     sought = Signal(int)
     failed = Signal(object)
+    lost = Signal(str)
 
     def __init__(self, tasks: Tasks, profile: str = "default") -> None:
         super().__init__(tasks)
         self._tasks = tasks
         self.profile = profile
+        self.profiles: tuple[str, ...] = ()  # all there are, the oldest first
         self.catalog: Catalog | None = None  # None until the first load
         self._findings: tuple[Finding, ...] = ()
         self._by_id: dict[int, CatalogTool] = {}
@@ -72,12 +87,20 @@ class LiveCatalog(QObject):
 
     def load(self) -> None:
         """Read the catalogue from the store."""
-        profile, encoding = self.profile, self._tasks.ctx.settings.encoding
-        self._tasks.ask(
-            lambda db: (version(db), known_findings(db), load_catalog(db, profile, encoding)),
-            self._on_loaded,
-            self._on_failed,
-        )
+        wanted, encoding = self.profile, self._tasks.ctx.settings.encoding
+
+        def read(db: Db) -> _Read:
+            known = names(db)
+            profile = wanted if wanted in known else DEFAULT  # the command line may delete one
+            catalog = load_catalog(db, profile, encoding)
+            return _Read(version(db), wanted, known, known_findings(db), catalog)
+
+        self._tasks.ask(read, self._on_loaded, self._on_failed)
+
+    def show_profile(self, name: str) -> None:
+        """See the catalogue as another profile does; it is read and `loaded` then."""
+        self.profile = name
+        self.load()
 
     def refresh(self) -> None:
         """Read the catalogue again if another process wrote to the store."""
@@ -122,12 +145,15 @@ class LiveCatalog(QObject):
         self._own += 1
         self._tasks.change(change, failed=self._on_unwritten)
 
-    def _on_loaded(self, read: tuple[int, tuple[Finding, ...], Catalog]) -> None:
-        if self._own:  # read before a change of ours was written
+    def _on_loaded(self, read: _Read) -> None:
+        if self._own or read.wanted != self.profile:  # read before a change of ours was written
             self.load()
             return
-        self._version, self._findings, catalog = read
-        self.show(catalog)
+        self._version, self.profiles, self._findings = read.version, read.profiles, read.findings
+        self.profile = read.catalog.profile.name
+        self.show(read.catalog)
+        if read.wanted != self.profile:
+            self.lost.emit(read.wanted)
 
     def _on_version(self, number: int) -> None:
         if self._version is not None and self._version != number:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from shlex import quote
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
@@ -21,6 +22,7 @@ from app.export.sizes import HostSize, host_sizes
 from app.policy.budget import verdict_on
 from app.policy.pruner import PrunePlan, propose
 from app.policy.usage import read_usage
+from app.profiles import DEFAULT
 from app.settings import BudgetSettings
 from ui.actions import SettingsCommand, Tick
 from ui.asking import Asking
@@ -87,7 +89,7 @@ class BudgetPage(Page):
         catalog = self.services.live.catalog
         if catalog is not None:
             self.form.show_settings(catalog.settings.budget)
-            self.command.setText(ci_command(catalog.settings.budget))
+            self.command.setText(ci_command(catalog.settings.budget, catalog.profile.name))
             self.rest.start()
 
     def _on_changed(self) -> None:
@@ -104,7 +106,7 @@ class BudgetPage(Page):
 
         def ask(db: Db) -> tuple[PrunePlan, tuple[HostSize, ...]]:
             plan = propose(catalog.tools, found.budget, read_usage(db, now))
-            return plan, host_sizes(survey(db, places, catalog), catalog)
+            return plan, host_sizes(survey(db, places, catalog))
 
         def show(answer: tuple[PrunePlan, tuple[HostSize, ...]]) -> None:
             self.moves.show_plan(found, answer[0])
@@ -167,11 +169,12 @@ class BudgetPage(Page):
         return view
 
 
-def ci_command(settings: BudgetSettings) -> str:
+def ci_command(settings: BudgetSettings, profile: str = DEFAULT) -> str:
     """The command that says the same in CI."""
+    own = "" if profile == DEFAULT else f" --profile {quote(profile)}"
     block = f" --block {settings.block_percent}" if settings.block_percent != 100 else ""
     most = f" --max-tools {settings.max_tools}" if settings.max_tools else ""
     return (
         f"toolcrib check --budget {settings.tokens} --warn {settings.warn_percent}{block}{most}"
-        " --fail-on block"
+        f"{own} --fail-on block"
     )

@@ -11,7 +11,14 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolTip,
+    QWidget,
+)
 
 from app.policy.budget import PASS, Budget, Verdict, verdict, verdict_on
 from ui.colors import text_on
@@ -22,9 +29,11 @@ from ui.text import APPROX, count, plural, short
 from ui.theme import GAP, MARGIN, STRIP, Theme
 from ui.views.badge import Badge
 
+_LONGEST = 16  # characters of a profile's name on its button
+
 
 class BudgetStrip(QWidget):
-    """Total, number of tools, verdict and the bar by server.
+    """The profile in view, total, number of tools, verdict and the bar by server.
 
     Signals: server_chosen(server name) when a segment is clicked or entered by key.
     """
@@ -36,6 +45,12 @@ class BudgetStrip(QWidget):
         self.setObjectName("budgetBar")
         self._live = live
         self._theme = theme
+        self.profile = QPushButton(self)
+        self.profile.setObjectName("profileButton")
+        self.profile.setToolTip(
+            "The profile in view: which tools are on, its budget and settings. A host gets the"
+            " profile that was in view when its config was written."
+        )
         self.total = QLabel(self)
         self.total.setObjectName("budgetTotal")
         self.on = QLabel(self)
@@ -46,7 +61,7 @@ class BudgetStrip(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, 0, MARGIN, 0)
         row.setSpacing(GAP)
-        for widget in (self.total, self.on, self.badge):
+        for widget in (self.profile, self.total, self.on, self.badge):
             row.addWidget(widget)
         row.addWidget(self.bar, 1)
         theme.changed.connect(self.show_now)
@@ -67,6 +82,8 @@ class BudgetStrip(QWidget):
         self.setFixedHeight(STRIP // 2 + self._theme.scaled(STRIP // 2))
         known = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
         encoding = catalog.encoding if catalog else ""
+        self.profile.setText(_on_button(self._live.profile))
+        self.profile.setAccessibleName(f"Profile: {self._live.profile}")
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
         self.total.setText(f"{count(found.tokens)} tokens {APPROX}")
         self.total.setToolTip(
@@ -81,6 +98,12 @@ class BudgetStrip(QWidget):
         self.setAccessibleName(
             f"Budget: {count(found.tokens)} tokens, {found.tools} of {known} tools on, {found.word}"
         )
+
+
+def _on_button(name: str) -> str:
+    """A profile's name as a button says it: short, and & underlines nothing."""
+    cut = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return cut.replace("&", "&&")
 
 
 class BudgetBar(QWidget):

@@ -112,6 +112,9 @@ class HostDetail(QWidget):
         advice = status.recommendation
         lead = f"Recommended: {MODE_NAMES[advice.mode]}. {advice.reason}"
         lines = [f"{lead} {advice.saving_note}".strip(), *notes(preview)]
+        gets, gives = status.profile, preview.plan.profile
+        if gets not in ("", gives):
+            lines.insert(0, f"It gets the profile {gets}. Writing gives it {gives}.")
         if not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]
         self.notes.setText("\n".join(lines))

@@ -14,6 +14,7 @@ from ui.models.palette import COMMAND, Entry
 from ui.services import Services
 from ui.theme import ZOOM_STEP
 from ui.windows.help import show_about, show_numbers, show_shortcuts
+from ui.windows.profile_menu import ProfileMenu
 from ui.windows.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class Commands(QObject):
                 f"Ctrl+{number}",
                 section.icon,
             )
+        view.addSeparator()
+        self.profiles = ProfileMenu(self._services, window)
+        view.addMenu(self.profiles)
         view.addSeparator()
         self._add(view, "Next &pane", lambda: window.cycle(1), "F6")
         self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")

@@ -15,6 +15,7 @@ from app.context import AppContext
 from app.errors import ToolcribError
 from app.hosts.places import Places
 from app.policy.budget import PASS
+from app.profiles import DEFAULT
 from app.safety.review import OPEN
 from ui.actions import past
 from ui.models.live_catalog import LiveCatalog
@@ -43,17 +44,17 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Toolcrib")
         self.setObjectName("mainWindow")
+        self._settings = QSettings(
+            str(ctx.paths.home / "window.ini"), QSettings.Format.IniFormat, self
+        )
         self.tasks = Tasks(ctx, self)
-        self.live = LiveCatalog(self.tasks)
+        self.live = LiveCatalog(self.tasks, str(self._settings.value("profile", DEFAULT)))
         self.undo = QUndoStack(self)
         self.services = Services(
             ctx, places, self.tasks, theme, self.undo, self.live, self.say, self.go
         )
         self.pages: dict[str, Page] = {}
         self._done = 0  # index of the undo stack before the last step
-        self._settings = QSettings(
-            str(ctx.paths.home / "window.ini"), QSettings.Format.IniFormat, self
-        )
         self._build(theme)
         self._connect()
         self._restore()
@@ -128,6 +129,7 @@ class MainWindow(QMainWindow):
         """Keep the geometry, end the threads."""
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("section", self.nav.current_key())
+        self._settings.setValue("profile", self.live.profile)
         for key, page in self.pages.items():
             page.save(self._settings, key)
         self._settings.sync()
@@ -155,6 +157,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.status)
         self.setCentralWidget(whole)
         self.commands = Commands(self, self.services)
+        self.strip.profile.setMenu(self.commands.profiles)
         self.finder = CommandPalette(theme, self, lambda: offers(self))
         self.export_state = ExportState(self.services, self)
 
@@ -170,6 +173,7 @@ class MainWindow(QMainWindow):
         )
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
+        self.live.lost.connect(self._on_lost)
         self.live.loaded.connect(self._tell_known)
         self.live.loaded.connect(self._tell_sections)
         self.live.toggled.connect(lambda _ids: self._tell_sections())
@@ -202,10 +206,18 @@ class MainWindow(QMainWindow):
             self.status.say(f"Undone: {self.undo.text(index)}")
         self._done = index
 
+    def _on_lost(self, profile: str) -> None:
+        """Undo would change another profile than the one that the steps were made in."""
+        self.undo.clear()
+        title = f"The profile {profile} is gone: {self.live.profile} is shown."
+        self.show_problem(ToolcribError(title, "The command line may have deleted it."))
+
     def _tell_known(self) -> None:
         catalog = self.live.catalog
         if catalog is None:
             return
+        own = self.live.profile
+        self.setWindowTitle("Toolcrib" if own == DEFAULT else f"{own} – Toolcrib")
         tools = sum(not t.tool.gone for t in catalog.tools)
         servers = plural(len(catalog.servers), "server")
         self.status.known.setText(

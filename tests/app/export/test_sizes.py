@@ -28,7 +28,7 @@ def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
     catalog = world.catalog
     statuses = survey(db, world.places, catalog)
     (status,) = [s for s in statuses if s.host.id == "cursor"]
-    (size,) = host_sizes([replace(status, mode=mode)], catalog)
+    (size,) = host_sizes([replace(status, mode=mode)])
     assert (size.host, size.mode) == ("Cursor", mode)
     assert (size.verdict.tokens, size.verdict.tools) == (tokens, tools)
     assert size.verdict.budget.max_tools == 40
@@ -37,5 +37,5 @@ def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
 def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
     world.write(".cursor/mcp.json", {"mcpServers": {"stub": {"command": "x"}}})
     world.learn(("tool_1",))
-    sizes = host_sizes(survey(db, world.places, world.catalog), world.catalog)
+    sizes = host_sizes(survey(db, world.places, world.catalog))
     assert [size.host for size in sizes] == ["Cursor"]
