@@ -62,7 +62,7 @@ def on(ctx, profile):
 def test_a_new_profile_is_a_copy_with_ticks_of_its_own(window, qtbot, ctx):
     turn_off(window, "search_code")
     add(window, qtbot, "work")
-    assert window.strip.profile.text() == "work"
+    assert window.strip.profile.text() == "Profile: work"
     assert window.windowTitle() == "work – Toolcrib"
     assert choices(window)["work"].isChecked()
     assert window.undo.undoText() == "Add profile work"
@@ -114,7 +114,7 @@ def test_another_name_keeps_everything(window, qtbot, ctx):
     settled(window, qtbot)
     name_it(window, "team & co")
     settled(window, qtbot)
-    assert window.strip.profile.text() == "team && co"
+    assert window.strip.profile.text() == "Profile: team && co"
     assert "deploy" not in on(ctx, "team & co")
     assert window.undo.undoText() == "Rename profile work to team & co"
     window.undo.undo()
@@ -178,7 +178,7 @@ def test_the_window_opens_with_the_profile_it_was_closed_with(window, qtbot, ope
     window.close()
     again = open_window()
     assert again.live.profile == "work"
-    assert again.strip.profile.text() == "work"
+    assert again.strip.profile.text() == "Profile: work"
 
 
 def test_a_profile_that_the_command_line_deleted_is_left_with_a_word(window, qtbot, db):

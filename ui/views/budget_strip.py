@@ -82,7 +82,7 @@ class BudgetStrip(QWidget):
         self.setFixedHeight(STRIP // 2 + self._theme.scaled(STRIP // 2))
         known = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
         encoding = catalog.encoding if catalog else ""
-        self.profile.setText(_on_button(self._live.profile))
+        self.profile.setText(f"Profile: {_on_button(self._live.profile)}")
         self.profile.setAccessibleName(f"Profile: {self._live.profile}")
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
         self.total.setText(f"{count(found.tokens)} tokens {APPROX}")

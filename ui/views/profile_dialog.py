@@ -42,7 +42,7 @@ class ProfileDialog(QDialog):
         self.setMinimumWidth(420)
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name of the profile")
-        self.name.setPlaceholderText("work")
+        self.name.setPlaceholderText("for example: work")
         self.name.setMaxLength(LONGEST)
         self.name.selectAll()
         said = QLabel(hint)
