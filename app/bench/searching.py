@@ -10,8 +10,8 @@ from app.bench.corpus import open_corpus
 from app.bench.embeddings import CachedEncoder
 from app.bench.metrics import Gold
 from app.bench.sets import Labelled, QuerySet
-from app.gateway.menu import behind, menu_tools
 from app.gateway.search import Finder
+from app.menu import behind, menu_tools
 from app.paths import Paths
 from app.routing.state import State
 from app.settings import GatewaySettings

@@ -17,13 +17,11 @@ from app.hosts.places import Places
 from app.hosts.reading import also_read_by, hash_bytes
 from app.hosts.running import is_running
 from app.secrets import Secrets
+from app.tokens.menu import MENU_TOOLS, menu_tokens
 from store.records import ExportRecord
 
 AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
-# Tokens (o200k_base) of search_tools and call_tool with three servers named; measured 156.
-MENU_TOKENS = 160
-_MENU_TOOLS = 2
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -181,23 +179,24 @@ class Sent:
     count: int
 
 
-def sent_to_model(rows: Sequence[CatalogTool], mode: str) -> Sent:
-    """The part of a host's tools that its model gets in that mode."""
-    shown = tuple(row for row in rows if row.shown)
-    if mode == AS_IS:
-        shown = tuple(rows)
-    elif mode == THROUGH:
-        shown = tuple(row for row in shown if row.pinned)
-    menu = mode == THROUGH and bool(rows)
-    tokens = sum(row.cost for row in shown) + (MENU_TOKENS if menu else 0)
-    return Sent(shown, tokens, len(shown) + (_MENU_TOOLS if menu else 0))
+def sent_to_model(rows: Sequence[CatalogTool], mode: str, catalog: Catalog) -> Sent:
+    """The part of a host's tools that its model gets in that mode.
+
+    Through Toolcrib that is the menu of all servers of the profile, with their pinned tools.
+    """
+    if mode == THROUGH and rows:
+        pinned = tuple(row for row in catalog.shown if row.pinned)
+        tokens = sum(row.cost for row in pinned) + menu_tokens(catalog)
+        return Sent(pinned, tokens, len(pinned) + MENU_TOOLS)
+    shown = tuple(rows) if mode == AS_IS else tuple(row for row in rows if row.shown)
+    return Sent(shown, sum(row.cost for row in shown), len(shown))
 
 
 def _described(
     result: Plan, places: Places, catalog: Catalog, changes: Sequence[FileChange]
 ) -> Plan:
     rows = _rows(catalog, changes)
-    sent = sent_to_model(rows, result.mode)
+    sent = sent_to_model(rows, result.mode, catalog)
     warnings = [warning for change in changes for warning in change.warnings]
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)

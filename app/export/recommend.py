@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from app.catalog import Catalog, CatalogTool
 from app.export.limits import long_names
-from app.export.plan import AS_IS, MENU_TOKENS, NATIVE, PRUNED, THROUGH
+from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.hosts.facts import HostFacts
+from app.tokens.menu import menu_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     shown = [row for row in rows if row.shown]
     all_tokens, on_tokens = _tokens(rows), _tokens(shown)
     cut = all_tokens - on_tokens
-    menu = MENU_TOKENS + _tokens([row for row in shown if row.pinned])
+    menu = menu_tokens(catalog) + _tokens([row for row in catalog.shown if row.pinned])
     note = _note(host)
     native = host.native is not None and not host.native.partial
     if not rows:

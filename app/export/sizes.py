@@ -30,7 +30,7 @@ def host_sizes(statuses: Iterable[HostStatus]) -> tuple[HostSize, ...]:
         catalog = status.catalog
         rows = host_rows(status.host, catalog)
         if rows:
-            sent = sent_to_model(rows, status.mode)
+            sent = sent_to_model(rows, status.mode, catalog)
             cap = status.host.tool_limit
             budget = Budget.from_settings(catalog.settings.budget, host_limit=cap)
             found = verdict(sent.tokens, sent.count, budget)

@@ -1,9 +1,9 @@
 """When the store cannot be served: the gateway still initializes, and every call says why."""
 
 from app.gateway.front import VERSION, Answer, Front, Links
-from app.gateway.menu import menu_tools
 from app.gateway.protocol import LISTS, Json, negotiated, params_of, text_result
 from app.gateway.upstream import Upstream
+from app.menu import menu_tools
 
 
 class Broken(Front):

@@ -14,6 +14,7 @@ from app.gateway.pruned import refusal
 from app.gateway.search import Finder, describe
 from app.gateway.session import Limits, LoadedSet, Session, Sessions
 from app.gateway.under_way import Call
+from app.menu import is_short
 from app.routing.text import query_hash
 from app.settings import GatewaySettings
 from store.serving import ToolRow
@@ -162,7 +163,7 @@ class Caller:
     def _notes(self, session: Session, server: str, instructions: str) -> str:
         """A server's own instructions, once a conversation, where initialize had no room."""
         mark = (id(session), server)
-        if not instructions or mark in self._noted or own.is_short(instructions):
+        if not instructions or mark in self._noted or is_short(instructions):
             return ""
         self._noted.add(mark)
         return f"\n{server} says: {' '.join(instructions.split())[:_NOTES]}"

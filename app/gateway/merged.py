@@ -3,19 +3,17 @@
 import re
 from collections.abc import Iterable
 
-from app.gateway import own, results, wire
+from app.gateway import results, wire
 from app.gateway.listing import Listing, read_all
 from app.gateway.names import visible_names
 from app.gateway.protocol import INVALID_PARAMS, LISTS, RESOURCE_NOT_FOUND, Json, params_of
 from app.gateway.upstream import Upstream
-from store.serving import ServerRow
 from store.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.gateway.through import Through
 
 _SHARED = ("prompts", "resources", "logging", "completions")
-_ALL_INSTRUCTIONS = 480  # characters of all servers' short instructions together
 _ANSWERS = "resources/read", "resources/subscribe", "resources/unsubscribe"
 
 
@@ -28,18 +26,6 @@ def capabilities(found: Iterable[Json]) -> Json:
                 merged.setdefault(part, {})
                 merged[part] |= {k: v for k, v in one[part].items() if v}
     return merged
-
-
-def short_instructions(rows: Iterable[ServerRow]) -> list[str]:
-    """The instructions that fit at initialize; longer ones come with a search."""
-    lines: list[str] = []
-    for row in rows:
-        text = " ".join(row.instructions.split())
-        if text and own.is_short(text):
-            line = f"{row.name}: {text}"
-            if sum(map(len, lines)) + len(line) <= _ALL_INSTRUCTIONS:
-                lines.append(line)
-    return lines
 
 
 class Merged:

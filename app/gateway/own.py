@@ -9,7 +9,6 @@ PREFIX = "toolcrib/"
 READ_RESULT = "toolcrib/read_result"
 MILESTONE = "toolcrib/milestone"
 _PAGE_TOKENS = 5000
-_SHORT = 160  # characters of instructions that fit into those of the gateway
 
 
 def read_result(results: Results, given: Json) -> Json:
@@ -24,11 +23,6 @@ def read_result(results: Results, given: Json) -> Json:
     end = start + len(text)
     more = f"\n({end} of {total} characters; next offset {end})" if end < total else ""
     return text_result(text + more)
-
-
-def is_short(instructions: str) -> bool:
-    """Whether a server's instructions fit into what is said at initialize."""
-    return len(instructions) <= _SHORT
 
 
 def has_credentials(spec: str) -> bool:

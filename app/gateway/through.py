@@ -10,10 +10,10 @@ from app.gateway.arguments import as_object
 from app.gateway.catalog import Shelf
 from app.gateway.front import VERSION, Answer, Front, Links
 from app.gateway.launching import launcher
-from app.gateway.menu import CALL, SEARCH, behind, instructions, menu_tools
 from app.gateway.names import visible_names
 from app.gateway.protocol import INVALID_PARAMS, Json, negotiated, params_of
 from app.gateway.upstream import Upstream
+from app.menu import CALL, SEARCH, behind, instructions, menu_tools
 from store.serving import ServerRow
 from store.typed import TYPE_CHECKING
 
@@ -79,14 +79,14 @@ class Through(Front):
         capabilities = merged.capabilities(row.capabilities for row in rows)
         if self.shelf.setting("gateway", "promote", False):
             capabilities["tools"] = {"listChanged": True}
-        summaries = self._pool() if pool in ("names", "all") else []
-        text = instructions(summaries, pool, len(rows))
+        tools = self._pool() if pool in ("names", "all") else []
+        servers = [(row.name, row.instructions) for row in rows]
         answer(
             {
                 "protocolVersion": negotiated(params.get("protocolVersion")),
                 "capabilities": capabilities,
                 "serverInfo": {"name": _OWN, "title": "Toolcrib", "version": VERSION},
-                "instructions": "\n".join([text, *merged.short_instructions(rows)]),
+                "instructions": instructions(servers, tools, pool),
             }
         )
         if self.shelf.setting("gateway", "start_ahead", False):
@@ -94,13 +94,13 @@ class Through(Front):
                 self.upstream(row.name).start()
 
     def _pool(self) -> list[tuple[str, str]]:
+        """(tool id, description) of every tool that may be used."""
         by_id = {row.id: row.name for row in self.usable()}
-        found = []
-        for tool in self.shelf.tools():
-            if tool.shown and tool.server_id in by_id:
-                words = str(json.loads(tool.raw).get("description") or "").split()
-                found.append((f"{by_id[tool.server_id]}/{tool.name}", " ".join(words)[:120]))
-        return found
+        return [
+            (f"{by_id[t.server_id]}/{t.name}", str(json.loads(t.raw).get("description") or ""))
+            for t in self.shelf.tools()
+            if t.shown and t.server_id in by_id
+        ]
 
     def request(self, line: bytes, message: Json) -> None:
         """The menu and calls here, everything else to the servers it belongs to."""

@@ -6,8 +6,9 @@ import pytest
 
 from app.catalog import set_pinned
 from app.export.overview import survey
-from app.export.plan import AS_IS, MENU_TOKENS, NATIVE, PRUNED, THROUGH
+from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.export.sizes import host_sizes
+from app.tokens.menu import menu_tokens
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from app.export.sizes import host_sizes
         (AS_IS, 1000, 10),
         (NATIVE, 800, 8),
         (PRUNED, 800, 8),
-        (THROUGH, 100 + MENU_TOKENS, 3),
+        (THROUGH, 100, 3),
     ],
 )
 def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
@@ -30,7 +31,8 @@ def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
     (status,) = [s for s in statuses if s.host.id == "cursor"]
     (size,) = host_sizes([replace(status, mode=mode)])
     assert (size.host, size.mode) == ("Cursor", mode)
-    assert (size.verdict.tokens, size.verdict.tools) == (tokens, tools)
+    menu = menu_tokens(catalog) if mode == THROUGH else 0
+    assert (size.verdict.tokens, size.verdict.tools) == (tokens + menu, tools)
     assert size.verdict.budget.max_tools == 40
 
 

@@ -5,6 +5,11 @@ import json
 import pytest
 from raw_host import RpcError, text
 
+from app.catalog import load_catalog
+from app.menu import POOLS
+from app.tokens.counters import counter
+from app.tokens.host_text import host_text
+from app.tokens.menu import menu_tokens
 from store import events, profiles, tools
 from store.connection import open_store, transaction
 
@@ -320,6 +325,21 @@ def test_the_pools_list_names_or_summaries_in_the_instructions(stocked, gateway)
     assert "alpha/echo, alpha/read_note" in gateway().initialize()["instructions"]
     stocked(TWO, {"gateway": {"pool": "all"}})
     assert "beta/echo: Return the given text" in gateway().initialize()["instructions"]
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_what_the_window_says_the_menu_costs_is_what_a_host_gets(stocked, gateway, pool):
+    database = stocked(TWO, {"gateway": {"pool": pool}})
+    host = gateway()
+    count = counter("o200k_base").count
+    sent = count(host.initialize()["instructions"])
+    sent += sum(count(host_text(tool)) for tool in host.tools())
+    db = open_store(database)
+    try:
+        told = menu_tokens(load_catalog(db))
+    finally:
+        db.close()
+    assert abs(told - sent) <= 0.1 * sent, (told, sent)
     stocked(TWO, {"gateway": {"pool": "none"}})
     host = gateway()
     host.initialize()

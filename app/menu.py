@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.gateway.protocol import Json
+from store.typed import Any
+
+Json = dict[str, Any]
 
 SEARCH, CALL = "search_tools", "call_tool"
+POOLS = ("servers", "names", "all", "none")  # what initialize lists: GatewaySettings.pool
 _MOST_CHARACTERS = 500  # of the servers' names in the search tool's description
+_SHORT = 160  # characters of a server's instructions that fit into those of the gateway
+_ALL_SHORT = 480  # characters of all servers' short instructions together
+_SUMMARY = 120  # characters of a tool's description in the pool `all`
 
 
 def menu_tools(behind: str) -> list[Json]:
@@ -59,14 +65,42 @@ def behind(servers: Sequence[str], pool: str) -> str:
     return f"Servers: {', '.join(shown)}."
 
 
-def instructions(tools: Iterable[tuple[str, str]], pool: str, count: int) -> str:
-    """What is said at initialize: how to use the menu, and the summary pool if it is wanted.
+def instructions(
+    servers: Iterable[tuple[str, str]], tools: Iterable[tuple[str, str]], pool: str
+) -> str:
+    """What is said at initialize: how to use the menu, the summary pool, servers' short words.
 
-    `tools` are (tool id, summary); they are listed for the pools `names` and `all`.
+    `servers` are (name, instructions), `tools` (tool id, description) for the pools `names` and
+    `all`.
     """
-    text = f"Toolcrib keeps {count} servers' tools behind {SEARCH} and {CALL}: search, then call."
+    servers = list(servers)
+    text = (
+        f"Toolcrib keeps {len(servers)} servers' tools behind {SEARCH} and {CALL}: search, then"
+        " call."
+    )
     if pool == "names":
-        return text + " Tools: " + ", ".join(name for name, _ in tools)
-    if pool == "all":
-        return text + "\n" + "\n".join(f"{name}: {summary}" for name, summary in tools)
-    return text
+        text += " Tools: " + ", ".join(name for name, _ in tools)
+    elif pool == "all":
+        text += "".join(f"\n{name}: {_summary(words)}" for name, words in tools)
+    return "\n".join([text, *_short_words(servers)])
+
+
+def is_short(words: str) -> bool:
+    """Whether a server's instructions fit into what is said at initialize."""
+    return len(words) <= _SHORT
+
+
+def _summary(description: str) -> str:
+    return " ".join(description.split())[:_SUMMARY]
+
+
+def _short_words(servers: Iterable[tuple[str, str]]) -> list[str]:
+    """The servers' instructions that fit at initialize; longer ones come with a search."""
+    lines: list[str] = []
+    for name, words in servers:
+        text = " ".join(words.split())
+        if text and is_short(text):
+            line = f"{name}: {text}"
+            if sum(map(len, lines)) + len(line) <= _ALL_SHORT:
+                lines.append(line)
+    return lines

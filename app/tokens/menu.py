@@ -1,0 +1,27 @@
+"""What the menu costs that a host gets through Toolcrib, whatever stands behind it."""
+
+from app.catalog import Catalog
+from app.menu import behind, instructions, menu_tools
+from app.tokens.counters import CHARACTERS_PER_TOKEN
+from app.tokens.host_text import host_text
+
+MENU_TOOLS = 2
+_OF_NAMES = 3.8  # characters per o200k token over the names of 1,280 real tools
+
+
+def menu_tokens(catalog: Catalog, pool: str = "") -> int:
+    """Tokens of search_tools, call_tool and the instructions, without pinned tools.
+
+    By characters, within 10 %: loading a tokenizer takes half a second, and this is asked at every
+    start of the window. `pool` is another one than the profile's.
+    """
+    pool = pool or catalog.settings.gateway.pool
+    servers = sorted((s for s in catalog.servers if s.trusted), key=lambda s: s.name.lower())
+    said = instructions(
+        [(server.name, server.instructions) for server in servers],
+        [(row.tool.tool_id, row.tool.description) for row in catalog.shown],
+        pool,
+    )
+    menu = menu_tools(behind([server.name for server in servers], pool))
+    characters = len(said) + sum(len(host_text(tool)) for tool in menu)
+    return round(characters / (_OF_NAMES if pool == "names" else CHARACTERS_PER_TOKEN))
