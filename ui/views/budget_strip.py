@@ -28,6 +28,7 @@ from ui.models.verdicts import BADGES
 from ui.text import APPROX, count, plural, short
 from ui.theme import GAP, MARGIN, STRIP, Theme
 from ui.views.badge import Badge
+from ui.views.elided import ElidedLabel
 
 _LONGEST = 16  # characters of a profile's name on its button
 
@@ -53,7 +54,7 @@ class BudgetStrip(QWidget):
         )
         self.total = QLabel(self)
         self.total.setObjectName("budgetTotal")
-        self.on = QLabel(self)
+        self.on = ElidedLabel(self)
         self.on.setProperty("faint", True)
         self.badge = Badge(theme, BADGES[PASS], self)
         self.bar = BudgetBar(theme, self)
