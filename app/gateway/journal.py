@@ -27,7 +27,7 @@ class Journal:
         *,
         profile: str,
         session: str,
-        keep: int = 100_000,
+        keep: Callable[[], int] = lambda: 100_000,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._open = open_db
@@ -106,7 +106,7 @@ class Journal:
                 self._written += len(batch)
                 if self._written >= _KEEP_EVERY:
                     self._written = 0
-                    events.prune(db, self._keep)
+                    events.prune(db, self._keep())
         except BaseException:
             self.dropped += lost
             raise

@@ -64,7 +64,9 @@ class Gateway:
         self._options = options
         self._host = Host(out)
         self._shelf = Shelf(os.path.join(home_folder(), DATABASE), options.profile)
-        journal = Journal(self._open_store, profile=options.profile, session=_session_id())
+        journal = Journal(
+            self._open_store, profile=options.profile, session=_session_id(), keep=_events_kept
+        )
         self._links = Links(self._host, self._shelf, journal)
         self._front: Front | None = None
         self._closing = threading.Lock()
@@ -135,6 +137,16 @@ def _paths() -> "Paths":
     from app.paths import Paths
 
     return Paths.default()
+
+
+def _events_kept() -> int:
+    from app.errors import ToolcribError
+    from app.settings import Settings
+
+    try:
+        return Settings.load(_paths().settings_file).events_kept
+    except ToolcribError:  # which the window shows
+        return Settings().events_kept
 
 
 def _session_id() -> str:

@@ -24,4 +24,6 @@ def menu_tokens(catalog: Catalog, pool: str = "") -> int:
     )
     menu = menu_tools(behind([server.name for server in servers], pool))
     characters = len(said) + sum(len(host_text(tool)) for tool in menu)
-    return round(characters / (_OF_NAMES if pool == "names" else CHARACTERS_PER_TOKEN))
+    listed = catalog.shown if pool in ("names", "all") else ()
+    names = sum(len(row.tool.tool_id) for row in listed)
+    return round((characters - names) / CHARACTERS_PER_TOKEN + names / _OF_NAMES)

@@ -1,7 +1,6 @@
 """Everything the window can do as actions: menus, toolbar, keys."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,10 +8,10 @@ from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
 
-from app.settings import Settings
 from ui.models.palette import COMMAND, Entry
 from ui.services import Services
 from ui.theme import ZOOM_STEP
+from ui.views.settings_dialog import SettingsDialog
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.profile_menu import ProfileMenu
 from ui.windows.sections import SECTIONS
@@ -62,6 +61,8 @@ class Commands(QObject):
         edit.addActions([self.undo, self.redo])
         edit.addSeparator()
         self._add(edit, "&Find", lambda: window.page.focus_filter(), "Ctrl+F")
+        edit.addSeparator()
+        self._add(edit, "&Settings…", self._settings, "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")
         for number, section in enumerate(SECTIONS, 1):
             self._add(
@@ -125,9 +126,16 @@ class Commands(QObject):
         for key, text in (("system", "&System"), ("light", "&Light"), ("dark", "&Dark")):
             action = menu.addAction(text)
             action.setCheckable(True)
-            action.setChecked(theme.appearance == key)
+            action.setData(key)
             action.triggered.connect(partial(self._choose_look, key))
             group.addAction(action)
+
+        def check() -> None:  # it may have been chosen in the settings
+            for action in group.actions():
+                action.setChecked(action.data() == theme.appearance)
+
+        menu.aboutToShow.connect(check)
+        check()
 
     def _choose_look(self, key: str, _checked: bool = False) -> None:
         """Change the colours now, and keep the choice."""
@@ -142,10 +150,13 @@ class Commands(QObject):
         self._keep_look()
 
     def _keep_look(self) -> None:
-        theme, ctx = self._services.theme, self._services.ctx
-        kept = Settings.load(ctx.paths.settings_file)
-        new = replace(kept, appearance=theme.appearance, zoom=theme.zoom)
-        new.save(ctx.paths.settings_file)
+        theme = self._services.theme
+        self._services.ctx.keep(appearance=theme.appearance, zoom=theme.zoom)
+
+    def _settings(self) -> None:
+        dialog = SettingsDialog(self._services, self._window)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def _make_toolbar(self) -> None:
         bar = QToolBar("Toolbar")

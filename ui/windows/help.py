@@ -21,6 +21,7 @@ SHORTCUTS = (
     ("W", "Why? Try the tool in the Playground"),
     ("J, K", "Next, previous tool in Review"),
     ("Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"),
+    ("Ctrl+,", "Settings"),
     ("Ctrl+Enter", "The page's main button"),
     ("Ctrl+C", "Copy the selected rows"),
     ("Esc", "Clear the filter, leave the treemap's zoom"),

@@ -77,7 +77,7 @@ def test_a_store_that_cannot_be_written_costs_nothing_but_the_events(tmp_path):
 
 def test_only_the_newest_events_are_kept(database, monkeypatch):
     monkeypatch.setattr(module, "_KEEP_EVERY", 10)
-    journal = make(database, keep=20)
+    journal = make(database, keep=lambda: 20)
     for number in range(100):
         journal.add("call", tool=str(number))
     journal.close(10)

@@ -1,0 +1,159 @@
+"""Settings: those of the profile are undo steps, Toolcrib's own hold from then on."""
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QWidget
+
+from app.catalog import load_catalog
+from app.settings import Settings
+from ui.views.settings_dialog import SettingsDialog
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def window(fill, open_window):
+    fill()
+    return open_window()
+
+
+@pytest.fixture
+def dialog(window):
+    QTest.keyClick(window, Qt.Key.Key_Comma, CTRL)
+    found = window.findChild(SettingsDialog)
+    assert found.isVisible()
+    yield found
+    found.reject()
+
+
+def stored(ctx):
+    db = ctx.open_store()
+    try:
+        return load_catalog(db).settings
+    finally:
+        db.close()
+
+
+def choose(box, value):
+    place = box.findData(value)
+    box.setCurrentIndex(place)
+    box.activated.emit(place)
+
+
+def settled(window, qtbot):
+    qtbot.waitUntil(lambda: window.tasks.idle)
+
+
+def test_a_change_for_the_gateway_is_stored_and_undone(window, dialog, qtbot, ctx):
+    dialog.profile.fields["gateway.result_tokens"].setValue(5_000)
+    dialog.profile.fields["gateway.start_ahead"].click()
+    settled(window, qtbot)
+    assert stored(ctx).gateway.result_tokens == 5_000
+    assert stored(ctx).gateway.start_ahead
+    assert window.undo.undoText() == "Set start servers with the host to on"
+    window.undo.undo()
+    window.undo.undo()
+    settled(window, qtbot)
+    assert stored(ctx).gateway.result_tokens == 25_000
+    assert dialog.profile.fields["gateway.result_tokens"].value() == 25_000
+    assert not dialog.profile.fields["gateway.start_ahead"].isChecked()
+
+
+def test_what_is_said_at_the_start_shows_what_it_costs(dialog):
+    pool = dialog.profile.fields["gateway.pool"]
+    words = [pool.itemText(place) for place in range(pool.count())]
+    sizes = [int(w.rpartition("· ")[2].split()[0].replace(",", "")) for w in words]
+    none, servers, names, lines = (
+        sizes[pool.findData(p)] for p in ("none", "servers", "names", "all")
+    )
+    assert none < servers < names < lines
+
+
+def test_patterns_are_taken_once_each(window, dialog, qtbot, ctx):
+    line = dialog.profile.fields["gateway.loop_exempt"]
+    line.setText("browser/*, , time/now , browser/*")
+    line.editingFinished.emit()
+    settled(window, qtbot)
+    assert stored(ctx).gateway.loop_exempt == ("browser/*", "time/now")
+    assert line.text() == "browser/*, time/now"
+
+
+def test_new_tools_may_be_on_at_once(window, dialog, qtbot, ctx):
+    choose(dialog.profile.fields["new_tools"], "on")
+    settled(window, qtbot)
+    assert stored(ctx).new_tools == "on"
+    assert window.undo.undoText() == "Set tools that appear later to On at once"
+
+
+def test_a_number_may_mean_no_limit(dialog):
+    limit = dialog.profile.fields["gateway.call_seconds"]
+    assert limit.text() == "No limit"
+    limit.setValue(30)
+    assert limit.text() == "30 s"
+
+
+def test_the_wheel_over_a_field_without_the_focus_changes_nothing(dialog):
+    limit = dialog.profile.fields["gateway.call_seconds"]
+    up = QWheelEvent(
+        QPointF(5, 5),
+        QPointF(limit.mapToGlobal(QPoint(5, 5))),
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(limit, up)
+    assert limit.value() == 0
+    limit.setFocus()
+    QApplication.sendEvent(limit, up)
+    assert limit.value() == 10
+
+
+def test_other_colours_and_text_size_are_used_and_kept(window, dialog, ctx):
+    choose(dialog.look.fields["appearance"], "dark")
+    dialog.look.fields["zoom"].setValue(120)
+    assert window.services.theme.colors.dark
+    assert window.services.theme.zoom == 120
+    kept = Settings.load(ctx.paths.settings_file)
+    assert (kept.appearance, kept.zoom) == ("dark", 120)
+    assert window.undo.count() == 0
+    choose(dialog.look.fields["appearance"], "light")
+
+
+def test_another_tokenizer_counts_everything_anew(window, dialog, qtbot, ctx):
+    choose(dialog.look.fields["encoding"], "cl100k_base")
+    settled(window, qtbot)
+    assert window.live.catalog.encoding == "cl100k_base"
+    assert window.status.known.text().endswith("cl100k_base")
+
+
+def test_how_servers_are_read_holds_at_the_next_reading(window, dialog, ctx):
+    dialog.reading.fields["scan_seconds"].setValue(90)
+    dialog.reading.fields["scratch_home"].click()
+    assert (ctx.settings.scan_seconds, ctx.settings.scratch_home) == (90, True)
+    dialog.look.fields["zoom"].setValue(100)
+    assert Settings.load(ctx.paths.settings_file).scan_seconds == 90
+
+
+def test_what_somebody_wrote_to_the_file_meanwhile_is_kept(dialog, ctx):
+    Settings(backups_kept=7).save(ctx.paths.settings_file)
+    dialog.reading.fields["scan_at_once"].setValue(4)
+    kept = Settings.load(ctx.paths.settings_file)
+    assert (kept.backups_kept, kept.scan_at_once) == (7, 4)
+
+
+def test_everything_that_takes_the_focus_has_a_name_and_choices_are_known(dialog):
+    for widget in dialog.findChildren(QWidget):
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.metaObject().className() in (
+            "QSpinBox",
+            "QCheckBox",
+            "QComboBox",
+            "QLineEdit",
+        ):
+            assert widget.accessibleName() or widget.parent().accessibleName(), widget
+    for box in dialog.findChildren(QComboBox):
+        assert box.currentIndex() >= 0, box.accessibleName()

@@ -1,0 +1,222 @@
+"""Settings that a form can show: for each its name in a dataclass, its words and its bounds.
+
+A name with a point, as gateway.pool, is that of a settings dataclass inside another.
+"""
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number; `zero` is what 0 means, where it means something else than none."""
+
+    name: str
+    label: str
+    least: int
+    most: int
+    step: int = 1
+    unit: str = ""
+    zero: str = ""
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values, each with its words."""
+
+    name: str
+    label: str
+    choices: tuple[tuple[str, str], ...]  # words, value
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """On or off."""
+
+    name: str
+    label: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Names separated by commas."""
+
+    name: str
+    label: str
+    example: str
+    tip: str = ""
+
+
+Field = Number | Choice | Switch | Patterns
+Group = tuple[str, tuple[Field, ...]]  # a heading, and what stands below it
+
+POOL_WORDS = {
+    "servers": "Names of the servers",
+    "names": "Names of all tools",
+    "all": "All tools, a line each",
+    "none": "Nothing",
+}
+
+PROFILE: tuple[Group, ...] = (
+    (
+        "New tools",
+        (
+            Choice(
+                "new_tools",
+                "Tools that appear &later",
+                (("Held back until you decide", "held"), ("On at once", "on")),
+                "Tools that a server adds after it was first read.",
+            ),
+        ),
+    ),
+    (
+        "What the model sees",
+        (
+            Choice(
+                "gateway.pool",
+                "Said at the &start",
+                tuple((words, pool) for pool, words in POOL_WORDS.items()),
+                "What the menu says of what stands behind it; tokens with the menu itself.",
+            ),
+            Number(
+                "gateway.search_tokens",
+                "Longest search &answer",
+                100,
+                20_000,
+                100,
+                " tokens",
+                tip="The best tool's arguments and the names of others fit into this.",
+            ),
+            Choice(
+                "gateway.slim",
+                "S&chemas",
+                (
+                    ("Without what checks nothing", "lossless"),
+                    ("Also without additionalProperties", "strong"),
+                    ("As the server wrote them", "none"),
+                ),
+                "Arguments are always checked against the server's own schema.",
+            ),
+            Switch(
+                "gateway.promote",
+                "Put &found tools into the host's list, too",
+                "Only some hosts follow such changes, and each costs them their prompt cache.",
+            ),
+        ),
+    ),
+    (
+        "Calls",
+        (
+            Switch(
+                "gateway.start_ahead",
+                "Start servers with the &host",
+                "Otherwise a server starts at its first call.",
+            ),
+            Number(
+                "gateway.call_seconds",
+                "&Time limit of a call",
+                0,
+                86_400,
+                10,
+                " s",
+                zero="No limit",
+            ),
+            Number(
+                "gateway.result_tokens",
+                "Longest &result",
+                0,
+                1_000_000,
+                1_000,
+                " tokens",
+                zero="No limit",
+                tip="The rest of a longer one is kept, and the model can read on.",
+            ),
+        ),
+    ),
+    (
+        "A conversation",
+        (
+            Number("gateway.loaded_tools", "Tools kept &loaded", 1, 1_000),
+            Number("gateway.loaded_tokens", "Of at &most", 500, 1_000_000, 500, " tokens"),
+            Number("gateway.idle_seconds", "&Forgotten after", 10, 86_400, 60, " s unused"),
+            Number(
+                "gateway.loop_calls",
+                "A loop is the &same call",
+                2,
+                100,
+                1,
+                " times",
+                tip="The call runs; then its tool is unloaded and the model is told.",
+            ),
+            Number("gateway.loop_window_calls", "&Within", 2, 1_000, 1, " calls"),
+            Number("gateway.loop_window_seconds", "An&d within", 1, 86_400, 10, " s"),
+            Patterns(
+                "gateway.loop_exempt",
+                "N&ever a loop",
+                "browser/*, time/get_current_time",
+                "Tools that may well be called again and again.",
+            ),
+        ),
+    ),
+)
+
+LOOK: tuple[Group, ...] = (
+    (
+        "Appearance",
+        (
+            Choice(
+                "appearance",
+                "&Colours",
+                (("As the system", "system"), ("Light", "light"), ("Dark", "dark")),
+            ),
+            Number("zoom", "&Text size", 80, 200, 10, " %"),
+            Choice(
+                "encoding",
+                "To&kenizer",
+                (("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base")),
+                "Counts every ≈; both are OpenAI's, other models count 5-20 % differently.",
+            ),
+        ),
+    ),
+)
+
+READING: tuple[Group, ...] = (
+    (
+        "Reading servers",
+        (
+            Number("scan_at_once", "Servers at &once", 1, 16),
+            Number("scan_seconds", "Given up &after", 5, 3_600, 5, " s of silence"),
+            Number("scan_limit_seconds", "And in any &case after", 10, 7_200, 10, " s"),
+            Switch(
+                "scratch_home",
+                "With an &empty home folder",
+                "Servers see none of your files while they are read; some need them.",
+            ),
+        ),
+    ),
+    (
+        "Kept",
+        (
+            Number("backups_kept", "&Copies of each host's files", 1, 1_000),
+            Number("events_kept", "E&vents in Activity", 1_000, 10_000_000, 1_000),
+        ),
+    ),
+)
+
+
+def value_of(settings: Any, name: str) -> Any:
+    """What a setting is."""
+    return reduce(getattr, name.split("."), settings)
+
+
+def with_value(settings: T, name: str, value: Any) -> T:
+    """The settings with one changed."""
+    first, _, rest = name.partition(".")
+    new = with_value(getattr(settings, first), rest, value) if rest else value
+    return replace(settings, **{first: new})  # type: ignore[type-var]
