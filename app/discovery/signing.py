@@ -16,8 +16,9 @@ from app.hosts.launch import STDIO
 from app.secrets import SecretStore
 from app.signin.flow import Visit
 from app.signin.flow import sign_in as visit
-from app.signin.grant import Client, kept, key, save
+from app.signin.grant import Client, kept, key, load, save
 from app.signin.renewal import give_back
+from app.signin.scopes import union
 from store import servers
 from store.connection import transaction
 from store.records import NEEDS_SIGN_IN, ServerRecord
@@ -46,10 +47,21 @@ def sign_in(
             f"{target.name} is a program on this computer; there is nothing to sign in to.",
             "Give it its credentials where its host's file starts it.",
         )
-    grant = visit(Visit(launch.url, open_page, cancel, launch.headers, client=client, port=port))
+    store = SecretStore.open(ctx.paths)
+    earlier = load(store, target.name, launch.url)
+    grant = visit(
+        Visit(
+            launch.url,
+            open_page,
+            cancel,
+            launch.headers,
+            client=client,
+            port=port,
+            scopes=union(earlier.scope, earlier.wanted) if earlier and earlier.wanted else "",
+        )
+    )
     if grant is None:
         return False
-    store = SecretStore.open(ctx.paths)
     with store.alone(key(target.name)):
         save(store, target.name, grant)
     return True

@@ -15,11 +15,13 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 
+from app.gateway import wire
 from app.gateway.exchange import SIGN_IN
-from app.gateway.protocol import HANDSHAKE, VERSION_KEY, Json
+from app.gateway.protocol import HANDSHAKE, INVALID_REQUEST, VERSION_KEY, Json, text_result
 from app.hosts.launch import HTTP, LaunchSpec
 from app.logs import redact
 from app.signin.auth import WANTED, StoredAuth
+from app.signin.scopes import lacking
 
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -52,6 +54,7 @@ class RemoteChannel:
         self._received = 0
         self._refusal = 0
         self._fault = ""
+        self._instead: dict[object, bytes] = {}  # request id -> what is answered for the server
         self._greeted = False
         self._closed = False
 
@@ -172,6 +175,10 @@ class RemoteChannel:
     async def _note(self, response: httpx2.Response) -> None:
         self._refusal = response.status_code if response.status_code >= 400 else 0
         self._received += 1
+        wanted = lacking(response.headers.get("WWW-Authenticate", ""))
+        if response.status_code == 403 and wanted is not None and self._auth.signed_in:
+            await self._auth.lacks(wanted)
+            self._instead |= _more_rights(response.request, self._auth.server, wanted)
 
     async def _read(
         self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
@@ -182,6 +189,8 @@ class RemoteChannel:
                 continue
             line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
             self._received += len(line)
+            if self._instead:
+                line = self._instead.pop(json.loads(line).get("id"), line)
             if not self._greeted:
                 self._greet(line)
             on_line(line)
@@ -208,6 +217,23 @@ class RemoteChannel:
                 headers["mcp-name"] = str(params[_NAMED[method]])
         parsed = jsonrpc_message_adapter.validate_python(message)
         return SessionMessage(parsed, ClientMessageMetadata(headers=headers))
+
+
+def _more_rights(request: httpx2.Request, server: str, wanted: str) -> dict[object, bytes]:
+    """The answer to a request for which the sign-in has too few rights."""
+    try:
+        asked = json.loads(request.content)
+    except (ValueError, httpx2.RequestNotRead):
+        return {}
+    if not isinstance(asked, dict) or "id" not in asked:
+        return {}
+    named = f" ({wanted})" if wanted else ""
+    text = f"{SIGN_IN}{server} in Toolcrib: it asks for more rights{named}."
+    if asked.get("method") == "tools/call":
+        answer = wire.result(asked["id"], text_result(text, is_error=True))
+    else:
+        answer = wire.error(asked["id"], INVALID_REQUEST, text)
+    return {asked["id"]: wire.dump(answer)}
 
 
 def _first(group: BaseExceptionGroup[Any]) -> str:

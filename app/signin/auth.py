@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from app.errors import ToolcribError
 from app.secrets import SecretStore
-from app.signin.grant import Grant, load
+from app.signin.grant import Grant, load, want
 from app.signin.renewal import ENDED, EndedError, renew
 
 WANTED = "it asks for a sign-in."
@@ -71,6 +71,10 @@ class StoredAuth(httpx2.Auth):
                 _put(request, sent)
                 response = yield request
         self._judge(response, sent)
+
+    async def lacks(self, scopes: str) -> None:
+        """The server wants these rights too: the next sign-in asks for them."""
+        await to_thread.run_sync(want, self._store, self.server, self._url, scopes)
 
     async def _look(self) -> None:
         if not self._looked:

@@ -32,11 +32,13 @@ from app.errors import ToolcribError
 from app.signin.grant import BASIC, NO_SECRET, POST, Client, Grant, is_safe
 from app.signin.listener import Listener, PortTakenError, listening
 from app.signin.renewal import expiry
+from app.signin.scopes import asking_for, union
 
 WAIT_SECONDS = 300.0  # for a person
 _HTTP_SECONDS = 20.0
 _TICK_SECONDS = 0.1
 _MOST_BYTES = 1_000_000
+_CHALLENGE = "WWW-Authenticate"
 _HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -60,6 +62,7 @@ class Visit:
     wait_seconds: float = WAIT_SECONDS
     client: Client | None = None  # None: Toolcrib registers itself
     port: int = 0  # where the browser comes back to; 0 for any
+    scopes: str = ""  # rights to ask for besides what the server names
 
 
 class _RefusedError(Exception):
@@ -217,6 +220,9 @@ async def _knock(visit: Visit, provider: OAuthClientProvider) -> int:
             raise _RefusedError("Its sign-in leads to an address without https; nothing was sent.")
 
     async def limit(response: httpx2.Response) -> None:
+        if response.status_code == 401 and visit.scopes:  # which the provider reads the scopes of
+            challenge = response.headers.get(_CHALLENGE, "Bearer")
+            response.headers[_CHALLENGE] = asking_for(challenge, visit.scopes)
         response.stream = _Limited(response.stream)
 
     headers = {k: v for k, v in visit.headers.items() if k.lower() != "authorization"}
@@ -256,6 +262,7 @@ def _grant(url: str, provider: OAuthClientProvider, storage: "_Storage") -> Gran
         client_secret=client.client_secret or "",
         auth_method=client.token_endpoint_auth_method or NO_SECRET,
         revocation_endpoint=str(found.revocation_endpoint or "") if found else "",
+        scope=union(tokens.scope or ""),
     )
 
 

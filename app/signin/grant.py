@@ -1,10 +1,11 @@
 """What a sign-in left: the tokens of one server at one URL, kept in the secret store only."""
 
 import ipaddress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from urllib.parse import urlsplit
 
 from app.secrets import SecretStore
+from app.signin.scopes import union
 
 NO_SECRET, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
 
@@ -34,6 +35,8 @@ class Grant:
     client_secret: str = ""
     auth_method: str = NO_SECRET  # how the token endpoint knows the client (RFC 7591 section 2)
     revocation_endpoint: str = ""  # RFC 7009
+    scope: str = ""  # granted, "" where that was not said
+    wanted: str = ""  # what the server said was lacking since; the next sign-in asks for it
 
     def __repr__(self) -> str:
         return "Grant(••••)"
@@ -68,6 +71,14 @@ def kept(store: SecretStore, server: str) -> Grant | None:
 def save(store: SecretStore, server: str, grant: Grant) -> None:
     """Keep the server's grant."""
     store.write(key(server), asdict(grant))
+
+
+def want(store: SecretStore, server: str, url: str, scopes: str) -> None:
+    """Remember what the server's grant lacks."""
+    with store.alone(key(server)):
+        grant = load(store, server, url)
+        if grant is not None and union(grant.wanted, scopes) != grant.wanted:
+            save(store, server, replace(grant, wanted=union(grant.wanted, scopes)))
 
 
 def forget(store: SecretStore, server: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from urllib.parse import quote
 
 import httpx2
@@ -83,18 +84,12 @@ def _renewed(grant: Grant, answer: Mapping[str, object], now: float) -> Grant:
     token, refresh = answer.get("access_token"), answer.get("refresh_token")
     if not isinstance(token, str) or not token:
         raise ToolcribError("its sign-in could not be renewed now; try again later.")
-    return Grant(
-        url=grant.url,
+    return replace(
+        grant,
         access_token=token,
-        client_id=grant.client_id,
-        token_endpoint=grant.token_endpoint,
         # one that is not replaced stays good (RFC 6749 section 6)
         refresh_token=refresh if isinstance(refresh, str) and refresh else grant.refresh_token,
         expires_at=expiry(answer.get("expires_in"), now),
-        resource=grant.resource,
-        client_secret=grant.client_secret,
-        auth_method=grant.auth_method,
-        revocation_endpoint=grant.revocation_endpoint,
     )
 
 

@@ -44,6 +44,7 @@ class Accounts(OAuthAuthorizationServerProvider):
             "down": False,
             "page": "",
             "more": {},
+            "needs": "",
         }
 
     async def get_client(self, client_id):
@@ -124,7 +125,7 @@ server = MCPServer(
         required_scopes=["tools"],
         validate_token_resource=False,
         client_registration_options=ClientRegistrationOptions(
-            enabled=True, valid_scopes=["tools"], default_scopes=["tools"]
+            enabled=True, valid_scopes=["tools", "write"], default_scopes=["tools"]
         ),
         revocation_options=RevocationOptions(enabled=True),
     ),
@@ -175,8 +176,27 @@ async def app(scope, receive, send):
             **accounts.modes["more"],
         }
         await JSONResponse(body)(scope, receive, send)
+    elif accounts.modes["needs"] and scope.get("method") == "POST" and path == "/mcp":
+        await guard(scope, receive, send)
     else:
         await inner(scope, receive, send)
+
+
+async def guard(scope, receive, send):
+    """Calls of tools need a right more than the rest."""
+    message, needs = await receive(), accounts.modes["needs"]
+    token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+    found = accounts.access.get(token)
+    if b'"tools/call"' in message["body"] and found and needs not in found.scopes:
+        challenge = f'Bearer error="insufficient_scope", scope="{needs}"'
+        await PlainTextResponse("no", 403, {"WWW-Authenticate": challenge})(scope, receive, send)
+        return
+    first = iter([message])
+
+    async def again():
+        return next(first, None) or await receive()
+
+    await inner(scope, again, send)
 
 
 serve(app, LISTENER)

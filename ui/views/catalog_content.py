@@ -195,9 +195,12 @@ class CatalogContent(QWidget):
         self._tell_result()
 
     def server_to_sign_in(self) -> ServerRecord | None:
-        """The selected server if it waits for a sign-in, else the first that does."""
+        """The selected server if it takes a sign-in, else the first that waits for one.
+
+        Who is signed in may sign in again: a server may want more rights than it was given.
+        """
         catalog, picked = self._services.live.catalog, self._server_picked()
-        if picked is not None and can_sign_in(picked):
+        if picked is not None and (can_sign_in(picked) or can_sign_out(picked)):
             return picked
         found = catalog.servers if catalog is not None else ()
         return next((server for server in found if can_sign_in(server)), None)

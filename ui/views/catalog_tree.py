@@ -149,6 +149,7 @@ class CatalogTreeView(QTreeView):
         if can_sign_in(server):
             menu.addAction("&Sign in…", lambda: self.sign_in_asked.emit(server))
         elif can_sign_out(server):
+            menu.addAction("&Sign in again…", lambda: self.sign_in_asked.emit(server))
             menu.addAction("Sign o&ut", lambda: self.sign_out_asked.emit(server))
 
     def _add_for_tools(self, menu: QMenu, tools: list[CatalogTool]) -> None:

@@ -4,6 +4,7 @@ import json
 import time
 from threading import Event
 
+import httpx2
 import pytest
 from guarded import Browser, running
 
@@ -35,7 +36,7 @@ def guarded(request):
 @pytest.fixture
 def signed_in(guarded, home, encoderless):
     """A store with the tools of the server, and the sign-in that they were read with."""
-    guarded.control(life=3600, down=False)
+    guarded.control(life=3600, down=False, needs="")
     ctx = AppContext(Paths(home, home / "models"), Settings())
     ctx.paths.create()
     db = ctx.open_store()
@@ -180,3 +181,26 @@ def test_a_sign_in_meets_the_precondition_of_being_authenticated(guarded, signed
     db.close()
     text, wrong = called(start(gateway), a=1, b=2)
     assert wrong and "not signed in for linear" in text
+
+
+def test_a_call_that_needs_more_rights_says_so_and_the_next_sign_in_asks_for_them(
+    guarded, signed_in, gateway
+):
+    host = start(gateway)
+    assert called(host, a=1, b=2) == ("3", False)
+    guarded.control(needs="write")
+    more = "Sign in to linear in Toolcrib: it asks for more rights (write)."
+    assert called(host, a=1, b=3) == (more, True)
+    guarded.control(needs="")
+    assert called(host, a=1, b=4) == ("5", False)  # the rest of the server goes on
+    guarded.control(needs="write", end_access=True)  # a renewal forgets neither
+    assert called(host, a=1, b=5) == (more, True)
+    db = signed_in.open_store()
+    browser = Browser()
+    sign_in(signed_in, targets(signed_in, db)[0], open_page=browser.open, cancel=Event())
+    browser.close()
+    db.close()
+    assert httpx2.URL(browser.opened[0]).params["scope"].split() == ["tools", "write"]
+    grant = kept(SecretStore.open(signed_in.paths), "linear")
+    assert (grant.scope, grant.wanted) == ("tools write", "")
+    assert called(start(gateway), a=1, b=6) == ("7", False)

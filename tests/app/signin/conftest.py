@@ -26,7 +26,9 @@ def guarded_process() -> Iterator[Guarded]:
 @pytest.fixture
 def guarded(guarded_process: Guarded) -> Guarded:
     """The server with its modes as at the start."""
-    guarded_process.control(life=3600, deny="", state="", hide=[], down=False, page="", more={})
+    guarded_process.control(
+        life=3600, deny="", state="", hide=[], down=False, page="", more={}, needs=""
+    )
     return guarded_process
 
 
