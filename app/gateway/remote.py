@@ -54,12 +54,14 @@ class RemoteChannel:
         self._received = 0
         self._refusal = 0
         self._fault = ""
+        self._on_line: Callable[[bytes], object] = lambda _line: None
         self._instead: dict[object, bytes] = {}  # request id -> what is answered for the server
         self._greeted = False
         self._closed = False
 
     def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
         """Start the thread; messages may be sent at once."""
+        self._on_line = on_line
         self._thread = threading.Thread(target=self._run, args=(on_line, on_end), daemon=True)
         self._thread.start()
         self._ready.wait(_CONNECT_SECONDS)
@@ -175,10 +177,22 @@ class RemoteChannel:
     async def _note(self, response: httpx2.Response) -> None:
         self._refusal = response.status_code if response.status_code >= 400 else 0
         self._received += 1
+        if self._refusal in (0, 401):
+            return
+        answers: dict[object, bytes] = {}
         wanted = lacking(response.headers.get("WWW-Authenticate", ""))
-        if response.status_code == 403 and wanted is not None and self._auth.signed_in:
+        if self._refusal == 403 and wanted is not None and self._auth.signed_in:
             await self._auth.lacks(wanted)
-            self._instead |= _more_rights(response.request, self._auth.server, wanted)
+            named = f" ({wanted})" if wanted else ""
+            text = f"{SIGN_IN}{self._auth.server} in Toolcrib: it asks for more rights{named}."
+            answers = _answers(response.request, text)
+        if self._transport == HTTP:
+            self._instead |= answers
+        elif response.request.method == "POST":
+            # of it the SDK's writer would end, and no answer ever come
+            response.status_code = 202
+            for line in (answers or _answers(response.request, self.said())).values():
+                self._on_line(line)
 
     async def _read(
         self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
@@ -219,16 +233,14 @@ class RemoteChannel:
         return SessionMessage(parsed, ClientMessageMetadata(headers=headers))
 
 
-def _more_rights(request: httpx2.Request, server: str, wanted: str) -> dict[object, bytes]:
-    """The answer to a request for which the sign-in has too few rights."""
+def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:
+    """What is answered, by its id, to a request that the server refused; {} for a notification."""
     try:
         asked = json.loads(request.content)
     except (ValueError, httpx2.RequestNotRead):
         return {}
     if not isinstance(asked, dict) or "id" not in asked:
         return {}
-    named = f" ({wanted})" if wanted else ""
-    text = f"{SIGN_IN}{server} in Toolcrib: it asks for more rights{named}."
     if asked.get("method") == "tools/call":
         answer = wire.result(asked["id"], text_result(text, is_error=True))
     else:

@@ -176,7 +176,7 @@ async def app(scope, receive, send):
             **accounts.modes["more"],
         }
         await JSONResponse(body)(scope, receive, send)
-    elif accounts.modes["needs"] and scope.get("method") == "POST" and path == "/mcp":
+    elif accounts.modes["needs"] and path.startswith(("/mcp", "/messages")):
         await guard(scope, receive, send)
     else:
         await inner(scope, receive, send)
@@ -184,6 +184,9 @@ async def app(scope, receive, send):
 
 async def guard(scope, receive, send):
     """Calls of tools need a right more than the rest."""
+    if scope.get("method") != "POST":
+        await inner(scope, receive, send)
+        return
     message, needs = await receive(), accounts.modes["needs"]
     token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
     found = accounts.access.get(token)

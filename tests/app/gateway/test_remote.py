@@ -5,6 +5,7 @@ import threading
 from functools import partial
 from pathlib import Path
 
+import fake_web
 import pytest
 from web_process import serving
 
@@ -130,3 +131,17 @@ def test_a_server_that_is_not_there_is_one_clear_error(upstream):
     one, listener = upstream("http", f"http://127.0.0.1:{free_port()}/mcp")
     assert "could not be reached" in ask(one, "tools/list", {})
     assert listener.problems and "tried again" in ask(one, "tools/list", {})
+
+
+@pytest.mark.parametrize("mode", ["json", "sse"])
+def test_a_message_that_is_refused_later_is_answered_and_the_server_goes_on(upstream, mode):
+    with fake_web.serve(mode) as fake:
+        kind, url = ("sse", fake.url) if mode == "sse" else ("http", fake.url)
+        one, _ = upstream(kind, url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "500"
+        refused = ask(one, "tools/list", {})
+        assert "error" in refused
+        assert mode == "json" or "status 500" in refused["error"]["message"]
+        fake.mode = mode
+        assert "result" in ask(one, "tools/list", {})

@@ -183,6 +183,7 @@ def test_a_sign_in_meets_the_precondition_of_being_authenticated(guarded, signed
     assert wrong and "not signed in for linear" in text
 
 
+@both
 def test_a_call_that_needs_more_rights_says_so_and_the_next_sign_in_asks_for_them(
     guarded, signed_in, gateway
 ):
