@@ -5,10 +5,19 @@ import sys
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QMenu, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QMenu,
+    QTreeView,
+    QUndoView,
+    QWidget,
+)
 
 from app.errors import ToolcribError
 from app.settings import Settings
+from ui.actions import Tick
 from ui.windows.sections import SECTIONS
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -260,3 +269,47 @@ def test_at_150_percent_the_sections_still_fit_a_small_screen(window, theme):
         window.go(section.key)
     assert window.minimumSizeHint().width() <= 1024
     theme.set_zoom(100)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "column"),
+    [("catalog", "catalogTree", 1), ("budget", "budgetTable", 0), ("activity", "usageTable", 1)],
+)
+def test_widths_of_columns_survive_a_restart(window, open_window, section, name, column):
+    window.go(section)
+    header = window.page.findChild(QTreeView, name).header()
+    header.resizeSection(column, 123)
+    window.close()
+    again = open_window()
+    again.go(section)
+    assert again.page.findChild(QTreeView, name).header().sectionSize(column) == 123
+
+
+def test_back_and_forward_through_the_sections(window):
+    for section in ("hosts", "review"):
+        window.go(section)
+    alt = Qt.KeyboardModifier.AltModifier
+    for key, section in (
+        (Qt.Key.Key_Left, "hosts"),
+        (Qt.Key.Key_Left, "catalog"),
+        (Qt.Key.Key_Left, "catalog"),
+        (Qt.Key.Key_Right, "hosts"),
+    ):
+        QTest.keyClick(window, key, alt)
+        assert window.nav.current_key() == section
+    window.go("budget")
+    QTest.keyClick(window, Qt.Key.Key_Right, alt)  # nothing lies ahead any more
+    assert window.nav.current_key() == "budget"
+
+
+def test_the_history_goes_back_to_any_step(window):
+    tools = window.live.catalog.tools
+    for tool in tools[:3]:
+        window.undo.push(Tick(window.live, [tool], False))
+    QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+    steps = window.findChild(QUndoView)
+    assert steps.isVisible() and steps.model().rowCount() == 4
+    steps.setCurrentIndex(steps.model().index(1, 0))
+    assert [t.on for t in window.live.catalog.tools[:3]] == [False, True, True]
+    QTest.keyClick(steps, Qt.Key.Key_Escape)
+    assert not steps.isVisible()

@@ -1,6 +1,6 @@
 """Activity: what hosts ask Toolcrib's gateways for, as it happens and summed up."""
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
@@ -66,18 +66,6 @@ class ActivityPage(Page):
     def escape(self) -> bool:
         """Clear the events' filter."""
         return self._stack.currentIndex() == LIVE and self.live.filter.clear()
-
-    def save(self, settings: QSettings, key: str) -> None:
-        """Keep the columns of the tabs."""
-        settings.setValue(f"{key}/live", self.live.view.header().saveState())
-        settings.setValue(f"{key}/usage", self.usage.view.header().saveState())
-
-    def restore(self, settings: QSettings, key: str) -> None:
-        """Take the columns back."""
-        for name, view in (("live", self.live.view), ("usage", self.usage.view)):
-            columns = settings.value(f"{key}/{name}")
-            if columns is not None:
-                view.header().restoreState(columns)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look into the journal while in view."""

@@ -136,13 +136,10 @@ class CatalogPage(Page):
         else:
             self._sign_in(server)
 
-    def save(self, settings: QSettings, key: str) -> None:
-        """Keep splitters and columns."""
-        self.content.save(settings, key)
-
     def restore(self, settings: QSettings, key: str) -> None:
-        """Take splitters and columns back."""
-        self.content.restore(settings, key)
+        """Take columns and splitters back; the column of calls is shown once there are any."""
+        super().restore(settings, key)
+        self.content.tree.show_calls()
 
     def _connect(self) -> None:
         services, content = self.services, self.content

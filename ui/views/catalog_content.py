@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -103,23 +103,6 @@ class CatalogContent(QWidget):
             self.filter.clear()
         self.tree.go_to_tool(tool_id)
 
-    def save(self, settings: QSettings, key: str) -> None:
-        """Keep splitters and columns."""
-        settings.setValue(f"{key}/across", self.across.saveState())
-        settings.setValue(f"{key}/down", self.down.saveState())
-        settings.setValue(f"{key}/columns5", self.tree.header().saveState())
-
-    def restore(self, settings: QSettings, key: str) -> None:
-        """Take splitters and columns back."""
-        for name, target in (("across", self.across), ("down", self.down)):
-            state = settings.value(f"{key}/{name}")
-            if state is not None:
-                target.restoreState(state)
-        columns = settings.value(f"{key}/columns5")
-        if columns is not None:
-            self.tree.header().restoreState(columns)
-            self.tree.show_calls()
-
     def _ask_usage(self) -> None:
         now = self._services.ctx.clock()
 
@@ -133,6 +116,7 @@ class CatalogContent(QWidget):
 
     def _lay_out(self) -> None:
         self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.across.setObjectName("across")
         self.across.setHandleWidth(MARGIN)
         self.across.addWidget(self.tree)
         self.across.addWidget(self.details)
@@ -140,6 +124,7 @@ class CatalogContent(QWidget):
         self.across.setSizes([760, 290])
         self.across.setChildrenCollapsible(False)
         self.down = QSplitter(Qt.Orientation.Vertical)
+        self.down.setObjectName("down")
         self.down.setHandleWidth(MARGIN)
         self.down.addWidget(self.across)
         self.down.addWidget(self.map)

@@ -53,6 +53,7 @@ class HostsPage(Page):
         self._stack.addWidget(self.detail)
         self._stack.addWidget(self.sheet)
         split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("hostsSplit")
         split.addWidget(self.side)
         split.addWidget(self._stack)
         split.setStretchFactor(1, 1)

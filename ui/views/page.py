@@ -1,7 +1,9 @@
 """What a page of the window is."""
 
-from PySide6.QtCore import QSettings, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from collections.abc import Iterator
+
+from PySide6.QtCore import QByteArray, QSettings, Signal
+from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeView, QVBoxLayout, QWidget
 
 from ui.services import Services
 from ui.theme import MARGIN
@@ -55,7 +57,22 @@ class Page(QWidget):
         """Take a file of labelled queries; only the Playground can."""
 
     def save(self, settings: QSettings, key: str) -> None:
-        """Keep splitters and columns below that key."""
+        """Keep columns and splitters, below that key."""
+        for name, part in self._kept():
+            settings.setValue(f"{key}/{name}", part.saveState())
 
     def restore(self, settings: QSettings, key: str) -> None:
-        """Take splitters and columns back."""
+        """Take columns and splitters back."""
+        for name, part in self._kept():
+            state = settings.value(f"{key}/{name}")
+            if isinstance(state, QByteArray):
+                part.restoreState(state)
+
+    def _kept(self) -> Iterator[tuple[str, QHeaderView | QSplitter]]:
+        """Those that have a name; a table with other columns than before begins anew."""
+        for view in self.findChildren(QTreeView):
+            if view.objectName():
+                yield f"{view.objectName()}{view.header().count()}", view.header()
+        for splitter in self.findChildren(QSplitter):
+            if splitter.objectName():
+                yield splitter.objectName(), splitter

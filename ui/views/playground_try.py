@@ -73,6 +73,7 @@ class TryTab(QWidget):
         self._side = QStackedWidget()
         self._stack = QStackedWidget()
         self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setObjectName("trySplit")
         self._lay_out()
         self._connect()
         self._recolor()

@@ -287,6 +287,7 @@ class QuerySetTab(QWidget):
         menu.addAction("Try this query", self._try)
         self.head.more.setMenu(menu)
         split = QSplitter(Qt.Orientation.Vertical)
+        split.setObjectName("queriesSplit")
         split.setChildrenCollapsible(False)
         split.setHandleWidth(GAP)
         split.addWidget(self.panel)

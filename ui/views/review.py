@@ -64,6 +64,7 @@ class ReviewPage(Page):
             buttons=("What is checked?", "Show decided"),
         )
         self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setObjectName("reviewSplit")
         self._stack = QStackedWidget()
         self._lay_out()
         self._connect()

@@ -13,6 +13,7 @@ from ui.services import Services
 from ui.theme import ZOOM_STEP
 from ui.views.settings_dialog import SettingsDialog
 from ui.windows.help import show_about, show_numbers, show_shortcuts
+from ui.windows.history import show_history
 from ui.windows.profile_menu import ProfileMenu
 from ui.windows.sections import SECTIONS
 
@@ -59,6 +60,7 @@ class Commands(QObject):
         self._add(file, "&Quit", window.close, "Ctrl+Q")
         edit = bar.addMenu("&Edit")
         edit.addActions([self.undo, self.redo])
+        self._add(edit, "&History…", lambda: show_history(window, self._services.undo), "Ctrl+H")
         edit.addSeparator()
         self._add(edit, "&Find", lambda: window.page.focus_filter(), "Ctrl+F")
         edit.addSeparator()
@@ -76,6 +78,8 @@ class Commands(QObject):
         self.profiles = ProfileMenu(self._services, window)
         view.addMenu(self.profiles)
         view.addSeparator()
+        self._add(view, "Bac&k", lambda: window.travel(-1), "Alt+Left")
+        self._add(view, "For&ward", lambda: window.travel(1), "Alt+Right")
         self._add(view, "Next &pane", lambda: window.cycle(1), "F6")
         self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")
         view.addSeparator()

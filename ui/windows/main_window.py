@@ -33,6 +33,7 @@ from ui.windows.export_state import ExportState
 from ui.windows.offers import offers
 from ui.windows.sections import SECTIONS, make_page
 from ui.windows.status_line import StatusLine
+from ui.windows.trail import Trail
 
 NARROW_BELOW = 1100  # pixels; below it the sidebar shows icons only
 
@@ -54,6 +55,7 @@ class MainWindow(QMainWindow):
             ctx, places, self.tasks, theme, self.undo, self.live, self.say, self.go
         )
         self.pages: dict[str, Page] = {}
+        self._trail = Trail()
         self._done = 0  # index of the undo stack before the last step
         self._build(theme)
         self._connect()
@@ -81,15 +83,23 @@ class MainWindow(QMainWindow):
             page = make_page(key, self.services)
             page.badge.connect(lambda text, tone: self.nav.set_badge(key, text, tone))
             page.result.connect(lambda text: self._show_result(page, text))
+            page.restore(self._settings, key)
             self.pages[key] = page
             self.stack.addWidget(page)
         page = self.pages[key]
         self.stack.setCurrentWidget(page)
         self.status.result.clear()
         self.nav.choose(key)
+        self._trail.visit(key)
         page.opened()
         if self.isVisible():
             page.main_view().setFocus()
+
+    def travel(self, step: int) -> None:
+        """Open the section before (-1) or after (1) this one, as they were opened."""
+        key = self._trail.step(step)
+        if key:
+            self.go(key)
 
     def import_queries(self) -> None:
         """Let the user choose a file of labelled queries."""
@@ -185,7 +195,6 @@ class MainWindow(QMainWindow):
         if geometry is None or not self.restoreGeometry(geometry):
             self.resize(1280, 800)
         self.go("catalog")
-        self.pages["catalog"].restore(self._settings, "catalog")
 
     @property
     def catalog(self) -> CatalogPage:

@@ -1,0 +1,41 @@
+"""Every step that can be undone, in a list: choosing one goes back, or forward, to it."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QUndoStack
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QPushButton,
+    QUndoView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.theme import MARGIN
+
+_HINT = "Choose a step to go back to it; those below it can be done again."
+
+
+def show_history(parent: QWidget, undo: QUndoStack) -> None:
+    """Open the list."""
+    dialog = QDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setObjectName("history")
+    dialog.setWindowTitle("History")
+    dialog.resize(440, 400)
+    steps = QUndoView(undo, dialog)
+    steps.setEmptyLabel("As it was when the window opened")
+    steps.setAccessibleName("Steps")
+    hint = QLabel(_HINT, wordWrap=True)
+    hint.setProperty("faint", True)
+    buttons = QDialogButtonBox()
+    buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+    buttons.rejected.connect(dialog.reject)
+    column = QVBoxLayout(dialog)
+    column.setSpacing(MARGIN)
+    column.addWidget(hint)
+    column.addWidget(steps, 1)
+    column.addWidget(buttons)
+    dialog.open()
+    steps.setFocus()
