@@ -1,7 +1,7 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import apsw
@@ -185,6 +185,12 @@ def trust_tools(db: apsw.Connection, tool_ids: Iterable[int], at: float) -> None
     for profile in profiles.all_profiles(db):
         held = [i for i, s in profiles.states(db, profile.id).items() if s.held and i in wanted]
         profiles.set_held(db, profile.id, held, "")
+
+
+def change_settings(db: apsw.Connection, profile: str, parts: Mapping[str, object]) -> Changes:
+    """Replace parts of a profile's settings, by their names in ProfileSettings."""
+    now = ProfileSettings.from_json(find_profile(db, profile).settings)
+    return save_settings(db, profile, replace(now, **parts))  # type: ignore[arg-type]
 
 
 def save_settings(db: apsw.Connection, profile: str, settings: ProfileSettings) -> Changes:

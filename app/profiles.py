@@ -40,7 +40,7 @@ def name_problem(name: str, known: Collection[str]) -> str:
     if len(name) > LONGEST:
         return f"A name has at most {LONGEST} characters."
     if name.startswith("-") or name != name.strip() or not name.isprintable():
-        return "A name begins with no - or blank, ends with no blank, and has no line ends."
+        return "A name begins with no - or blank, ends with no blank, and can be seen."
     return ""
 
 
@@ -73,10 +73,10 @@ def forget(db: apsw.Connection, name: str) -> Forgotten:
 
 
 def bring_back(db: apsw.Connection, kept: Forgotten) -> Changes:
-    """Undo `forget`."""
+    """Undo `forget`; raises ToolcribError when the name was given to another one meanwhile."""
+    _check(db, kept.profile.name)
     with transaction(db):
-        made = profiles.create(db, kept.profile.name, settings=kept.profile.settings)
-        profiles.put_states(db, made.id, kept.states)
+        profiles.put_back(db, kept.profile, kept.states)
     return Changes(profile=True)
 
 
@@ -88,7 +88,11 @@ def profile_of(history: Collection[ExportRecord]) -> str:
 
 
 def why_kept(db: apsw.Connection, name: str) -> ToolcribError | None:
-    """Why a profile can be neither renamed nor deleted, None when it can."""
+    """Why a profile can be neither renamed nor deleted, None when it can.
+
+    A host gets what was last written to it. Where that is taken back and an earlier profile is
+    gone, the gateway says so in each answer, and the host is shown as one to write anew.
+    """
     if name == DEFAULT:
         return ToolcribError("The profile default stays.", "Hosts fall back to it.")
     by_file: dict[tuple[str, str], list[ExportRecord]] = {}

@@ -67,12 +67,18 @@ def states(db: apsw.Connection, profile_id: int) -> dict[int, ToolState]:
     }
 
 
-def put_states(db: apsw.Connection, profile_id: int, found: Iterable[ToolState]) -> None:
-    """Give a new profile these states; tools that are gone for good are left out."""
+def put_back(db: apsw.Connection, record: ProfileRecord, found: Iterable[ToolState]) -> None:
+    """Store a deleted profile under its old id; states of tools that are gone are left out."""
+    taken = db.execute("SELECT 1 FROM profiles WHERE id = ?", (record.id,)).fetchone()
+    db.execute(
+        "INSERT INTO profiles (id, name, settings) VALUES (?, ?, ?)",
+        (None if taken else record.id, record.name, json.dumps(record.settings)),
+    )
+    new_id = db.last_insert_rowid()
     db.executemany(
         "INSERT INTO profile_tools (profile_id, tool_id, is_on, pinned, held)"
         " SELECT ?, id, ?, ?, ? FROM tools WHERE id = ?",
-        [(profile_id, int(s.on), int(s.pinned), s.held, s.tool_id) for s in found],
+        [(new_id, int(s.on), int(s.pinned), s.held, s.tool_id) for s in found],
     )
 
 

@@ -1,9 +1,12 @@
 """What the Hosts page and its like ask: all hosts' states, one host's plan, from the store."""
 
+from dataclasses import replace
+
 import apsw
 
 from app.catalog import Catalog, load_catalog
 from app.export.plan import Plan, plan
+from app.export.recommend import recommend
 from app.export.status import HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
@@ -27,7 +30,10 @@ def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostS
         if gets in known and gets not in seen:
             seen[gets] = load_catalog(db, gets, catalog.encoding)
         own = seen.get(gets, catalog)
-        found.append(host_status(places, facts, catalog=own, gateway_path=gateway, history=history))
+        status = host_status(places, facts, catalog=own, gateway_path=gateway, history=history)
+        if own is not catalog:  # what would be written is of the one in view
+            status = replace(status, recommendation=recommend(facts, catalog))
+        found.append(status)
     return tuple(found)
 
 

@@ -98,15 +98,16 @@ class Journal:
             batch = [*batch, (self._clock(), "error", note)]
         if not batch:
             return
+        many = self._written + len(batch) >= _KEEP_EVERY
+        kept = self._keep() if many else 0  # not while other writers wait
         common = {"profile": self._profile, "session": self._session, "host": self.host}
         try:
             with transaction(db):
                 made = [EventRecord(at=at, kind=k, **{**common, **more}) for at, k, more in batch]
                 events.add(db, made)
-                self._written += len(batch)
-                if self._written >= _KEEP_EVERY:
-                    self._written = 0
-                    events.prune(db, self._keep())
+                if many:
+                    events.prune(db, kept)
+            self._written = 0 if many else self._written + len(batch)
         except BaseException:
             self.dropped += lost
             raise

@@ -144,7 +144,7 @@ def _events_kept() -> int:
     from app.settings import Settings
 
     try:
-        return Settings.load(_paths().settings_file).events_kept
+        return max(1_000, Settings.load(_paths().settings_file).events_kept)
     except ToolcribError:  # which the window shows
         return Settings().events_kept
 

@@ -12,8 +12,8 @@ _OF_NAMES = 3.8  # characters per o200k token over the names of 1,280 real tools
 def menu_tokens(catalog: Catalog, pool: str = "") -> int:
     """Tokens of search_tools, call_tool and the instructions, without pinned tools.
 
-    By characters, within 10 %: loading a tokenizer takes half a second, and this is asked at every
-    start of the window. `pool` is another one than the profile's.
+    An estimate by characters, within 10 % for English: loading a tokenizer takes half a second, and
+    this is asked at every start of the window. `pool` is another one than the profile's.
     """
     pool = pool or catalog.settings.gateway.pool
     servers = sorted((s for s in catalog.servers if s.trusted), key=lambda s: s.name.lower())
@@ -22,8 +22,9 @@ def menu_tokens(catalog: Catalog, pool: str = "") -> int:
         [(row.tool.tool_id, row.tool.description) for row in catalog.shown],
         pool,
     )
-    menu = menu_tools(behind([server.name for server in servers], pool))
+    told = behind([server.name for server in servers], pool)
+    menu = menu_tools(told)
     characters = len(said) + sum(len(host_text(tool)) for tool in menu)
     listed = catalog.shown if pool in ("names", "all") else ()
-    names = sum(len(row.tool.tool_id) for row in listed)
+    names = len(told) + sum(len(row.tool.tool_id) for row in listed)
     return round((characters - names) / CHARACTERS_PER_TOKEN + names / _OF_NAMES)

@@ -75,3 +75,22 @@ def test_a_profile_that_a_host_gets_stays(db: apsw.Connection, mode: str) -> Non
 def test_default_stays(db: apsw.Connection) -> None:
     with pytest.raises(ToolcribError, match="default stays"):
         profiles.forget(db, "default")
+
+
+def test_what_was_decided_before_a_profile_went_can_still_be_taken_back(
+    db: apsw.Connection,
+) -> None:
+    for name in ("work", "team"):
+        profiles.create(db, name)
+    before = find_profile(db, "work").id
+    profiles.bring_back(db, profiles.forget(db, "work"))
+    assert find_profile(db, "work").id == before
+    assert profiles.names(db) == ("default", "work", "team")
+
+
+def test_a_name_that_was_given_away_meanwhile_is_not_taken_back(db: apsw.Connection) -> None:
+    profiles.create(db, "work")
+    kept = profiles.forget(db, "work")
+    profiles.create(db, "work")
+    with pytest.raises(ToolcribError, match="a profile called work already"):
+        profiles.bring_back(db, kept)

@@ -289,7 +289,7 @@ def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page
 
     live = page.services.live
     budget = replace(live.catalog.settings.budget, tokens=1, on_block="refuse")
-    live.save_settings(replace(live.catalog.settings, budget=budget))
+    live.change_settings(budget=budget)
     open_host(page, qtbot, "claude-desktop", "pruned")
     qtbot.waitUntil(lambda: page.detail.hint.text().startswith("Not written: over budget by"))
     assert not page.detail.write.isEnabled()
@@ -358,3 +358,17 @@ def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
     qtbot.waitUntil(lambda: page.detail.notes.text().startswith(note))
     assert state(page, "cursor").endswith("in sync · work")
     assert '"--profile",\n        "work"' in (home / CURSOR).read_text(encoding="utf-8")
+
+
+def test_a_write_done_again_has_the_profile_that_was_written(page, services, qtbot, home):
+    services.tasks.change(lambda db: create(db, "work", copy_of="default"))
+    services.live.show_profile("work")
+    qtbot.waitUntil(lambda: services.tasks.idle and services.live.profile == "work")
+    open_host(page, qtbot, "cursor", "through")
+    write(page, qtbot)
+    written = (home / CURSOR).read_bytes()
+    services.undo.undo()
+    services.live.show_profile("default")
+    services.undo.redo()
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    assert (home / CURSOR).read_bytes() == written

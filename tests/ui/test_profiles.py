@@ -7,11 +7,13 @@ from PySide6.QtWidgets import QDialog
 
 from app import profiles
 from app.catalog import load_catalog
+from app.settings import BudgetSettings
 from store import exports
 from store.connection import transaction
 from store.records import ExportRecord
-from ui.actions import Tick
+from ui.actions import SettingsCommand, Tick
 from ui.views.profile_dialog import ProfileDialog
+from ui.windows.profile_commands import AddProfile, ShowProfile
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ def test_another_name_keeps_everything(window, qtbot, ctx):
     settled(window, qtbot)
     assert window.strip.profile.text() == "Profile: team && co"
     assert "deploy" not in on(ctx, "team & co")
-    assert window.undo.undoText() == "Rename profile work to team & co"
+    assert window.undo.text(2) == "Rename profile work to team & co"
     window.undo.undo()
     settled(window, qtbot)
     assert window.live.profile == "work"
@@ -128,7 +130,7 @@ def test_another_name_keeps_everything(window, qtbot, ctx):
     [
         ("", "A profile needs a name."),
         ("default", "There is a profile called default already."),
-        ("-x", "A name begins with no - or blank, ends with no blank, and has no line ends."),
+        ("-x", "A name begins with no - or blank, ends with no blank, and can be seen."),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_in_the_form(window, name, problem):
@@ -147,24 +149,16 @@ def test_the_default_profile_stays(window):
     assert not menu.delete.isEnabled()
 
 
+def got(db, profile):
+    """Cursor gets the profile."""
+    record = ExportRecord(0, 1.0, "cursor", "user", "/x/mcp.json", "through", profile, "a", "b", "")
+    with transaction(db):
+        exports.add(db, record)
+
+
 def test_a_profile_that_a_host_gets_is_neither_renamed_nor_deleted(window, qtbot, db):
     add(window, qtbot, "work")
-    with transaction(db):
-        exports.add(
-            db,
-            ExportRecord(
-                id=0,
-                at=1.0,
-                host="cursor",
-                scope="user",
-                file="/x/mcp.json",
-                mode="through",
-                profile="work",
-                before_hash="a",
-                after_hash="b",
-                backup="",
-            ),
-        )
+    got(db, "work")
     for words in ("Profile: Delete work", "Profile: Rename…"):
         press(window, words)
         settled(window, qtbot)
@@ -191,3 +185,110 @@ def test_a_profile_that_the_command_line_deleted_is_left_with_a_word(window, qtb
     assert window.live.profile == "default"
     assert "The profile work is gone" in window.page.messages.text
     assert not window.undo.canUndo()
+
+
+def outside(ctx, change):
+    """What another process does meanwhile."""
+    db = ctx.open_store()
+    try:
+        return change(db)
+    finally:
+        db.close()
+
+
+def test_until_another_profile_is_read_nothing_in_view_can_be_changed(window, qtbot):
+    add(window, qtbot, "work")
+    tree = window.catalog.content.tree
+    tree.setFocus()
+    choices(window)["default"].trigger()
+    assert not window.stack.isEnabled() and not window.strip.isEnabled()
+    settled(window, qtbot)
+    assert window.stack.isEnabled() and window.strip.isEnabled()
+    assert window.focusWidget() is tree
+
+
+def test_steps_taken_back_at_once_concern_the_profile_they_were_made_in(window, qtbot, ctx):
+    add(window, qtbot, "work")
+    turn_off(window, "deploy")
+    window.live.change_settings(budget=BudgetSettings(tokens=999))
+    settled(window, qtbot)
+    old, new = BudgetSettings(tokens=999), BudgetSettings(tokens=111)
+    apply = lambda budget: window.live.change_settings(budget=budget)  # noqa: E731
+    window.undo.push(SettingsCommand(old, new, text="Set budget", apply=apply))
+    choices(window)["default"].trigger()
+    settled(window, qtbot)
+    window.undo.undo()
+    window.undo.undo()
+    window.undo.undo()
+    settled(window, qtbot)
+    work = outside(ctx, lambda db: load_catalog(db, "work").settings)
+    default = outside(ctx, lambda db: load_catalog(db, "default").settings)
+    assert (work.budget.tokens, default.budget.tokens) == (999, BudgetSettings().tokens)
+    assert "deploy" in on(ctx, "work")
+    assert {t.tool.name for t in window.live.catalog.tools if t.on} == on(ctx, "work")
+
+
+def test_a_profile_that_somebody_else_made_is_not_undone(window, qtbot, ctx):
+    add(window, qtbot, "work")
+    window.undo.undo()
+    settled(window, qtbot)
+    outside(ctx, lambda db: profiles.create(db, "work"))
+    window.undo.redo()
+    settled(window, qtbot)
+    assert "There is a profile called work already." in window.page.messages.text
+    assert window.live.profile == "default"
+    window.undo.undo()
+    settled(window, qtbot)
+    assert outside(ctx, profiles.names) == ("default", "work")
+
+
+def test_a_refused_step_leaves_the_profile_in_view_and_says_why(window, qtbot, ctx):
+    add(window, qtbot, "work")
+    press(window, "Profile: Rename…")
+    settled(window, qtbot)
+    name_it(window, "team")
+    settled(window, qtbot)
+    outside(ctx, lambda db: got(db, "team"))
+    window.undo.undo()
+    settled(window, qtbot)
+    assert "Cursor gets the profile team." in window.page.messages.text
+    assert window.live.profile == "team"
+    assert window.undo.count() == 2
+    window.undo.redo()
+    settled(window, qtbot)
+    assert window.live.profile == "team"
+
+
+def test_a_refused_delete_can_be_undone_without_harm(window, qtbot, ctx):
+    add(window, qtbot, "work")
+    press(window, "Profile: Delete work")
+    settled(window, qtbot)
+    window.undo.undo()
+    settled(window, qtbot)
+    outside(ctx, lambda db: got(db, "work"))
+    window.undo.redo()
+    settled(window, qtbot)
+    assert "Cursor gets the profile work." in window.page.messages.text
+    window.undo.undo()
+    settled(window, qtbot)
+    assert window.live.profile == "work"
+    assert outside(ctx, profiles.names) == ("default", "work")
+
+
+def test_writes_that_cross_do_not_leave_the_window_reading_for_ever(window, qtbot, ctx):
+    outside(ctx, lambda db: profiles.create(db, "gone"))
+    window.live.load()
+    settled(window, qtbot)
+    outside(ctx, lambda db: profiles.forget(db, "gone"))
+    window.undo.push(AddProfile(window.tasks, window.live, "work"))
+    window.undo.push(ShowProfile(window.live, "gone"))
+    turn_off(window, "deploy")
+    settled(window, qtbot)
+    assert window.live.profile == "default"
+
+
+def test_a_name_with_an_ampersand_is_found_as_it_is(window, qtbot):
+    add(window, qtbot, "R&D")
+    assert "Profile: R&D" in {entry.text for entry in window.commands.entries()}
+    assert window.undo.text(0) == "Add profile R&D"
+    assert window.commands.undo.text() == "&Undo Add profile R&&D"

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 
 from app.catalog import load_catalog
-from app.settings import Settings
+from app.settings import GatewaySettings, Settings
 from ui.views.settings_dialog import SettingsDialog
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -135,15 +135,60 @@ def test_how_servers_are_read_holds_at_the_next_reading(window, dialog, ctx):
     dialog.reading.fields["scan_seconds"].setValue(90)
     dialog.reading.fields["scratch_home"].click()
     assert (ctx.settings.scan_seconds, ctx.settings.scratch_home) == (90, True)
+    dialog.look.fields["zoom"].setValue(120)
+    kept = Settings.load(ctx.paths.settings_file)
+    assert (kept.scan_seconds, kept.scratch_home, kept.zoom) == (90, True, 120)
     dialog.look.fields["zoom"].setValue(100)
-    assert Settings.load(ctx.paths.settings_file).scan_seconds == 90
 
 
 def test_what_somebody_wrote_to_the_file_meanwhile_is_kept(dialog, ctx):
     Settings(backups_kept=7).save(ctx.paths.settings_file)
     dialog.reading.fields["scan_at_once"].setValue(4)
+    assert dialog.reading.fields["backups_kept"].value() == 7
+    dialog.reading.fields["scan_at_once"].setValue(5)
     kept = Settings.load(ctx.paths.settings_file)
-    assert (kept.backups_kept, kept.scan_at_once) == (7, 4)
+    assert (kept.backups_kept, kept.scan_at_once) == (7, 5)
+
+
+def test_a_settings_file_that_cannot_be_read_is_said_and_nothing_is_lost(dialog, ctx):
+    ctx.paths.settings_file.write_text("zoom = what", encoding="utf-8")
+    dialog.reading.fields["scan_at_once"].setValue(4)
+    assert "cannot be read" in dialog.problem.text() and dialog.problem.isVisible()
+    assert dialog.reading.fields["scan_at_once"].value() == ctx.settings.scan_at_once == 2
+    assert ctx.paths.settings_file.read_text(encoding="utf-8") == "zoom = what"
+
+
+def test_enter_ends_what_is_typed_and_the_dialog_stays(window, dialog, qtbot, ctx):
+    line = dialog.profile.fields["gateway.loop_exempt"]
+    line.setText("time/*")
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    settled(window, qtbot)
+    assert dialog.isVisible()
+    assert stored(ctx).gateway.loop_exempt == ("time/*",)
+
+
+def test_what_is_being_typed_survives_a_reading(window, dialog, qtbot):
+    line = dialog.profile.fields["gateway.loop_exempt"]
+    line.setText("brow")
+    window.live.load()
+    settled(window, qtbot)
+    assert line.text() == "brow"
+
+
+def test_a_value_outside_the_forms_bounds_is_shown_as_it_is(window, dialog, qtbot):
+    window.live.change_settings(gateway=GatewaySettings(search_tokens=50))
+    settled(window, qtbot)
+    assert dialog.profile.fields["gateway.search_tokens"].value() == 50
+
+
+def test_it_fits_the_screen_at_any_text_size(window, qtbot):
+    window.services.theme.set_zoom(200)
+    window.commands.open_settings()
+    dialog = window.findChild(SettingsDialog)
+    room = dialog.screen().availableGeometry()
+    assert dialog.height() <= room.height() and dialog.width() <= room.width()
+    dialog.reject()
+    window.services.theme.set_zoom(100)
 
 
 def test_everything_that_takes_the_focus_has_a_name_and_choices_are_known(dialog):

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal
 from app.catalog import (
     Catalog,
     CatalogTool,
+    change_settings,
     load_catalog,
-    save_settings,
     set_on,
     set_pinned,
     version,
@@ -19,7 +19,6 @@ from app.context import Db
 from app.errors import ToolcribError
 from app.profiles import DEFAULT, names
 from app.safety.review import ReviewItem, known_findings, review_items
-from app.settings import ProfileSettings
 from store.records import Finding
 from ui.tasks import Tasks
 
@@ -38,14 +37,16 @@ class _Read:
 class LiveCatalog(QObject):
     """The catalogue of one profile; ticks show at once and are written behind.
 
-    Signals: loaded() after it was read again; toggled(frozenset of tool row ids) after ticks or
-    pins; configured() after the profile's settings changed; failed(ToolcribError) when it could
-    not be read or written; lost(name) when the profile in view is gone; why(row id) when the
-    Playground is to explain that tool, review(row id) and sought(row id) when Review or Catalog is
-    to show it.
+    Signals: loaded() after it was read again; leaving() when another profile is to be shown: until
+    it is loaded, what is in view is not what a change would concern; toggled(frozenset of tool row
+    ids) after ticks or pins; configured() after the profile's settings changed;
+    failed(ToolcribError) when it could not be read or written; lost(name) when the profile in view
+    is gone; why(row id) when the Playground is to explain that tool, review(row id) and
+    sought(row id) when Review or Catalog is to show it.
     """
 
     loaded = Signal()
+    leaving = Signal()
     toggled = Signal(object)
     configured = Signal()
     why = Signal(int)
@@ -64,6 +65,7 @@ class LiveCatalog(QObject):
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
         self._own = 0  # changes of ours that are still being written
+        self._shown = False  # whether the change that is told of next is ours
         tasks.changed.connect(self._on_changed)
 
     @property
@@ -98,8 +100,13 @@ class LiveCatalog(QObject):
         self._tasks.ask(read, self._on_loaded, self._on_failed)
 
     def show_profile(self, name: str) -> None:
-        """See the catalogue as another profile does; it is read and `loaded` then."""
+        """See the catalogue as another profile does; it is read and `loaded` then.
+
+        Changes concern that profile at once, so that steps undone one after the other go right.
+        """
         self.profile = name
+        if not self._in_view:
+            self.leaving.emit()
         self.load()
 
     def refresh(self) -> None:
@@ -124,17 +131,22 @@ class LiveCatalog(QObject):
         self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
         self._write(lambda db: set_pinned(db, profile, ids, pinned))
 
-    def save_settings(self, settings: ProfileSettings) -> None:
-        """Replace the profile's settings, here and in the store."""
-        if self.catalog is None:
-            return
+    def change_settings(self, **parts: object) -> None:
+        """Replace parts of the profile's settings, as budget=..., here and in the store."""
         profile = self.profile
-        self.catalog = replace(self.catalog, settings=settings)
-        self.configured.emit()
-        self._write(lambda db: save_settings(db, profile, settings))
+        if self.catalog is not None and self._in_view:
+            settings = replace(self.catalog.settings, **parts)  # type: ignore[arg-type]
+            self.catalog = replace(self.catalog, settings=settings)
+            self.configured.emit()
+        self._write(lambda db: change_settings(db, profile, parts))
+
+    @property
+    def _in_view(self) -> bool:
+        """Whether the catalogue is of the profile that changes concern."""
+        return self.catalog is not None and self.catalog.profile.name == self.profile
 
     def _replace(self, changed: dict[int, CatalogTool]) -> None:
-        if self.catalog is None or not changed:
+        if self.catalog is None or not self._in_view or not changed:
             return
         self._by_id |= changed
         tools = tuple(changed.get(t.tool.id, t) for t in self.catalog.tools)
@@ -143,7 +155,7 @@ class LiveCatalog(QObject):
 
     def _write(self, change: Callable[[Db], Changes]) -> None:
         self._own += 1
-        self._tasks.change(change, failed=self._on_unwritten)
+        self._tasks.change(change, self._on_written, self._on_unwritten)
 
     def _on_loaded(self, read: _Read) -> None:
         if self._own or read.wanted != self.profile:  # read before a change of ours was written
@@ -160,10 +172,15 @@ class LiveCatalog(QObject):
             self.load()
 
     def _on_changed(self, changes: Changes) -> None:
-        if self._own and changes == Changes(profile=True):
-            self._own -= 1  # what we show already
+        if self._shown:
+            self._shown = False
         elif changes.servers or changes.tools or changes.profile:
             self.load()
+
+    def _on_written(self, _changes: Changes) -> None:
+        """Tasks tells of the change next, which the window shows already."""
+        self._own -= 1
+        self._shown = True
 
     def _on_unwritten(self, error: ToolcribError) -> None:
         self._own -= 1

@@ -3,11 +3,9 @@
 A name with a point, as gateway.pool, is that of a settings dataclass inside another.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +20,7 @@ class Number:
     unit: str = ""
     zero: str = ""
     tip: str = ""
+    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,7 @@ class Choice:
     label: str
     choices: tuple[tuple[str, str], ...]  # words, value
     tip: str = ""
+    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Switch:
     name: str
     label: str
     tip: str = ""
+    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Patterns:
     label: str
     example: str
     tip: str = ""
+    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 Field = Number | Choice | Switch | Patterns
@@ -129,7 +131,7 @@ PROFILE: tuple[Group, ...] = (
             ),
             Number(
                 "gateway.result_tokens",
-                "Longest &result",
+                "Longest r&esult",
                 0,
                 1_000_000,
                 1_000,
@@ -142,25 +144,59 @@ PROFILE: tuple[Group, ...] = (
     (
         "A conversation",
         (
-            Number("gateway.loaded_tools", "Tools kept &loaded", 1, 1_000),
-            Number("gateway.loaded_tokens", "Of at &most", 500, 1_000_000, 500, " tokens"),
-            Number("gateway.idle_seconds", "&Forgotten after", 10, 86_400, 60, " s unused"),
+            Number("gateway.loaded_tools", "Tools &kept loaded", 1, 1_000),
+            Number(
+                "gateway.loaded_tokens",
+                "Of at &most",
+                500,
+                1_000_000,
+                500,
+                " tokens",
+                said="the tokens kept loaded",
+            ),
+            Number(
+                "gateway.idle_seconds",
+                "F&orgotten after",
+                10,
+                86_400,
+                60,
+                " s unused",
+                said="the time until a tool is forgotten",
+            ),
             Number(
                 "gateway.loop_calls",
-                "A loop is the &same call",
+                "A loop &is the same call",
                 2,
                 100,
                 1,
                 " times",
                 tip="The call runs; then its tool is unloaded and the model is told.",
+                said="what a loop is",
             ),
-            Number("gateway.loop_window_calls", "&Within", 2, 1_000, 1, " calls"),
-            Number("gateway.loop_window_seconds", "An&d within", 1, 86_400, 10, " s"),
+            Number(
+                "gateway.loop_window_calls",
+                "Withi&n",
+                2,
+                1_000,
+                1,
+                " calls",
+                said="the calls of a loop",
+            ),
+            Number(
+                "gateway.loop_window_seconds",
+                "An&d within",
+                1,
+                86_400,
+                10,
+                " s",
+                said="the time of a loop",
+            ),
             Patterns(
                 "gateway.loop_exempt",
-                "N&ever a loop",
+                "Ne&ver a loop",
                 "browser/*, time/get_current_time",
                 "Tools that may well be called again and again.",
+                said="what is never a loop",
             ),
         ),
     ),
@@ -191,8 +227,24 @@ READING: tuple[Group, ...] = (
         "Reading servers",
         (
             Number("scan_at_once", "Servers at &once", 1, 16),
-            Number("scan_seconds", "Given up &after", 5, 3_600, 5, " s of silence"),
-            Number("scan_limit_seconds", "And in any &case after", 10, 7_200, 10, " s"),
+            Number(
+                "scan_seconds",
+                "&Given up after",
+                5,
+                3_600,
+                5,
+                " s of silence",
+                said="the time until a silent server is given up",
+            ),
+            Number(
+                "scan_limit_seconds",
+                "And in any &case after",
+                10,
+                7_200,
+                10,
+                " s",
+                said="the time until any server is given up",
+            ),
             Switch(
                 "scratch_home",
                 "With an &empty home folder",
@@ -203,7 +255,7 @@ READING: tuple[Group, ...] = (
     (
         "Kept",
         (
-            Number("backups_kept", "&Copies of each host's files", 1, 1_000),
+            Number("backups_kept", "Copies of each host's &files", 1, 1_000),
             Number("events_kept", "E&vents in Activity", 1_000, 10_000_000, 1_000),
         ),
     ),
@@ -213,10 +265,3 @@ READING: tuple[Group, ...] = (
 def value_of(settings: Any, name: str) -> Any:
     """What a setting is."""
     return reduce(getattr, name.split("."), settings)
-
-
-def with_value(settings: T, name: str, value: Any) -> T:
-    """The settings with one changed."""
-    first, _, rest = name.partition(".")
-    new = with_value(getattr(settings, first), rest, value) if rest else value
-    return replace(settings, **{first: new})  # type: ignore[type-var]

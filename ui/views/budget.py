@@ -1,7 +1,6 @@
 """The Budget page: what tool definitions may take, what each host's model gets, what could go."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from shlex import quote
 
 from PySide6.QtCore import QTimer
@@ -126,9 +125,7 @@ class BudgetPage(Page):
             self.services.undo.push(SettingsCommand(old, new, text=text, apply=self._save))
 
     def _save(self, budget: BudgetSettings) -> None:
-        live = self.services.live
-        if live.catalog is not None:
-            live.save_settings(replace(live.catalog.settings, budget=budget))
+        self.services.live.change_settings(budget=budget)
 
     def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
         if tools:

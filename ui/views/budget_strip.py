@@ -25,12 +25,16 @@ from ui.colors import text_on
 from ui.models.live_catalog import LiveCatalog
 from ui.models.shares import Share, server_shares
 from ui.models.verdicts import BADGES
-from ui.text import APPROX, count, plural, short
+from ui.text import APPROX, count, plain_tip, plural, short
 from ui.theme import GAP, MARGIN, STRIP, Theme
 from ui.views.badge import Badge
 from ui.views.elided import ElidedLabel
 
-_LONGEST = 16  # characters of a profile's name on its button
+_NAME_WIDTH = 100  # pixels of a profile's name on its button
+_PROFILE_TIP = (
+    "{} is in view: which tools are on, its budget and settings. A host gets the profile that was"
+    " in view when its config was written."
+)
 
 
 class BudgetStrip(QWidget):
@@ -48,10 +52,6 @@ class BudgetStrip(QWidget):
         self._theme = theme
         self.profile = QPushButton(self)
         self.profile.setObjectName("profileButton")
-        self.profile.setToolTip(
-            "The profile in view: which tools are on, its budget and settings. A host gets the"
-            " profile that was in view when its config was written."
-        )
         self.total = QLabel(self)
         self.total.setObjectName("budgetTotal")
         self.on = ElidedLabel(self)
@@ -83,8 +83,12 @@ class BudgetStrip(QWidget):
         self.setFixedHeight(STRIP // 2 + self._theme.scaled(STRIP // 2))
         known = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
         encoding = catalog.encoding if catalog else ""
-        self.profile.setText(f"Profile: {_on_button(self._live.profile)}")
-        self.profile.setAccessibleName(f"Profile: {self._live.profile}")
+        profile = self._live.profile
+        room = self._theme.scaled(_NAME_WIDTH)
+        cut = self.profile.fontMetrics().elidedText(profile, Qt.TextElideMode.ElideRight, room)
+        self.profile.setText(f"Profile: {cut.replace('&', '&&')}")  # & underlines a letter
+        self.profile.setAccessibleName(f"Profile: {profile}")
+        self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
         self.total.setText(f"{count(found.tokens)} tokens {APPROX}")
         self.total.setToolTip(
@@ -99,12 +103,6 @@ class BudgetStrip(QWidget):
         self.setAccessibleName(
             f"Budget: {count(found.tokens)} tokens, {found.tools} of {known} tools on, {found.word}"
         )
-
-
-def _on_button(name: str) -> str:
-    """A profile's name as a button says it: short, and & underlines nothing."""
-    cut = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-    return cut.replace("&", "&&")
 
 
 class BudgetBar(QWidget):

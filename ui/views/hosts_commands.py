@@ -16,7 +16,7 @@ class WriteCommand(QUndoCommand):
     def redo(self) -> None:
         """Write again, on top of what the file is by then."""
         if not self._made:
-            self._desk.write_again(self._plan.host.id, self._plan.mode, self._keep)
+            self._desk.write_again(self._plan, self._keep)
         self._made = True
 
     def undo(self) -> None:

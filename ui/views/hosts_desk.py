@@ -6,6 +6,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
 
+from app.catalog import load_catalog
 from app.changes import Changes
 from app.context import Db
 from app.errors import ToolcribError
@@ -85,16 +86,16 @@ class HostsDesk(QObject):
 
         self._change(change, lambda: self.wrote.emit(Written(plan, tuple(ids))))
 
-    def write_again(self, host_id: str, mode: str, done: Callable[[tuple[int, ...]], None]) -> None:
-        """Plan anew and write at once, for redo."""
-        live, ctx, places = self._services.live, self._services.ctx, self._services.places
-        catalog = live.catalog
-        if catalog is None:
-            return
+    def write_again(self, plan: Plan, done: Callable[[tuple[int, ...]], None]) -> None:
+        """Plan the same anew and write at once, for redo; whatever profile is in view."""
+        ctx, places = self._services.ctx, self._services.places
         ids: list[int] = []
 
         def change(db: Db) -> Changes:
-            found = load_preview(db, ctx, places, catalog=catalog, host_id=host_id, mode=mode)
+            catalog = load_catalog(db, plan.profile, ctx.settings.encoding)
+            found = load_preview(
+                db, ctx, places, catalog=catalog, host_id=plan.host.id, mode=plan.mode
+            )
             if found.blocked:
                 raise ToolcribError(found.blocked)
             ids.extend(record.id for record in apply(found.plan, ctx, db))

@@ -113,7 +113,7 @@ class HostDetail(QWidget):
         lead = f"Recommended: {MODE_NAMES[advice.mode]}. {advice.reason}"
         lines = [f"{lead} {advice.saving_note}".strip(), *notes(preview)]
         gets, gives = status.profile, preview.plan.profile
-        if gets not in ("", gives):
+        if gets not in ("", gives) and preview.plan.mode != AS_IS:
             lines.insert(0, f"It gets the profile {gets}. Writing gives it {gives}.")
         if not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]

@@ -69,6 +69,4 @@ class RoutingEditor(QObject):
         self.changed.emit(text)
 
     def _save(self, routing: RoutingSettings) -> None:
-        live = self._services.live
-        if live.catalog is not None:
-            live.save_settings(replace(live.catalog.settings, routing=routing))
+        self._services.live.change_settings(routing=routing)

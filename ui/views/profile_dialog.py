@@ -39,7 +39,7 @@ class ProfileDialog(QDialog):
         self._known = frozenset(known)
         self.setObjectName("profileDialog")
         self.setWindowTitle(title)
-        self.setMinimumWidth(420)
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 56)
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name of the profile")
         self.name.setPlaceholderText("for example: work")

@@ -23,7 +23,6 @@ from ui.models.setting_fields import (
     Patterns,
     Switch,
     value_of,
-    with_value,
 )
 from ui.theme import GAP, MARGIN, Theme
 
@@ -31,16 +30,16 @@ from ui.theme import GAP, MARGIN, Theme
 class SettingForm(QWidget):
     """Fields under headings; each change is given at once.
 
-    Signals: given(new settings, what was done) with each change by the user.
+    Signals: given(name, value, what was done) with each change by the user.
     """
 
-    given = Signal(object, str)
+    given = Signal(str, object, str)
 
     def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
         super().__init__()
         self.fields: dict[str, QWidget] = {}
-        self._settings: Any = None
-        self._shows: list[Callable[[Any], None]] = []
+        self._shows: dict[str, Callable[[Any], None]] = {}
+        self._shown: dict[str, Any] = {}
         form = QFormLayout(self)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
@@ -54,10 +53,13 @@ class SettingForm(QWidget):
                 self._add(form, field)
 
     def show_settings(self, settings: Any) -> None:
-        """Show these; emits nothing."""
-        self._settings = settings
-        for show in self._shows:
-            show(settings)
+        """Show these; emits nothing. What is being typed stays where its setting did not change."""
+        for name, show in self._shows.items():
+            value = value_of(settings, name)
+            if name not in self._shown or self._shown[name] != value:
+                self._shown[name] = value
+                with QSignalBlocker(self.fields[name]):
+                    show(value)
 
     def name_choices(self, name: str, words: Mapping[str, str]) -> None:
         """Other words for a choice's values."""
@@ -106,7 +108,12 @@ class SettingForm(QWidget):
         spin.setKeyboardTracking(False)  # a number counts once it is typed to its end
         spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
         spin.valueChanged.connect(lambda value: self._give(field, value, spin.text()))
-        self._shows.append(lambda settings: _quietly(spin, spin.setValue, settings, field))
+
+        def show(value: int) -> None:  # the command line has other bounds
+            spin.setRange(min(field.least, value), max(field.most, value))
+            spin.setValue(value)
+
+        self._shows[field.name] = show
         return spin
 
     def _choice(self, field: Choice) -> QComboBox:
@@ -116,15 +123,13 @@ class SettingForm(QWidget):
         box.activated.connect(
             lambda place: self._give(field, box.itemData(place), field.choices[place][0])
         )
-        self._shows.append(
-            lambda settings: box.setCurrentIndex(box.findData(value_of(settings, field.name)))
-        )
+        self._shows[field.name] = lambda value: box.setCurrentIndex(box.findData(value))
         return box
 
     def _switch(self, field: Switch) -> QCheckBox:
         tick = QCheckBox(field.label)
         tick.toggled.connect(lambda on: self._give(field, on, "on" if on else "off"))
-        self._shows.append(lambda settings: _quietly(tick, tick.setChecked, settings, field))
+        self._shows[field.name] = tick.setChecked
         return tick
 
     def _patterns(self, field: Patterns) -> QLineEdit:
@@ -134,20 +139,19 @@ class SettingForm(QWidget):
         def give() -> None:
             names = (name.strip() for name in line.text().split(","))
             found = tuple(dict.fromkeys(name for name in names if name))
+            line.setText(", ".join(found))
             self._give(field, found, ", ".join(found) or "nothing")
 
         line.editingFinished.connect(give)
-        self._shows.append(lambda settings: line.setText(", ".join(value_of(settings, field.name))))
+        self._shows[field.name] = lambda value: line.setText(", ".join(value))
         return line
 
     def _give(self, field: Field, value: object, words: str) -> None:
-        if self._settings is None or value_of(self._settings, field.name) == value:
-            return
-        self._settings = with_value(self._settings, field.name, value)
-        plain = field.label.replace("&", "")
-        self.given.emit(self._settings, f"Set {plain[0].lower()}{plain[1:]} to {words}")
+        if self._shown.get(field.name) != value:
+            self._shown[field.name] = value
+            self.given.emit(field.name, value, f"Set {field.said or _plain(field)} to {words}")
 
 
-def _quietly(widget: QWidget, set_to: Callable[[Any], None], settings: Any, field: Field) -> None:
-    with QSignalBlocker(widget):
-        set_to(value_of(settings, field.name))
+def _plain(field: Field) -> str:
+    words = field.label.replace("&", "")
+    return f"{words[0].lower()}{words[1:]}"

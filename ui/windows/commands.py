@@ -64,7 +64,7 @@ class Commands(QObject):
         edit.addSeparator()
         self._add(edit, "&Find", lambda: window.page.focus_filter(), "Ctrl+F")
         edit.addSeparator()
-        self._add(edit, "&Settings…", self._settings, "Ctrl+,", "cog-outline")
+        self._add(edit, "&Settings…", self.open_settings, "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")
         for number, section in enumerate(SECTIONS, 1):
             self._add(
@@ -80,10 +80,10 @@ class Commands(QObject):
         view.addSeparator()
         self._add(view, "Bac&k", lambda: window.travel(-1), "Alt+Left")
         self._add(view, "For&ward", lambda: window.travel(1), "Alt+Right")
-        self._add(view, "Next &pane", lambda: window.cycle(1), "F6")
+        self._add(view, "Ne&xt pane", lambda: window.cycle(1), "F6")
         self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")
         view.addSeparator()
-        self._add_appearance(view.addMenu("&Appearance"))
+        self._add_appearance(view.addMenu("App&earance"))
         zoom = self._zoom_by
         larger = self._add(view, "&Larger text", lambda: zoom(ZOOM_STEP))
         larger.setShortcuts([QKeySequence("Ctrl+="), QKeySequence("Ctrl++")])
@@ -157,7 +157,8 @@ class Commands(QObject):
         theme = self._services.theme
         self._services.ctx.keep(appearance=theme.appearance, zoom=theme.zoom)
 
-    def _settings(self) -> None:
+    def open_settings(self) -> None:
+        """Everything that is set, in a dialog."""
         dialog = SettingsDialog(self._services, self._window)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -215,11 +216,16 @@ class Commands(QObject):
 def _named(actions: Iterable[QAction], before: str = "") -> Iterator[tuple[str, QAction]]:
     """Actions below menus with their words; those of a menu in a menu after its name."""
     for action in actions:
-        menu, words = action.menu(), action.text().replace("&", "")
+        menu, words = action.menu(), _spoken(action.text())
         if isinstance(menu, QMenu):
             yield from _named(menu.actions(), f"{words}: " if before else " ")
         elif words:
             yield f"{before}{words}".strip(), action
+
+
+def _spoken(text: str) -> str:
+    """A menu's words: & before a letter only underlines it, && is one that is shown."""
+    return "&".join(part.replace("&", "") for part in text.split("&&"))
 
 
 def _space() -> QWidget:

@@ -56,6 +56,7 @@ class MainWindow(QMainWindow):
         )
         self.pages: dict[str, Page] = {}
         self._trail = Trail()
+        self._focus: QWidget | None = None  # to go back to when another profile is in view
         self._done = 0  # index of the undo stack before the last step
         self._build(theme)
         self._connect()
@@ -184,6 +185,8 @@ class MainWindow(QMainWindow):
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
+        self.live.leaving.connect(self._on_leaving)
+        self.live.loaded.connect(self._on_arrived)
         self.live.loaded.connect(self._tell_known)
         self.live.loaded.connect(self._tell_sections)
         self.live.toggled.connect(lambda _ids: self._tell_sections())
@@ -215,6 +218,20 @@ class MainWindow(QMainWindow):
             self.status.say(f"Undone: {self.undo.text(index)}")
         self._done = index
 
+    def _on_leaving(self) -> None:
+        """What is in view is of another profile than changes would concern: nothing takes any."""
+        self._focus = self._focus or self.focusWidget()
+        self.stack.setEnabled(False)
+        self.strip.setEnabled(False)
+
+    def _on_arrived(self) -> None:
+        if not self.stack.isEnabled():
+            self.stack.setEnabled(True)
+            self.strip.setEnabled(True)
+            if self._focus is not None and self._focus.isVisible():
+                self._focus.setFocus()
+            self._focus = None
+
     def _on_lost(self, profile: str) -> None:
         """Undo would change another profile than the one that the steps were made in."""
         self.undo.clear()
@@ -226,7 +243,8 @@ class MainWindow(QMainWindow):
         if catalog is None:
             return
         own = self.live.profile
-        self.setWindowTitle("Toolcrib" if own == DEFAULT else f"{own} – Toolcrib")
+        shown = own.replace("[*]", "[*][*]")  # Qt's sign of unsaved changes
+        self.setWindowTitle("Toolcrib" if own == DEFAULT else f"{shown} – Toolcrib")
         tools = sum(not t.tool.gone for t in catalog.tools)
         servers = plural(len(catalog.servers), "server")
         self.status.known.setText(

@@ -1,9 +1,16 @@
-"""Undo steps of profiles. Ticks concern the profile in view, so showing one is a step too."""
+"""Undo steps of profiles. Ticks concern the profile in view, so showing one is a step too.
+
+The profile changes at once, so that steps taken back one after the other concern the right one;
+where the store refuses, the one before is shown again with the reason.
+"""
+
+from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
 from app.changes import Changes
 from app.context import Db
+from app.errors import ToolcribError
 from app.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
 from ui.models.live_catalog import LiveCatalog
 from ui.tasks import Tasks
@@ -13,7 +20,7 @@ class ShowProfile(QUndoCommand):
     """Another profile in view."""
 
     def __init__(self, live: LiveCatalog, name: str) -> None:
-        super().__init__(f"Switch to profile {name}")
+        super().__init__(_named(f"Switch to profile {name}"))
         self._live, self._name, self._before = live, name, live.profile
 
     def redo(self) -> None:
@@ -25,74 +32,106 @@ class ShowProfile(QUndoCommand):
         self._live.show_profile(self._before)
 
 
-class AddProfile(QUndoCommand):
+class _Kept(QUndoCommand):
+    """A step that changes which profiles there are."""
+
+    def __init__(self, tasks: Tasks, live: LiveCatalog, text: str) -> None:
+        super().__init__(_named(text))
+        self._tasks, self._live = tasks, live
+        self._before = live.profile
+
+    def _change(self, change: Callable[[Db], None], *, show: str, back: str) -> None:
+        """Make it and show that profile, or the one to go back to where it is refused."""
+
+        def made(db: Db) -> Changes:
+            change(db)
+            return Changes(profile=True)
+
+        def refused(error: ToolcribError) -> None:
+            self._live.show_profile(back)
+            self._tasks.failed.emit(error)
+
+        self._tasks.change(made, failed=refused)
+        self._live.show_profile(show)
+
+
+class AddProfile(_Kept):
     """A new profile, a copy of the one in view, shown at once."""
 
     def __init__(self, tasks: Tasks, live: LiveCatalog, name: str) -> None:
-        super().__init__(f"Add profile {name}")
-        self._tasks, self._live = tasks, live
-        self._name, self._before = name, live.profile
+        super().__init__(tasks, live, f"Add profile {name}")
+        self._name = name
+        self._ours = False  # whether we made it; known to the store thread only
 
     def redo(self) -> None:
         """Make it."""
-        name, before = self._name, self._before
-        self._tasks.change(lambda db: create(db, name, copy_of=before))
-        self._live.show_profile(name)
+        self._change(self._make, show=self._name, back=self._before)
 
     def undo(self) -> None:
-        """Delete it."""
-        name = self._name
-        self._live.show_profile(self._before)
-        self._tasks.change(lambda db: _forgotten(db, name))
+        """Delete it, if it is ours."""
+        self._change(self._delete, show=self._before, back=self._name)
+
+    def _make(self, db: Db) -> None:
+        if not self._ours:
+            create(db, self._name, copy_of=self._before)
+            self._ours = True
+
+    def _delete(self, db: Db) -> None:
+        if self._ours:
+            forget(db, self._name)
+            self._ours = False
 
 
-class RenameProfile(QUndoCommand):
+class RenameProfile(_Kept):
     """Another name for the profile in view."""
 
     def __init__(self, tasks: Tasks, live: LiveCatalog, name: str) -> None:
-        super().__init__(f"Rename profile {live.profile} to {name}")
-        self._tasks, self._live = tasks, live
-        self._name, self._before = name, live.profile
+        super().__init__(tasks, live, f"Rename profile {live.profile} to {name}")
+        self._name = name
+        self._now = live.profile  # how it is called; known to the store thread only
 
     def redo(self) -> None:
         """Give it the new name."""
-        self._rename(self._before, self._name)
+        self._change(self._to(self._name), show=self._name, back=self._before)
 
     def undo(self) -> None:
         """Give it the old name."""
-        self._rename(self._name, self._before)
+        self._change(self._to(self._before), show=self._before, back=self._name)
 
-    def _rename(self, old: str, new: str) -> None:
-        self._tasks.change(lambda db: rename(db, old, new))
-        self._live.show_profile(new)
+    def _to(self, name: str) -> Callable[[Db], None]:
+        def change(db: Db) -> None:
+            if self._now != name:
+                rename(db, self._now, name)
+                self._now = name
+
+        return change
 
 
-class DeleteProfile(QUndoCommand):
+class DeleteProfile(_Kept):
     """The profile in view is deleted, with its ticks and settings; undo brings all back."""
 
     def __init__(self, tasks: Tasks, live: LiveCatalog) -> None:
-        super().__init__(f"Delete profile {live.profile}")
-        self._tasks, self._live, self._name = tasks, live, live.profile
-        self._kept: list[Forgotten] = []  # filled and emptied on the store thread only
+        super().__init__(tasks, live, f"Delete profile {live.profile}")
+        self._kept: Forgotten | None = None  # known to the store thread only
 
     def redo(self) -> None:
         """Delete it."""
-        name, kept = self._name, self._kept
-
-        def delete(db: Db) -> Changes:
-            kept[:] = [forget(db, name)]
-            return Changes(profile=True)
-
-        self._live.show_profile(DEFAULT)
-        self._tasks.change(delete)
+        self._change(self._delete, show=DEFAULT, back=self._before)
 
     def undo(self) -> None:
         """Bring it back."""
-        kept = self._kept
-        self._tasks.change(lambda db: bring_back(db, kept[0]))
-        self._live.show_profile(self._name)
+        self._change(self._bring_back, show=self._before, back=DEFAULT)
+
+    def _delete(self, db: Db) -> None:
+        if self._kept is None:
+            self._kept = forget(db, self._before)
+
+    def _bring_back(self, db: Db) -> None:
+        if self._kept is not None:
+            bring_back(db, self._kept)
+            self._kept = None
 
 
-def _forgotten(db: Db, name: str) -> Changes:
-    forget(db, name)
-    return Changes(profile=True)
+def _named(text: str) -> str:
+    """A step's name; for the menu's Undo, where & would underline a letter, it is written twice."""
+    return f"{text}\n{text.replace('&', '&&')}" if "&" in text else text

@@ -19,7 +19,7 @@ class ProfileMenu(QMenu):
     """Every profile, and what can be done with the one in view."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:
-        super().__init__("&Profile", parent)
+        super().__init__("Pro&file", parent)
         self._services = services
         self._live = services.live
         self._parent = parent

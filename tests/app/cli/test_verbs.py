@@ -112,6 +112,10 @@ def test_profiles(verb: Verb) -> None:
     assert verb("profile", "show", "work")["settings"]["routing"] == {"k": 5}
     assert verb("profile", "delete", "work") == {"deleted": "work"}
     verb("profile", "delete", "default", code=1)
+    verb("profile", "create", "home")
+    assert verb("profile", "rename", "home", "team") == {"renamed": "team"}
+    verb("profile", "rename", "default", "mine", code=1)
+    verb("profile", "rename", "team", "default", code=1)
 
 
 def test_review_and_trust(verb: Verb) -> None:

@@ -49,3 +49,15 @@ def test_a_host_whose_profile_is_gone_is_held_against_the_one_asked_for(work, wo
     status = cursor(world, db)
     assert status.catalog.profile.name == "default"
     assert (status.state, status.profile) == ("changes", "work")
+
+
+def test_what_is_recommended_is_of_the_profile_in_view(work, world, db):
+    world.write(".codex/config.toml", '[mcp_servers.stub]\ncommand = "x"\n')
+    world.learn()
+    seen = load_catalog(db, "work")
+    apply(prepare(db, world.places, seen, host_id="codex", mode="native"), world.ctx, db)
+    tick(db, "default", "stub/alpha_list")
+    tick(db, "default", "stub/beta_delete")
+    status = next(s for s in survey(db, world.places, world.catalog) if s.host.id == "codex")
+    assert (status.catalog.profile.name, status.profile) == ("work", "work")
+    assert "2 tools" in status.recommendation.reason

@@ -325,6 +325,10 @@ def test_the_pools_list_names_or_summaries_in_the_instructions(stocked, gateway)
     assert "alpha/echo, alpha/read_note" in gateway().initialize()["instructions"]
     stocked(TWO, {"gateway": {"pool": "all"}})
     assert "beta/echo: Return the given text" in gateway().initialize()["instructions"]
+    stocked(TWO, {"gateway": {"pool": "none"}})
+    host = gateway()
+    host.initialize()
+    assert "Servers" not in host.tools()[0]["description"]
 
 
 @pytest.mark.parametrize("pool", POOLS)
@@ -340,10 +344,6 @@ def test_what_the_window_says_the_menu_costs_is_what_a_host_gets(stocked, gatewa
     finally:
         db.close()
     assert abs(told - sent) <= 0.1 * sent, (told, sent)
-    stocked(TWO, {"gateway": {"pool": "none"}})
-    host = gateway()
-    host.initialize()
-    assert "Servers" not in host.tools()[0]["description"]
 
 
 def test_a_tool_added_mid_session_that_looks_poisoned_is_held_even_where_new_ones_are_on(
