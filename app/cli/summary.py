@@ -2,20 +2,18 @@
 
 import argparse
 import os
-from collections.abc import Sequence
-
-import apsw
+from collections.abc import Callable, Sequence
 
 from app.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
+from app.discovery.summaries import encode, made, put, summary_problem, written
 from app.errors import ToolcribError
 from app.routing.rewrite import Endpoint, Rewrite, propose
-from app.routing.summary import MOST_TOKENS, most_tokens
 from store import tools
 from store.connection import transaction
-from store.records import Summary
+from store.records import Summary, ToolRecord
 
 NEEDS_CONSENT = 4
 
@@ -33,6 +31,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     edit.add_argument("text")
     add_profile(edit)
     edit.set_defaults(run=run_set)
+    reset = actions.add_parser("reset", parents=[common], help="go back to Toolcrib's own")
+    reset.add_argument("tool")
+    add_profile(reset)
+    reset.set_defaults(run=run_reset)
     rewrite = actions.add_parser(
         "rewrite",
         parents=[common],
@@ -71,18 +73,34 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
 def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Store a summary of the user's own."""
-    text = " ".join(args.text.split())
-    if not text or most_tokens(text) > MOST_TOKENS:
-        raise ToolcribError(f"A summary has 1 to {MOST_TOKENS} tokens.", "Shorten it.")
+    problem = summary_problem(args.text)
+    if problem:
+        raise ToolcribError(problem)
+    return _put(args, ctx, console, lambda tool: written(tool, args.text))
+
+
+def run_reset(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Go back to the summary that Toolcrib makes."""
+    return _put(args, ctx, console, made)
+
+
+def _put(
+    args: argparse.Namespace,
+    ctx: AppContext,
+    console: Console,
+    make: Callable[[ToolRecord], Summary],
+) -> int:
     db = ctx.open_store()
     try:
         picked = match_tools(load_catalog(db, args.profile, ctx.settings.encoding), [args.tool])
-        rows = [Summary(t.tool.id, text, "user", t.tool.hash) for t in picked]
-        if len(rows) > 1:
-            raise ToolcribError(f"{args.tool} names {len(rows)} tools.", "Name one.")
-        _store(ctx, db, rows)
+        if len(picked) > 1:
+            raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
+        summary = make(picked[0].tool)
+        put(db, summary)
     finally:
         db.close()
+    encode(ctx)
+    text = summary.text
     console.result({"tool": args.tool, "summary": text}, lambda: f"{args.tool}: {text}")
     return 0
 
@@ -107,9 +125,13 @@ def run_rewrite(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             console.note(_difference(found))
         take = bool(good) and (args.yes or (console.can_ask and console.ask("Take these?")))
         if take:
-            _store(ctx, db, [Summary(p.tool.id, p.after, "model", p.tool.hash) for p in good])
+            with transaction(db):
+                rows = [Summary(p.tool.id, p.after, "model", p.tool.hash) for p in good]
+                tools.save_summaries(db, rows)
     finally:
         db.close()
+    if take:
+        encode(ctx)
     value = {
         "proposals": [
             {
@@ -124,15 +146,6 @@ def run_rewrite(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     }
     console.result(value, lambda: f"{value['taken']} of {len(found)} summaries taken.")
     return 0 if take or not good else NEEDS_CONSENT
-
-
-def _store(ctx: AppContext, db: apsw.Connection, rows: Sequence[Summary]) -> None:
-    """Keep the summaries and encode them anew, where the encoder is prepared already."""
-    from app.discovery.scan import ScanOptions, index_only  # the SDK costs 1.2 s of CPU
-
-    with transaction(db):
-        tools.save_summaries(db, rows)
-    index_only(ctx, ScanOptions(prepare_encoder=False))
 
 
 def _difference(found: Sequence[Rewrite]) -> str:

@@ -145,6 +145,7 @@ class CatalogContent(QWidget):
         self.tree.pin_asked.connect(self._pin)
         self.tree.why_asked.connect(self.why_asked)
         self.tree.sign_in_asked.connect(self.sign_in_asked)
+        self.tree.summary_asked.connect(self._edit_summary)
         self.tree.sign_out_asked.connect(self.sign_out_asked)
         self.tree.picked.connect(self._on_picked)
         self.tree.filter_asked.connect(self.filter.edit.setFocus)
@@ -189,6 +190,11 @@ class CatalogContent(QWidget):
             return picked
         found = catalog.servers if catalog is not None else ()
         return next((server for server in found if can_sign_in(server)), None)
+
+    def _edit_summary(self, tool: CatalogTool) -> None:
+        from ui.summaries import edit_summary  # the index is not needed for the window's start
+
+        edit_summary(self._services, tool, self)
 
     def _server_picked(self) -> ServerRecord | None:
         """The server, when it or its problem is all that is selected."""

@@ -28,7 +28,8 @@ class CatalogTreeView(QTreeView):
 
     Signals: toggle_asked(list of CatalogTool, on) for Space; pin_asked(list); why_asked(tool);
     picked() when the selection changed; filter_asked() for "/"; server_filter_asked(filter
-    line); details_asked() for Enter; sign_in_asked(server); sign_out_asked(server).
+    line); details_asked() for Enter; sign_in_asked(server); sign_out_asked(server);
+    summary_asked(CatalogTool) to edit what it is found by.
     """
 
     toggle_asked = Signal(object, bool)
@@ -39,6 +40,7 @@ class CatalogTreeView(QTreeView):
     server_filter_asked = Signal(str)
     details_asked = Signal()
     sign_in_asked = Signal(object)
+    summary_asked = Signal(object)
     sign_out_asked = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -159,6 +161,7 @@ class CatalogTreeView(QTreeView):
         tool = self._tree.tool_at(self.currentIndex())
         if tool is not None:
             menu.addAction("&Why is it in or out?", lambda: self.why_asked.emit(tool))
+            menu.addAction("&Edit summary…", lambda: self.summary_asked.emit(tool))
         server = f'server:"{tools[0].server.name}"'
         menu.addAction("&Filter by this server", lambda: self.server_filter_asked.emit(server))
 

@@ -34,11 +34,13 @@ class ExplainCard(QFrame):
     """One candidate explained.
 
     Signals: cure_wanted(tool, cure) when the user takes the remedy; label_wanted(tool, yes or no)
-    when the user says whether the query should find it.
+    when the user says whether the query should find it; summary_wanted(tool) to edit what it is
+    found by.
     """
 
     cure_wanted = Signal(object, object)
     label_wanted = Signal(object, bool)
+    summary_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,6 +67,10 @@ class ExplainCard(QFrame):
         self.label.setProperty("chip", True)
         self.label.setObjectName("labelExpected")
         self.label.clicked.connect(self._give_label)
+        self.edit = QPushButton("Edit summary…")
+        self.edit.setProperty("flat_link", True)
+        self.edit.setToolTip("Change the words that queries are held against")
+        self.edit.clicked.connect(self._edit)
         self._labelled = False
         self._lay_out()
         self.clear()
@@ -81,7 +87,7 @@ class ExplainCard(QFrame):
         self._name.setText("Choose a tool to see why it is in or out.")
         for widget in (*self._gates, self._heading, self._parts, self._text):
             widget.hide()
-        for last in (self._remedy, self._button, self.label):
+        for last in (self._remedy, self._button, self.label, self.edit):
             last.hide()
 
     def show_tool(
@@ -113,6 +119,11 @@ class ExplainCard(QFrame):
             else "Put this query into the query set: it should find this tool"
         )
         self.label.show()
+        self.edit.show()
+
+    def _edit(self) -> None:
+        if self._tool is not None:
+            self.summary_wanted.emit(self._tool)
 
     def _give_label(self) -> None:
         if self._tool is not None:
@@ -134,6 +145,7 @@ class ExplainCard(QFrame):
         column.addWidget(self._parts)
         column.addSpacing(8)
         column.addWidget(self._text)
+        column.addWidget(self.edit, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)

@@ -17,6 +17,7 @@ from ui.models.answer import Answer, scored_by
 from ui.models.examples import example_queries
 from ui.models.query_set import QuerySet
 from ui.services import Services
+from ui.summaries import edit_summary
 from ui.text import short
 from ui.theme import GAP
 from ui.views.explain_card import ExplainCard
@@ -148,6 +149,7 @@ class TryTab(QWidget):
         self.table.chosen.connect(self._explain)
         self.explain.cure_wanted.connect(self.editor.cure)
         self.explain.label_wanted.connect(self._label)
+        self.explain.summary_wanted.connect(self._edit_summary)
         self.controls.learned_set.connect(self.editor.set_learned)
         self.queries.changed.connect(self._on_queries)
         self.empty.example_chosen.connect(self.query.ask_this)
@@ -251,6 +253,11 @@ class TryTab(QWidget):
     def _label(self, tool: RankedTool, expected: bool) -> None:
         if self.answer is not None:
             self.expected.emit(self.answer.ranked.query, tool.tool_id, expected)
+
+    def _edit_summary(self, tool: RankedTool) -> None:
+        row = self.services.live.tool(tool.id)
+        if row is not None:
+            edit_summary(self.services, row, self)
 
     def _open_weights(self) -> None:
         dialog = WeightsDialog(self.editor.stored, self)

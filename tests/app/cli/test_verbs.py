@@ -170,6 +170,11 @@ def test_summaries(verb: Verb) -> None:
     (row,) = verb("summary", "show", "github/create_issue")["summaries"]
     assert (row["summary"], row["source"]) == ("open a ticket", "user")
     verb("summary", "set", "github/create_issue", "word " * 200, code=1)
+    verb("summary", "set", "github", "both of them", code=1)
+    made = verb("summary", "reset", "github/create_issue")
+    assert made["summary"].startswith("create issue")
+    (row,) = verb("summary", "show", "github/create_issue")["summaries"]
+    assert (row["summary"], row["source"]) == (made["summary"], "made")
 
 
 def test_import_dry_run_registers_nothing(verb: Verb, tmp_path: Path) -> None:
