@@ -106,5 +106,5 @@ def test_the_same_words_are_no_step(page, qtbot):
 def test_the_tokens_are_counted_while_typing(page, qtbot):
     dialog = open_dialog(page, qtbot)
     dialog.text.setPlainText("one two three")
-    assert dialog.tokens.text() == "3 of 60 tokens at most"
+    assert dialog.tokens.text() == "3 of 60 tokens at most" and dialog.tokens.isVisible()
     dialog.reject()

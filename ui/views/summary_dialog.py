@@ -43,6 +43,7 @@ class SummaryDialog(QDialog):
         name = _plain(tool_id)
         cut = description if len(description) <= _LONGEST else f"{description[:_LONGEST]}…"
         told = _plain(visible(cut))
+        told.setVisible(bool(cut))
         told.setProperty("faint", True)
         hint = _plain(_HINT)
         self.text = QPlainTextEdit(summary.text)
@@ -99,5 +100,4 @@ class SummaryDialog(QDialog):
 def _plain(text: str) -> QLabel:
     label = QLabel(text, wordWrap=True)
     label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setVisible(bool(text))
     return label
