@@ -4,25 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QCompleter,
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QLabel,
-    QLineEdit,
-    QListView,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QFormLayout, QLineEdit, QListView, QWidget
 
-from ui.theme import MARGIN
+from ui.views.form_dialog import FormDialog, plain_label
 
 _HINT = "Separate several tools by commas. Without any, the query passes when no tool is in."
 
 
-class LabelDialog(QDialog):
+class LabelDialog(FormDialog):
     """Stays open until what was typed can be used.
 
     Signals: given(query, tools) then.
@@ -31,41 +20,20 @@ class LabelDialog(QDialog):
     given = Signal(str, object)
 
     def __init__(self, tools: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Labelled query", "Save", parent)
         self._known = frozenset(tools)
         self.setObjectName("labelDialog")
-        self.setWindowTitle("Labelled query")
         self.setMinimumWidth(560)
         self.query = QLineEdit()
         self.query.setAccessibleName("Query")
         self.query.setPlaceholderText("What you would ask the model to do")
         self.tools = ToolsEdit(tools)
-        self.problem = QLabel()
-        self.problem.setTextFormat(Qt.TextFormat.PlainText)
-        self.problem.setWordWrap(True)
-        self.problem.setProperty("wrong", True)
-        self.problem.hide()
-        hint = QLabel(_HINT)
-        hint.setProperty("faint", True)
-        hint.setWordWrap(True)
         form = QFormLayout()
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow("&Query", self.query)
         form.addRow("Expected &tools", self.tools)
-        form.addRow("", hint)
-        buttons = QDialogButtonBox()
-        buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        self.save = QPushButton("Save")
-        self.save.setProperty("primary", True)
-        self.save.setDefault(True)
-        buttons.addButton(self.save, QDialogButtonBox.ButtonRole.AcceptRole)
-        buttons.accepted.connect(self.press)
-        buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addLayout(form)
-        column.addWidget(self.problem)
-        column.addWidget(buttons)
+        form.addRow("", plain_label(_HINT, faint=True))
+        self.lay_out(form)
 
     def show_label(self, query: str, expected: Sequence[str]) -> None:
         """Begin with this label."""
@@ -77,18 +45,12 @@ class LabelDialog(QDialog):
         query, expected = self.query.text().strip(), self.tools.names()
         unknown = [name for name in expected if name not in self._known]
         if not query:
-            self._tell("The query is empty. Write what you would ask for.")
-            self.query.setFocus()
+            self.refuse("The query is empty. Write what you would ask for.", self.query)
         elif unknown:
-            self._tell(f"There is no tool {unknown[0]}. Names are server/tool.")
-            self.tools.setFocus()
+            self.refuse(f"There is no tool {unknown[0]}. Names are server/tool.", self.tools)
         else:
             self.given.emit(query, expected)
             self.accept()
-
-    def _tell(self, problem: str) -> None:
-        self.problem.setText(problem)
-        self.problem.setVisible(bool(problem))
 
 
 class ToolsEdit(QLineEdit):

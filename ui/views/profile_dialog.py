@@ -3,22 +3,13 @@
 from collections.abc import Collection
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QFormLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from app.profiles import LONGEST, name_problem
-from ui.theme import MARGIN
+from ui.views.form_dialog import FormDialog, plain_label
 
 
-class ProfileDialog(QDialog):
+class ProfileDialog(FormDialog):
     """Stays open until the name can be used.
 
     Signals: given(name) then.
@@ -35,51 +26,26 @@ class ProfileDialog(QDialog):
         name: str = "",
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(title, title, parent)
         self._known = frozenset(known)
         self.setObjectName("profileDialog")
-        self.setWindowTitle(title)
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 56)
         self.name = QLineEdit(name)
         self.name.setAccessibleName("Name of the profile")
         self.name.setPlaceholderText("for example: work")
         self.name.setMaxLength(LONGEST)
         self.name.selectAll()
-        said = QLabel(hint)
-        said.setTextFormat(Qt.TextFormat.PlainText)
-        said.setProperty("faint", True)
-        said.setWordWrap(True)
-        self.problem = QLabel()
-        self.problem.setTextFormat(Qt.TextFormat.PlainText)
-        self.problem.setWordWrap(True)
-        self.problem.setProperty("wrong", True)
-        self.problem.hide()
         form = QFormLayout()
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.addRow("&Name", self.name)
-        buttons = QDialogButtonBox()
-        buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
-        self.save = QPushButton(title)
-        self.save.setProperty("primary", True)
-        self.save.setDefault(True)
-        buttons.addButton(self.save, QDialogButtonBox.ButtonRole.AcceptRole)
-        buttons.accepted.connect(self.press)
-        buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setSpacing(MARGIN)
-        column.addWidget(said)
-        column.addLayout(form)
-        column.addWidget(self.problem)
-        column.addWidget(buttons)
+        self.lay_out(plain_label(hint, faint=True), form)
 
     def press(self) -> None:
         """Give the name, or say what is wrong with it."""
         name = self.name.text().strip()
         problem = name_problem(name, self._known)
-        self.problem.setText(problem)
-        self.problem.setVisible(bool(problem))
         if problem:
-            self.name.setFocus()
+            self.refuse(problem, self.name)
             return
         self.given.emit(name)
         self.accept()
