@@ -191,7 +191,8 @@ class RemoteChannel:
         elif response.request.method == "POST":
             # of it the SDK's writer would end, and no answer ever come
             response.status_code = 202
-            for line in (answers or _answers(response.request, self.said())).values():
+            text = f"{self._auth.server}: {self.said()}"
+            for line in (answers or _answers(response.request, text)).values():
                 self._on_line(line)
 
     async def _read(
@@ -204,13 +205,18 @@ class RemoteChannel:
             line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
             self._received += len(line)
             if self._instead:
-                line = self._instead.pop(json.loads(line).get("id"), line)
+                line = self._mended(line)
             if not self._greeted:
                 self._greet(line)
             on_line(line)
             if self._refusal == 404 and self._greeted:
                 break  # the server forgot the session; the next call opens another
         scope.cancel()
+
+    def _mended(self, line: bytes) -> bytes:
+        """What is answered for the server, where this is its refusal."""
+        message = json.loads(line)
+        return line if "method" in message else self._instead.pop(message.get("id"), line)
 
     def _greet(self, line: bytes) -> None:
         result = json.loads(line).get("result")
