@@ -68,7 +68,7 @@ class Theme(QObject):
     def set_zoom(self, percent: int) -> None:
         """Make all text larger or smaller, from 80 to 200 per cent of the system's."""
         if percent != self.zoom and LEAST_ZOOM <= percent <= MOST_ZOOM:
-            before = self.scaled(1000)
+            before = self.zoom
             self._scale(percent)
             self._show(self.colors)
             for widget in self._app.allWidgets():
@@ -76,8 +76,15 @@ class Theme(QObject):
                 if dress is not None:
                     widget.setFont(self._dressed(dress))
                 if isinstance(widget, QHeaderView):
-                    _widen(widget, self.scaled(1000) / before)
+                    self.widen(widget, before)
             self.changed.emit()
+
+    def widen(self, header: QHeaderView, before: int) -> None:
+        """Let columns keep up with text that was at another zoom; those that stretch do already."""
+        share = max(100, self.zoom) / max(100, before)
+        for section in range(header.count()):
+            if header.sectionResizeMode(section) == QHeaderView.ResizeMode.Interactive:
+                header.resizeSection(section, round(header.sectionSize(section) * share))
 
     def scaled(self, pixels: int) -> int:
         """A width or height that holds text, at the text size in use; never below 100 %."""
@@ -153,13 +160,6 @@ class Theme(QObject):
 def _points(which: QFontDatabase.SystemFont) -> float:
     """A system font's size in points, also where the system gives pixels."""
     return QFontInfo(QFontDatabase.systemFont(which)).pointSizeF()
-
-
-def _widen(header: QHeaderView, share: float) -> None:
-    """Let columns keep up with their text; those that stretch do so by themselves."""
-    for section in range(header.count()):
-        if header.sectionResizeMode(section) == QHeaderView.ResizeMode.Interactive:
-            header.resizeSection(section, round(header.sectionSize(section) * share))
 
 
 def stylesheet(colors: Colors, images: Path) -> str:

@@ -289,6 +289,19 @@ def test_widths_of_columns_survive_a_restart(window, open_window, section, name,
     assert again.page.findChild(QTreeView, name).header().sectionSize(column) == 123
 
 
+def test_kept_widths_follow_another_text_size(window, open_window):
+    window.go("budget")
+    window.page.findChild(QTreeView, "budgetTable").header().resizeSection(0, 120)
+    window.close()
+    again = open_window()
+    again.services.theme.set_zoom(150)
+    again.go("budget")
+    header = again.page.findChild(QTreeView, "budgetTable").header()
+    wide = header.sectionSize(0)
+    again.services.theme.set_zoom(100)
+    assert (wide, header.sectionSize(0)) == (180, 120)
+
+
 def test_back_and_forward_through_the_sections(window):
     for section in ("hosts", "review"):
         window.go(section)

@@ -58,15 +58,19 @@ class Page(QWidget):
 
     def save(self, settings: QSettings, key: str) -> None:
         """Keep columns and splitters, below that key."""
+        settings.setValue(f"{key}/zoom", self.services.theme.zoom)
         for name, part in self._kept():
             settings.setValue(f"{key}/{name}", part.saveState())
 
     def restore(self, settings: QSettings, key: str) -> None:
-        """Take columns and splitters back."""
+        """Take columns and splitters back, columns as wide as the present text size wants."""
+        zoom = settings.value(f"{key}/zoom")
         for name, part in self._kept():
             state = settings.value(f"{key}/{name}")
             if isinstance(state, QByteArray):
                 part.restoreState(state)
+                if isinstance(part, QHeaderView) and str(zoom).isdecimal():
+                    self.services.theme.widen(part, int(str(zoom)))
 
     def _kept(self) -> Iterator[tuple[str, QHeaderView | QSplitter]]:
         """Those that have a name; a table with other columns than before begins anew."""

@@ -9,6 +9,7 @@ from ui.models.query_rows import FAILING, FIXED, PASSED, REGRESSED, STILL, Query
 from ui.models.roles import BadgeText
 from ui.theme import GAP, Theme
 from ui.views.badge import Badge
+from ui.views.elided import ElidedLabel
 from ui.views.query_set_editor import plural_queries
 
 GOOD, BAD = (PASSED, FIXED), (FAILING, STILL)
@@ -20,7 +21,7 @@ class QuerySetHead(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.title = QLabel()
+        self.title = ElidedLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.passed = Badge(theme, BadgeText("", "passed", "check-circle"))
         self.failing = Badge(theme, BadgeText("", "warn", "alert"))
