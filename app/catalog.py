@@ -1,14 +1,14 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import apsw
 
 from app.changes import Changes
 from app.errors import ToolcribError
-from app.settings import ProfileSettings
+from app.settings import ProfileSettings, with_settings
 from store import findings, profiles, servers, tools
 from store.connection import data_version, transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
@@ -188,9 +188,9 @@ def trust_tools(db: apsw.Connection, tool_ids: Iterable[int], at: float) -> None
 
 
 def change_settings(db: apsw.Connection, profile: str, parts: Mapping[str, object]) -> Changes:
-    """Replace parts of a profile's settings, by their names in ProfileSettings."""
+    """Replace some of a profile's settings, as budget or gateway.pool; the others stay."""
     now = ProfileSettings.from_json(find_profile(db, profile).settings)
-    return save_settings(db, profile, replace(now, **parts))  # type: ignore[arg-type]
+    return save_settings(db, profile, with_settings(now, parts))
 
 
 def save_settings(db: apsw.Connection, profile: str, settings: ProfileSettings) -> Changes:

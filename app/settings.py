@@ -198,3 +198,12 @@ def _part(cls: type, found: Mapping[str, Any]) -> Any:
         if name in known
     }
     return cls(**taken)
+
+
+def with_settings(settings: ProfileSettings, parts: Mapping[str, object]) -> ProfileSettings:
+    """Other settings: a part by its name, as budget, or one of a part's, as gateway.pool."""
+    for name, value in parts.items():
+        first, _, inside = name.partition(".")
+        new = replace(getattr(settings, first), **{inside: value}) if inside else value
+        settings = replace(settings, **{first: new})  # type: ignore[arg-type]
+    return settings

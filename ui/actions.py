@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from PySide6.QtGui import QUndoCommand
@@ -123,10 +123,14 @@ class SettingsCommand(QUndoCommand):
         return True
 
 
-def _changed(old: Any, new: Any) -> tuple[type, list[str]]:
-    """The settings that differ."""
-    names = [field.name for field in fields(old)]
-    return type(old), [name for name in names if getattr(old, name) != getattr(new, name)]
+def _changed(old: Any, new: Any) -> tuple[type, list[object]]:
+    """The settings that differ, also those of dataclasses inside."""
+    found: list[object] = []
+    for field in fields(old):
+        was, now = getattr(old, field.name), getattr(new, field.name)
+        if was != now:
+            found.append((field.name, _changed(was, now) if is_dataclass(was) else None))
+    return type(old), found
 
 
 def name_tools(tools: Sequence[CatalogTool]) -> str:

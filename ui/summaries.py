@@ -4,7 +4,7 @@ from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QWidget
 
 from app.catalog import CatalogTool
-from app.discovery.summaries import encode, made, put, summary_of, written
+from app.discovery.summaries import MADE, USER, encode, made, put, summary_of, written
 from store.records import Summary
 from ui.services import Services
 from ui.views.summary_dialog import SummaryDialog
@@ -42,17 +42,19 @@ class SummaryCommand(QUndoCommand):
 def edit_summary(services: Services, row: CatalogTool, parent: QWidget) -> None:
     """Let the user write a tool's summary, or go back to Toolcrib's."""
 
-    def push(after: Summary, before: Summary) -> None:
-        if (after.text, after.source) != (before.text, before.source):
+    def push(before: Summary, after: Summary) -> None:
+        if after.text != before.text or (after.source, before.source) == (MADE, USER):
             services.undo.push(SummaryCommand(services, row.tool.name, before, after))
 
     def show(before: Summary | None) -> None:
         if before is None:
             services.say(f"{row.tool.name} was not read yet")
             return
+        if any(shown.isVisible() for shown in parent.findChildren(SummaryDialog)):
+            return
         dialog = SummaryDialog(row.tool.tool_id, row.tool.description, before, parent)
-        dialog.given.connect(lambda text: push(written(row.tool, text), before))
-        dialog.reset_wanted.connect(lambda: push(made(row.tool), before))
+        dialog.given.connect(lambda text: push(before, written(before, text)))
+        dialog.reset_wanted.connect(lambda: push(before, made(before, row.tool)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

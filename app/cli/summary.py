@@ -8,7 +8,7 @@ from app.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
-from app.discovery.summaries import encode, made, put, summary_problem, written
+from app.discovery.summaries import MADE, encode, made, put, summary_of, summary_problem, written
 from app.errors import ToolcribError
 from app.routing.rewrite import Endpoint, Rewrite, propose
 from store import tools
@@ -76,7 +76,7 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     problem = summary_problem(args.text)
     if problem:
         raise ToolcribError(problem)
-    return _put(args, ctx, console, lambda tool: written(tool, args.text))
+    return _put(args, ctx, console, lambda before, _tool: written(before, args.text))
 
 
 def run_reset(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -88,14 +88,16 @@ def _put(
     args: argparse.Namespace,
     ctx: AppContext,
     console: Console,
-    make: Callable[[ToolRecord], Summary],
+    make: Callable[[Summary, ToolRecord], Summary],
 ) -> int:
     db = ctx.open_store()
     try:
         picked = match_tools(load_catalog(db, args.profile, ctx.settings.encoding), [args.tool])
         if len(picked) > 1:
             raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
-        summary = make(picked[0].tool)
+        tool = picked[0].tool
+        before = summary_of(db, tool.id) or Summary(tool.id, "", MADE, "")
+        summary = make(before, tool)
         put(db, summary)
     finally:
         db.close()

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -14,9 +15,9 @@ from app.errors import ToolcribError
 from app.hosts.interpolation import expand
 from app.hosts.launch import STDIO
 from app.secrets import SecretStore
-from app.signin.flow import Visit
+from app.signin.flow import ScopeError, Visit
 from app.signin.flow import sign_in as visit
-from app.signin.grant import Client, kept, key, load, save
+from app.signin.grant import Client, Grant, kept, key, load, save
 from app.signin.renewal import give_back
 from app.signin.scopes import union
 from store import servers
@@ -49,22 +50,23 @@ def sign_in(
         )
     store = SecretStore.open(ctx.paths)
     earlier = load(store, target.name, launch.url)
-    grant = visit(
-        Visit(
-            launch.url,
-            open_page,
-            cancel,
-            launch.headers,
-            client=client,
-            port=port,
-            scopes=union(earlier.scope, earlier.wanted) if earlier and earlier.wanted else "",
-        )
-    )
+    plain = Visit(launch.url, open_page, cancel, launch.headers, client=client, port=port)
+    grant = _visited(plain, earlier)
     if grant is None:
         return False
     with store.alone(key(target.name)):
         save(store, target.name, grant)
     return True
+
+
+def _visited(plain: Visit, earlier: Grant | None) -> Grant | None:
+    """The sign-in with the rights that were lacking; where those are refused, without them."""
+    if earlier is None or not earlier.wanted:
+        return visit(plain)
+    try:
+        return visit(replace(plain, scopes=union(earlier.scope, earlier.wanted)))
+    except ScopeError:
+        return visit(plain)
 
 
 def sign_out(ctx: AppContext, db: apsw.Connection, server: ServerRecord) -> Changes:

@@ -1,6 +1,7 @@
 """What a tool is found by: made from its text, or written by the user, whose words win."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import apsw
 
@@ -28,14 +29,14 @@ def summary_problem(text: str) -> str:
     return f"Shorten it: a summary has at most {MOST_TOKENS} tokens." if over > 0 else ""
 
 
-def written(tool: ToolRecord, text: str) -> Summary:
-    """The user's own summary of a tool."""
-    return Summary(tool.id, " ".join(text.split()), USER, tool.hash)
+def written(before: Summary, text: str) -> Summary:
+    """The user's own instead; the tool's hash stays, or what else is stale would look fresh."""
+    return replace(before, text=" ".join(text.split()), source=USER)
 
 
-def made(tool: ToolRecord) -> Summary:
-    """Toolcrib's own."""
-    return Summary(tool.id, make_summary(tool), MADE, tool.hash)
+def made(before: Summary, tool: ToolRecord) -> Summary:
+    """Toolcrib's own instead."""
+    return replace(before, text=make_summary(tool), source=MADE)
 
 
 def put(db: apsw.Connection, summary: Summary) -> Changes:

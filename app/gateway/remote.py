@@ -21,10 +21,10 @@ from app.gateway.protocol import HANDSHAKE, INVALID_REQUEST, VERSION_KEY, Json, 
 from app.hosts.launch import HTTP, LaunchSpec
 from app.logs import redact
 from app.signin.auth import WANTED, StoredAuth
-from app.signin.scopes import lacking
 
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_REDIRECTS = (301, 302, 303)
 _REFUSALS = {
     403: "It refused access (status 403).",
     404: "It knows no session or page at this address (status 404).",
@@ -55,8 +55,10 @@ class RemoteChannel:
         self._refusal = 0
         self._fault = ""
         self._on_line: Callable[[bytes], object] = lambda _line: None
+        self._end: Callable[[], None] = lambda: None
         self._instead: dict[object, bytes] = {}  # request id -> what is answered for the server
         self._greeted = False
+        self._signed_in_anew = False
         self._closed = False
 
     def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
@@ -129,7 +131,7 @@ class RemoteChannel:
     async def _talk(self, on_line: Callable[[bytes], bool]) -> None:
         self._loop = asyncio.get_running_loop()
         async with self._streams() as (read, write), anyio.create_task_group() as tasks:
-            self._auth.on_refused = tasks.cancel_scope.cancel
+            self._end = self._auth.on_refused = tasks.cancel_scope.cancel
             self._ready.set()
             tasks.start_soon(self._read, read, on_line, tasks.cancel_scope)
             while True:
@@ -143,12 +145,10 @@ class RemoteChannel:
     async def _streams(self) -> AsyncIterator[tuple[Any, Any]]:
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
         headers = dict(self._launch.headers)
-        hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._note]}
+        self._auth.on_answer = self._note
         async with contextlib.AsyncExitStack() as stack:
             if self._transport == HTTP:
-                client = httpx2.AsyncClient(
-                    headers=headers, timeout=timeout, auth=self._auth, event_hooks=hooks
-                )
+                client = httpx2.AsyncClient(headers=headers, timeout=timeout, auth=self._auth)
                 session = await stack.enter_async_context(client)
                 opened = streamable_http_client(self._launch.url, http_client=session)
             else:
@@ -162,7 +162,6 @@ class RemoteChannel:
                         headers=headers,
                         timeout=timeout,
                         auth=auth or self._auth,
-                        event_hooks=hooks,
                     )
 
                 opened = sse_client(
@@ -177,23 +176,25 @@ class RemoteChannel:
     async def _note(self, response: httpx2.Response) -> None:
         self._refusal = response.status_code if response.status_code >= 400 else 0
         self._received += 1
+        older = self._transport != HTTP and response.request.method == "POST"
+        if older and response.status_code in _REDIRECTS:
+            self._refusal = response.status_code  # the SDK follows none to another host
         if self._refusal in (0, 401):
             return
         answers: dict[object, bytes] = {}
-        wanted = lacking(response.headers.get("WWW-Authenticate", ""))
-        if self._refusal == 403 and wanted is not None and self._auth.signed_in:
-            await self._auth.lacks(wanted)
-            named = f" ({wanted})" if wanted else ""
-            text = f"{SIGN_IN}{self._auth.server} in Toolcrib: it asks for more rights{named}."
-            answers = _answers(response.request, text)
-        if self._transport == HTTP:
+        wanted = self._auth.lacking(response)
+        if wanted is not None:
+            answers = _answers(response.request, await self._more_rights(wanted))
+        if not older:
             self._instead |= answers
-        elif response.request.method == "POST":
+        else:
             # of it the SDK's writer would end, and no answer ever come
             response.status_code = 202
             text = f"{self._auth.server}: {self.said()}"
             for line in (answers or _answers(response.request, text)).values():
                 self._on_line(line)
+            if self._forgotten:
+                self._end()
 
     async def _read(
         self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
@@ -209,9 +210,24 @@ class RemoteChannel:
             if not self._greeted:
                 self._greet(line)
             on_line(line)
-            if self._refusal == 404 and self._greeted:
-                break  # the server forgot the session; the next call opens another
+            if self._forgotten and not self._instead:
+                break
         scope.cancel()
+
+    async def _more_rights(self, wanted: str) -> str:
+        """What is said to a call that needs rights which the sign-in lacks."""
+        server = self._auth.server
+        if await self._auth.newer():
+            self._signed_in_anew = True
+            return f"Somebody has signed in to {server} again meanwhile: call it once more."
+        await self._auth.lacks(wanted)
+        named = f" ({wanted})" if wanted else ""
+        return f"{SIGN_IN}{server} in Toolcrib: it asks for more rights{named}."
+
+    @property
+    def _forgotten(self) -> bool:
+        """Whether the session is of no use any more: the next call opens another."""
+        return self._greeted and (self._refusal == 404 or self._signed_in_anew)
 
     def _mended(self, line: bytes) -> bytes:
         """What is answered for the server, where this is its refusal."""

@@ -1,7 +1,8 @@
 """Sends the tokens of an earlier sign-in along, renewed when they ended; never asks anybody."""
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 
 import httpx2
 from anyio import to_thread
@@ -10,15 +11,17 @@ from app.errors import ToolcribError
 from app.secrets import SecretStore
 from app.signin.grant import Grant, load, want
 from app.signin.renewal import ENDED, EndedError, renew
+from app.signin.scopes import lacking
 
 WANTED = "it asks for a sign-in."
-_REFUSED = 401
+_REFUSED, _FORBIDDEN = 401, 403
 
 
 class StoredAuth(httpx2.Auth):
     """The sign-in of one server at one URL; used by one event loop.
 
-    `problem` says why the server refused the last request, "" when it did not.
+    `problem` says why the server refused the last request, "" when it did not. `on_answer` is given
+    the last response to each request, and may change its status.
     """
 
     def __init__(
@@ -33,6 +36,7 @@ class StoredAuth(httpx2.Auth):
         self.problem = ""
         self.needs_person = False  # whether a new sign-in is what helps
         self.on_refused: Callable[[], None] = lambda: None
+        self.on_answer: Callable[[httpx2.Response], Awaitable[None]] = _unheard
         self._store = store
         self._url = url
         self._clock = clock
@@ -55,7 +59,7 @@ class StoredAuth(httpx2.Auth):
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """Send, renew, send again."""
         if _origin(request.url) != self._origin:
-            yield request
+            await self.on_answer((yield request))
             return
         await self._look()
         sent, kept_as_it_was = self._grant, False
@@ -71,17 +75,38 @@ class StoredAuth(httpx2.Auth):
                 _put(request, sent)
                 response = yield request
         self._judge(response, sent)
+        await self.on_answer(response)
+
+    def lacking(self, response: httpx2.Response) -> str | None:
+        """The rights that the server says this sign-in lacks, None when it says no such thing."""
+        if response.status_code != _FORBIDDEN or self._grant is None:
+            return None
+        return lacking(response.headers.get("WWW-Authenticate", ""))
+
+    async def newer(self) -> bool:
+        """Whether somebody signed in again since; a session may belong to the sign-in before."""
+        found = await self._kept()
+        return found is not None and found.access_token != getattr(self._grant, "access_token", "")
 
     async def lacks(self, scopes: str) -> None:
         """The server wants these rights too: the next sign-in asks for them."""
-        await to_thread.run_sync(want, self._store, self.server, self._url, scopes)
+        if self._grant is not None:
+            with suppress(ToolcribError, OSError):  # the call is answered all the same
+                await to_thread.run_sync(want, self._store, self.server, self._grant, scopes)
 
     async def _look(self) -> None:
         if not self._looked:
-            found = await to_thread.run_sync(load, self._store, self.server, self._url)
+            found = await self._kept()
             if not self._looked:  # another request of ours was as fast
                 self._take(found)
             self._looked = True
+
+    async def _kept(self) -> Grant | None:
+        try:
+            return await to_thread.run_sync(load, self._store, self.server, self._url)
+        except (ToolcribError, OSError) as error:
+            self.problem = f"its sign-in cannot be read: {error}."
+            return None
 
     async def _renew(self, known: Grant) -> None:
         """Take a newer grant, made now or by another process; without one all stays."""
@@ -112,6 +137,10 @@ class StoredAuth(httpx2.Auth):
             self.needs_person = True
             self.problem = WANTED if sent is None else ENDED
         self.on_refused()
+
+
+async def _unheard(_response: httpx2.Response) -> None:
+    """Nobody looks at what the server answered in the end."""
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

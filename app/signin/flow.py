@@ -39,6 +39,7 @@ _HTTP_SECONDS = 20.0
 _TICK_SECONDS = 0.1
 _MOST_BYTES = 1_000_000
 _CHALLENGE = "WWW-Authenticate"
+_NO_SUCH_RIGHTS = "The authorization server does not give the rights that were asked for."
 _HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -63,6 +64,10 @@ class Visit:
     client: Client | None = None  # None: Toolcrib registers itself
     port: int = 0  # where the browser comes back to; 0 for any
     scopes: str = ""  # rights to ask for besides what the server names
+
+
+class ScopeError(ToolcribError):
+    """The authorization server knows none of such rights."""
 
 
 class _RefusedError(Exception):
@@ -122,10 +127,14 @@ async def _attempts(visit: Visit) -> Grant | ToolcribError:
             except OAuthRegistrationError:
                 return await _flow(visit, listener, None)
     except _RefusedError as refusal:
+        if visit.scopes and refusal.problem.title == _NO_SUCH_RIGHTS:
+            return ScopeError(_NO_SUCH_RIGHTS)
         return refusal.problem
     except PortTakenError:
         return ToolcribError(f"Another program listens on port {visit.port}.", "Take another.")
     except OAuthRegistrationError:
+        if visit.scopes:
+            return ScopeError(_NO_SUCH_RIGHTS)
         return ToolcribError(
             "It does not let new programs register for a sign-in.",
             "Make an access token at its site and give it as an Authorization header, or register "
@@ -206,6 +215,8 @@ def _code(answer: Mapping[str, str], state: str) -> AuthorizationCodeResult:
         if answer["error"] == "access_denied":
             raise _RefusedError("The sign-in was not allowed.", "Start it again to allow it.")
         word = "".join(c for c in answer["error"] if c.isalnum() or c == "_")[:40]
+        if word == "invalid_scope":
+            raise _RefusedError(_NO_SUCH_RIGHTS)
         raise _RefusedError(f"The authorization server refused the sign-in ({word}).")
     return AuthorizationCodeResult(
         code=answer["code"], state=answer["state"], iss=answer.get("iss")

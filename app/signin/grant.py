@@ -73,11 +73,13 @@ def save(store: SecretStore, server: str, grant: Grant) -> None:
     store.write(key(server), asdict(grant))
 
 
-def want(store: SecretStore, server: str, url: str, scopes: str) -> None:
-    """Remember what the server's grant lacks."""
+def want(store: SecretStore, server: str, refused: Grant, scopes: str) -> None:
+    """Remember what the server's grant lacks, if it still is the one that was refused."""
     with store.alone(key(server)):
-        grant = load(store, server, url)
-        if grant is not None and union(grant.wanted, scopes) != grant.wanted:
+        grant = load(store, server, refused.url)
+        if grant is None or grant.access_token != refused.access_token:
+            return
+        if union(grant.wanted, scopes) != grant.wanted:
             save(store, server, replace(grant, wanted=union(grant.wanted, scopes)))
 
 

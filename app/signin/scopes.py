@@ -4,7 +4,8 @@ import re
 
 _MOST = 2_000  # characters of all scopes together; a server is a stranger
 _WORD = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749 section 3.3
-_SCOPE = re.compile(r'(?<![\w-])scope\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+_SCOPE = re.compile(r'(?:^|[\s,])scope\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+_OTHERS = re.compile(r'(?<![\w-])(?!scope\s*=)[\w-]+\s*=\s*"[^"]*"', re.IGNORECASE)
 _LACKING = re.compile(r'(?<![\w-])error\s*=\s*"?insufficient_scope(?![\w-])', re.IGNORECASE)
 
 
@@ -18,22 +19,25 @@ def lacking(challenge: str) -> str | None:
 
 def asked(challenge: str) -> str:
     """The scopes that a WWW-Authenticate header names."""
-    found = _SCOPE.search(challenge)
+    # what other parameters quote may look like one
+    found = _SCOPE.search(_OTHERS.sub("", challenge))
     return union((found[1] or found[2] or "") if found else "")
 
 
 def asking_for(challenge: str, scopes: str) -> str:
     """The header with these scopes besides its own."""
-    both = f'scope="{union(asked(challenge), scopes)}"'
-    if _SCOPE.search(challenge):
-        return _SCOPE.sub(lambda _found: both, challenge, count=1)
-    return f"{challenge}, {both}" if " " in challenge else f"{challenge} {both}"
+    scheme, _, rest = (challenge.strip() or "Bearer").partition(" ")
+    others = _OTHERS.findall(rest)
+    return f"{scheme} " + ", ".join([*others, f'scope="{union(asked(challenge), scopes)}"'])
 
 
 def union(*scopes: str) -> str:
-    """All scopes, each once, in their order; what is no scope is left out."""
-    kept: list[str] = []
-    for word in " ".join(scopes).split():
-        if _WORD.match(word) and word not in kept and len(" ".join([*kept, word])) <= _MOST:
-            kept.append(word)
+    """All scopes, each once, in their order; what is no scope is left out, and what is too much."""
+    kept: dict[str, None] = {}
+    size = 0
+    for text in scopes:
+        for word in text[: 2 * _MOST].split():
+            if _WORD.match(word) and word not in kept and size + len(word) < _MOST:
+                kept[word] = None
+                size += len(word) + 1
     return " ".join(kept)

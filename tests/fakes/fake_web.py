@@ -105,13 +105,17 @@ class _Handler(BaseHTTPRequestHandler):
         return {"error": {"code": -32022, "message": "Unsupported protocol version"}}
 
     def _events(self) -> None:
+        mine: queue.Queue[str | None] = queue.Queue()
+        before = self.server.events
+        self.server.events = mine
+        before.put(None)  # one stream at a time has the answers
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(b"event: endpoint\ndata: /messages\n\n")
         self.wfile.flush()
-        while (event := self.server.events.get()) is not None:
+        while (event := mine.get()) is not None:
             self.wfile.write(event.encode())
             self.wfile.flush()
 

@@ -242,7 +242,13 @@ def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
     QApplication.sendEvent(content.tree.viewport(), QContextMenuEvent(reason, place, where))
     menu = content.tree.findChild(QMenu)
     texts = [action.text() for action in menu.actions()]
-    assert texts == ["Turn &off", "&Pin", "&Why is it in or out?", "&Filter by this server"]
+    assert texts == [
+        "Turn &off",
+        "&Pin",
+        "&Why is it in or out?",
+        "&Edit summary…",
+        "&Filter by this server",
+    ]
     menu.actions()[3].trigger()
     menu.close()
     assert content.filter.edit.text() == 'server:"github"'

@@ -6,8 +6,9 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 
-from app.catalog import load_catalog
-from app.settings import GatewaySettings, Settings
+from app.catalog import change_settings, load_catalog
+from app.profiles import create
+from app.settings import Settings
 from ui.views.settings_dialog import SettingsDialog
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -176,9 +177,34 @@ def test_what_is_being_typed_survives_a_reading(window, dialog, qtbot):
 
 
 def test_a_value_outside_the_forms_bounds_is_shown_as_it_is(window, dialog, qtbot):
-    window.live.change_settings(gateway=GatewaySettings(search_tokens=50))
+    window.live.change_settings({"gateway.search_tokens": 50})
     settled(window, qtbot)
     assert dialog.profile.fields["gateway.search_tokens"].value() == 50
+
+
+def test_undo_of_one_setting_leaves_what_others_set_meanwhile(window, dialog, qtbot, db):
+    dialog.profile.fields["gateway.result_tokens"].setValue(5_000)
+    settled(window, qtbot)
+    change_settings(db, "default", {"gateway.search_tokens": 777})
+    window.live.load()
+    settled(window, qtbot)
+    window.undo.undo()
+    settled(window, qtbot)
+    found = load_catalog(db).settings.gateway
+    assert (found.result_tokens, found.search_tokens) == (25_000, 777)
+
+
+def test_until_another_profile_is_read_its_settings_cannot_be_changed(window, dialog, qtbot, db):
+    create(db, "work")
+    change_settings(db, "work", {"gateway.search_tokens": 4_321})
+    window.live.show_profile("work")
+    assert not dialog.profile.isEnabled()
+    dialog.profile.fields["gateway.start_ahead"].setChecked(True)
+    settled(window, qtbot)
+    found = load_catalog(db, "work").settings.gateway
+    assert (found.search_tokens, found.start_ahead) == (4_321, False)
+    assert dialog.profile.isEnabled()
+    assert dialog.profile.fields["gateway.search_tokens"].value() == 4_321
 
 
 def test_it_fits_the_screen_at_any_text_size(window, qtbot):

@@ -97,10 +97,20 @@ def test_words_that_cannot_be_used_are_refused_in_the_form(page, qtbot, text, pr
 
 
 def test_the_same_words_are_no_step(page, qtbot):
+    made = stored(page)
     dialog = open_dialog(page, qtbot)
-    dialog.reset_wanted.emit()
-    dialog.reject()
+    dialog.save.click()
+    settled(page, qtbot)
     assert page.services.undo.count() == 0
+    assert stored(page) == made
+
+
+def test_one_form_at_a_time(page, qtbot):
+    first = open_dialog(page, qtbot)
+    open_dialog(page, qtbot)
+    shown = [dialog for dialog in page.findChildren(SummaryDialog) if dialog.isVisible()]
+    assert shown == [first]
+    first.reject()
 
 
 def test_the_tokens_are_counted_while_typing(page, qtbot):

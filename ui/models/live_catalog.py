@@ -1,6 +1,6 @@
 """The catalogue that every view of the window shows: one value, loaded and changed here."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
@@ -19,6 +19,7 @@ from app.context import Db
 from app.errors import ToolcribError
 from app.profiles import DEFAULT, names
 from app.safety.review import ReviewItem, known_findings, review_items
+from app.settings import with_settings
 from store.records import Finding
 from ui.tasks import Tasks
 
@@ -38,15 +39,17 @@ class LiveCatalog(QObject):
     """The catalogue of one profile; ticks show at once and are written behind.
 
     Signals: loaded() after it was read again; leaving() when another profile is to be shown: until
-    it is loaded, what is in view is not what a change would concern; toggled(frozenset of tool row
-    ids) after ticks or pins; configured() after the profile's settings changed;
-    failed(ToolcribError) when it could not be read or written; lost(name) when the profile in view
-    is gone; why(row id) when the Playground is to explain that tool, review(row id) and
-    sought(row id) when Review or Catalog is to show it.
+    it is loaded, what is in view is not what a change would concern; strayed() when steps made so
+    far may concern another profile than the one in view; toggled(frozenset of tool row ids) after
+    ticks or pins; configured() after the profile's settings changed; failed(ToolcribError) when it
+    could not be read or written; lost(name) when the profile in view is gone; why(row id) when the
+    Playground is to explain that tool, review(row id) and sought(row id) when Review or Catalog is
+    to show it.
     """
 
     loaded = Signal()
     leaving = Signal()
+    strayed = Signal()
     toggled = Signal(object)
     configured = Signal()
     why = Signal(int)
@@ -105,7 +108,7 @@ class LiveCatalog(QObject):
         Changes concern that profile at once, so that steps undone one after the other go right.
         """
         self.profile = name
-        if not self._in_view:
+        if not self.in_view:
             self.leaving.emit()
         self.load()
 
@@ -131,22 +134,27 @@ class LiveCatalog(QObject):
         self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
         self._write(lambda db: set_pinned(db, profile, ids, pinned))
 
-    def change_settings(self, **parts: object) -> None:
-        """Replace parts of the profile's settings, as budget=..., here and in the store."""
+    def stay(self, name: str) -> None:
+        """Show this profile after all: a step to another one was refused."""
+        self.show_profile(name)
+        self.strayed.emit()
+
+    def change_settings(self, parts: Mapping[str, object]) -> None:
+        """Replace some of the profile's settings, as budget or gateway.pool, here and there."""
         profile = self.profile
-        if self.catalog is not None and self._in_view:
-            settings = replace(self.catalog.settings, **parts)  # type: ignore[arg-type]
+        if self.catalog is not None and self.in_view:
+            settings = with_settings(self.catalog.settings, parts)
             self.catalog = replace(self.catalog, settings=settings)
             self.configured.emit()
         self._write(lambda db: change_settings(db, profile, parts))
 
     @property
-    def _in_view(self) -> bool:
+    def in_view(self) -> bool:
         """Whether the catalogue is of the profile that changes concern."""
         return self.catalog is not None and self.catalog.profile.name == self.profile
 
     def _replace(self, changed: dict[int, CatalogTool]) -> None:
-        if self.catalog is None or not self._in_view or not changed:
+        if self.catalog is None or not self.in_view or not changed:
             return
         self._by_id |= changed
         tools = tuple(changed.get(t.tool.id, t) for t in self.catalog.tools)
@@ -165,6 +173,7 @@ class LiveCatalog(QObject):
         self.profile = read.catalog.profile.name
         self.show(read.catalog)
         if read.wanted != self.profile:
+            self.strayed.emit()
             self.lost.emit(read.wanted)
 
     def _on_version(self, number: int) -> None:
@@ -188,4 +197,8 @@ class LiveCatalog(QObject):
         self.load()
 
     def _on_failed(self, error: ToolcribError) -> None:
+        if self.catalog is not None and not self.in_view:  # what is in view can be changed again
+            self.profile = self.catalog.profile.name
+            self.strayed.emit()
+            self.loaded.emit()
         self.failed.emit(error)

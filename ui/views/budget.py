@@ -125,7 +125,7 @@ class BudgetPage(Page):
             self.services.undo.push(SettingsCommand(old, new, text=text, apply=self._save))
 
     def _save(self, budget: BudgetSettings) -> None:
-        self.services.live.change_settings(budget=budget)
+        self.services.live.change_settings({"budget": budget})
 
     def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
         if tools:

@@ -69,4 +69,4 @@ class RoutingEditor(QObject):
         self.changed.emit(text)
 
     def _save(self, routing: RoutingSettings) -> None:
-        self._services.live.change_settings(routing=routing)
+        self._services.live.change_settings({"routing": routing})

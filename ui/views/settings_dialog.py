@@ -1,7 +1,5 @@
 """Settings: those of the profile in view, which can be undone, and Toolcrib's own."""
 
-from dataclasses import replace
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
@@ -16,17 +14,17 @@ from PySide6.QtWidgets import (
 
 from app.errors import ToolcribError
 from app.menu import POOLS
-from app.settings import GatewaySettings
+from app.settings import with_settings
 from app.tokens.menu import menu_tokens
 from ui.actions import SettingsCommand
-from ui.models.setting_fields import LOOK, POOL_WORDS, PROFILE, READING
+from ui.models.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
 from ui.services import Services
 from ui.text import APPROX, count
 from ui.theme import MARGIN
 from ui.views.elided import ElidedLabel
 from ui.views.setting_form import SettingForm
 
-_GATEWAY = "gateway."  # begins the names of GatewaySettings in a form over a profile's settings
+_POOL = "gateway.pool"
 _SIDE = 560  # pixels
 
 
@@ -73,7 +71,8 @@ class SettingsDialog(QDialog):
         self.profile.given.connect(self._set_profile)
         self.look.given.connect(self._set_own)
         self.reading.given.connect(self._set_own)
-        for told in (live.loaded, live.configured, live.toggled, theme.changed):
+        live.failed.connect(self._tell)
+        for told in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
             told.connect(self.refresh)
         self.refresh()
 
@@ -82,38 +81,33 @@ class SettingsDialog(QDialog):
         catalog, own = self._services.live.catalog, self._services.ctx.settings
         self.look.show_settings(own)
         self.reading.show_settings(own)
-        self.profile.setEnabled(catalog is not None)
+        self.profile.setEnabled(self._services.live.in_view)
         if catalog is None:
             return
         self.whose.setText(f"For hosts that get {catalog.profile.name} pruned or through Toolcrib.")
         self.profile.show_settings(catalog.settings)
         sizes = {pool: menu_tokens(catalog, pool) for pool in POOLS}
         self.profile.name_choices(
-            f"{_GATEWAY}pool", {p: f"{POOL_WORDS[p]} · {count(sizes[p])} {APPROX}" for p in POOLS}
+            _POOL, {p: f"{POOL_WORDS[p]} · {count(sizes[p])} {APPROX}" for p in POOLS}
         )
 
     def _set_profile(self, name: str, value: object, text: str) -> None:
-        catalog = self._services.live.catalog
-        if catalog is None:
+        live = self._services.live
+        if live.catalog is None or not live.in_view:
             return
-        if name.startswith(_GATEWAY):
-            gateway = catalog.settings.gateway
-            changed = {name.removeprefix(_GATEWAY): value}
-            new = replace(gateway, **changed)  # type: ignore[arg-type]
-            command = SettingsCommand(gateway, new, text=text, apply=self._save_gateway)
-        else:
-            whole = replace(catalog.settings, **{name: value})  # type: ignore[arg-type]
-            live = self._services.live
-            command = SettingsCommand(
-                catalog.settings,
-                whole,
+        old = live.catalog.settings
+        self._services.undo.push(
+            SettingsCommand(
+                old,
+                with_settings(old, {name: value}),
                 text=text,
-                apply=lambda settings: live.change_settings(**{name: getattr(settings, name)}),
+                apply=lambda settings: live.change_settings({name: value_of(settings, name)}),
             )
-        self._services.undo.push(command)
+        )
 
-    def _save_gateway(self, gateway: GatewaySettings) -> None:
-        self._services.live.change_settings(gateway=gateway)
+    def _tell(self, error: ToolcribError) -> None:
+        self.problem.setText(f"{error.title} {error.hint}".strip())
+        self.problem.show()
 
     def _set_own(self, name: str, value: object, text: str) -> None:
         """Toolcrib's own settings hold for all profiles, and are no step to undo."""
@@ -121,7 +115,7 @@ class SettingsDialog(QDialog):
         try:
             services.ctx.keep(**{name: value})
         except ToolcribError as error:
-            self.problem.setText(f"{error.title} {error.hint}".strip())
+            self._tell(error)
         else:
             own = services.ctx.settings
             services.theme.choose(own.appearance)
@@ -129,8 +123,7 @@ class SettingsDialog(QDialog):
             if name == "encoding":
                 services.live.load()
             services.say(text)
-            self.problem.clear()
-        self.problem.setVisible(bool(self.problem.text()))
+            self.problem.hide()
         self.refresh()
 
 

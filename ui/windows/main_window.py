@@ -139,7 +139,6 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the geometry, end the threads."""
         self._settings.setValue("geometry", self.saveGeometry())
-        self._settings.setValue("section", self.nav.current_key())
         self._settings.setValue("profile", self.live.profile)
         for key, page in self.pages.items():
             page.save(self._settings, key)
@@ -185,6 +184,7 @@ class MainWindow(QMainWindow):
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
+        self.live.strayed.connect(self.undo.clear)
         self.live.leaving.connect(self._on_leaving)
         self.live.loaded.connect(self._on_arrived)
         self.live.loaded.connect(self._tell_known)
@@ -233,8 +233,6 @@ class MainWindow(QMainWindow):
             self._focus = None
 
     def _on_lost(self, profile: str) -> None:
-        """Undo would change another profile than the one that the steps were made in."""
-        self.undo.clear()
         title = f"The profile {profile} is gone: {self.live.profile} is shown."
         self.show_problem(ToolcribError(title, "The command line may have deleted it."))
 

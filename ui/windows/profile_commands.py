@@ -1,7 +1,8 @@
 """Undo steps of profiles. Ticks concern the profile in view, so showing one is a step too.
 
 The profile changes at once, so that steps taken back one after the other concern the right one;
-where the store refuses, the one before is shown again with the reason.
+where the store refuses, the one before is shown again with the reason, and no step is left to take
+back: it might concern another profile than the one in view.
 """
 
 from collections.abc import Callable
@@ -48,7 +49,7 @@ class _Kept(QUndoCommand):
             return Changes(profile=True)
 
         def refused(error: ToolcribError) -> None:
-            self._live.show_profile(back)
+            self._live.stay(back)
             self._tasks.failed.emit(error)
 
         self._tasks.change(made, failed=refused)

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -145,3 +146,25 @@ def test_a_message_that_is_refused_later_is_answered_and_the_server_goes_on(upst
         assert mode == "json" or "status 500" in refused["error"]["message"]
         fake.mode = mode
         assert "result" in ask(one, "tools/list", {})
+
+
+def test_a_session_that_an_older_server_forgot_is_opened_anew(upstream):
+    with fake_web.serve("sse") as fake:
+        one, _ = upstream("sse", fake.url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "404"
+        assert "404" in ask(one, "tools/list", {})["error"]["message"]
+        fake.mode = "sse"
+        until = time.monotonic() + 20
+        found = ask(one, "tools/list", {})
+        while "result" not in found and time.monotonic() < until:  # the first is still ending
+            found = ask(one, "tools/list", {})
+        assert "result" in found and fake.asked.count("initialize") == 2
+
+
+def test_an_older_server_that_sends_elsewhere_is_answered_for(upstream):
+    with fake_web.serve("sse") as fake:
+        one, _ = upstream("sse", fake.url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "302"
+        assert "302" in ask(one, "tools/list", {})["error"]["message"]

@@ -63,6 +63,16 @@ def called(host, tool="add", **arguments):
     return result["content"][0]["text"], result.get("isError", False)
 
 
+def again(host, **arguments):
+    """The text of the first call that is answered, while a session that ended is opened anew."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        text, wrong = called(host, **arguments)
+        if not wrong:
+            return text
+    return text
+
+
 def test_kept_tokens_are_used(guarded, signed_in, gateway):
     assert called(start(gateway), a=1, b=2) == ("3", False)
 
@@ -204,4 +214,24 @@ def test_a_call_that_needs_more_rights_says_so_and_the_next_sign_in_asks_for_the
     assert httpx2.URL(browser.opened[0]).params["scope"].split() == ["tools", "write"]
     grant = kept(SecretStore.open(signed_in.paths), "linear")
     assert (grant.scope, grant.wanted) == ("tools write", "")
-    assert called(start(gateway), a=1, b=6) == ("7", False)
+    assert called(host, a=1, b=6) == (
+        "Somebody has signed in to linear again meanwhile: call it once more.",
+        True,
+    )
+    assert again(host, a=1, b=7) == "8"
+    grant = kept(SecretStore.open(signed_in.paths), "linear")
+    assert (grant.scope, grant.wanted) == ("tools write", "")
+
+
+def test_rights_that_nobody_gives_do_not_stop_a_sign_in(guarded, signed_in, gateway):
+    host = start(gateway)
+    guarded.control(needs="bogus")
+    text, wrong = called(host, a=1, b=2)
+    assert wrong and "more rights (bogus)" in text
+    guarded.control(needs="")
+    db = signed_in.open_store()
+    browser = Browser()
+    assert sign_in(signed_in, targets(signed_in, db)[0], open_page=browser.open, cancel=Event())
+    browser.close()
+    db.close()
+    assert kept(SecretStore.open(signed_in.paths), "linear").wanted == ""

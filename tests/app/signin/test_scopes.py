@@ -1,5 +1,7 @@
 """What a server says that a sign-in lacks."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.signin.grant import kept, want
@@ -39,7 +41,12 @@ def test_each_scope_once_and_no_strangers_text():
     [
         ("Bearer", 'Bearer scope="w"'),
         ('Bearer error="invalid_token"', 'Bearer error="invalid_token", scope="w"'),
-        ('Bearer scope="r", realm="x"', 'Bearer scope="r w", realm="x"'),
+        ('Bearer scope="r", realm="x"', 'Bearer realm="x", scope="r w"'),
+        (
+            'Bearer error_description="need scope=foo now"',
+            'Bearer error_description="need scope=foo now", scope="w"',
+        ),
+        ("", 'Bearer scope="w"'),
     ],
 )
 def test_a_challenge_with_more_scopes(challenge, found):
@@ -47,9 +54,10 @@ def test_a_challenge_with_more_scopes(challenge, found):
 
 
 def test_what_is_wanted_is_kept_with_the_tokens(store, signed_in):
-    want(store, "guarded", signed_in.url, "write")
-    want(store, "guarded", signed_in.url, "write admin")
+    want(store, "guarded", signed_in, "write")
+    want(store, "guarded", signed_in, "write admin")
     assert kept(store, "guarded").wanted == "write admin"
-    want(store, "guarded", "https://elsewhere.example", "evil")
+    for other in ({"url": "https://elsewhere.example"}, {"access_token": "an older one"}):
+        want(store, "guarded", replace(signed_in, **other), "evil")
     assert kept(store, "guarded").wanted == "write admin"
     assert kept(store, "guarded").access_token == signed_in.access_token
