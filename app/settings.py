@@ -1,7 +1,7 @@
 """Settings: one global TOML file, and what each profile decides for itself."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from app.errors import ToolcribError
@@ -207,3 +207,16 @@ def with_settings(settings: ProfileSettings, parts: Mapping[str, object]) -> Pro
         new = replace(getattr(settings, first), **{inside: value}) if inside else value
         settings = replace(settings, **{first: new})  # type: ignore[arg-type]
     return settings
+
+
+def changed_parts(old: ProfileSettings, new: ProfileSettings) -> Json:
+    """What differs, as with_settings takes it: budget.tokens and its like with the new values."""
+    found: Json = {}
+    for one in fields(old):
+        was, now = getattr(old, one.name), getattr(new, one.name)
+        if is_dataclass(was):
+            inside = {f.name: getattr(now, f.name) for f in fields(was)}
+            found |= {f"{one.name}.{k}": v for k, v in inside.items() if v != getattr(was, k)}
+        elif was != now:
+            found[one.name] = now
+    return found

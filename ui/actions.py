@@ -1,13 +1,12 @@
 """Undoable changes, each with a name that says what it does."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from PySide6.QtGui import QUndoCommand
 
 from app.catalog import CatalogTool
+from app.settings import ProfileSettings, changed_parts
 from ui.models.live_catalog import LiveCatalog
 from ui.text import APPROX, plural
 
@@ -92,11 +91,14 @@ class Pin(QUndoCommand):
 
 
 class SettingsCommand(QUndoCommand):
-    """Other settings for the profile: `old` and `new` are two of one settings dataclass."""
+    """Other settings for the profile; only those that differ are changed, here and by undo."""
 
-    def __init__(self, old: Any, new: Any, *, text: str, apply: Callable[[Any], None]) -> None:
+    def __init__(
+        self, live: LiveCatalog, old: ProfileSettings, new: ProfileSettings, text: str
+    ) -> None:
         super().__init__(text)
-        self._old, self._new, self._apply = old, new, apply
+        self._live = live
+        self._old, self._new = changed_parts(new, old), changed_parts(old, new)
         self._at = time.monotonic()
 
     def id(self) -> int:
@@ -105,32 +107,22 @@ class SettingsCommand(QUndoCommand):
 
     def redo(self) -> None:
         """Use the new settings."""
-        self._apply(self._new)
+        self._live.change_settings(self._new)
 
     def undo(self) -> None:
         """Use the old settings."""
-        self._apply(self._old)
+        self._live.change_settings(self._old)
 
     def mergeWith(self, other: QUndoCommand) -> bool:
         """Take in a later step on the same settings if it follows at once."""
         if not isinstance(other, SettingsCommand) or other._at - self._at > MERGE_SECONDS:
             return False
-        if _changed(self._old, self._new) != _changed(other._old, other._new):
+        if self._new.keys() != other._new.keys():
             return False
         self._new, self._at = other._new, other._at
         self.setText(other.text())
         self.setObsolete(self._new == self._old)
         return True
-
-
-def _changed(old: Any, new: Any) -> tuple[type, list[object]]:
-    """The settings that differ, also those of dataclasses inside."""
-    found: list[object] = []
-    for field in fields(old):
-        was, now = getattr(old, field.name), getattr(new, field.name)
-        if was != now:
-            found.append((field.name, _changed(was, now) if is_dataclass(was) else None))
-    return type(old), found
 
 
 def name_tools(tools: Sequence[CatalogTool]) -> str:

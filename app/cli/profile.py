@@ -15,7 +15,7 @@ from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.context import AppContext
 from app.errors import ToolcribError
-from app.settings import MOST_WEIGHT, ProfileSettings
+from app.settings import MOST_WEIGHT, ProfileSettings, with_settings
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -194,10 +194,7 @@ def changed_settings(settings: ProfileSettings, name: str, text: str) -> Profile
     if holder is None or not hasattr(holder, key) or key == "other":
         raise ToolcribError(f"There is no setting called {name}.", "See: toolcrib profile show")
     now = getattr(holder, key)
-    stored = settings.to_json()
-    target = stored.setdefault(group, {}) if group else stored
-    target[key] = _value(name, now, text)
-    changed = ProfileSettings.from_json(stored)
+    changed = with_settings(settings, {name: _value(name, now, text)})
     if not all(0 <= weight <= MOST_WEIGHT for weight in changed.routing.word_weights):
         raise ToolcribError(f"{name} cannot be {text}.", f"Weights go from 0 to {MOST_WEIGHT:g}.")
     return changed

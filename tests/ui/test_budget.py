@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
+from app.catalog import change_settings
 from app.policy.budget import Budget
 from app.policy.usage import DAY
 from store import events
@@ -217,3 +218,15 @@ def test_the_tables_are_models(qtmodeltester, show):
     qtmodeltester.check(page.model)
     qtmodeltester.check(page.moves.model)
     assert BudgetTable().rowCount() == 0
+
+
+def test_undo_of_a_number_leaves_what_others_set_meanwhile(show, services, qtbot):
+    page = show()
+    page.form.tokens.setValue(12_345)
+    settled(qtbot, page)
+    services.tasks.change(lambda db: change_settings(db, "default", {"budget.warn_percent": 55}))
+    qtbot.waitUntil(lambda: services.live.catalog.settings.budget.warn_percent == 55)
+    services.undo.undo()
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    budget = services.live.catalog.settings.budget
+    assert (budget.tokens, budget.warn_percent) == (20_000, 55)

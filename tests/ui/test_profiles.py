@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog
 
 from app import profiles
 from app.catalog import load_catalog
-from app.settings import BudgetSettings
+from app.settings import BudgetSettings, with_settings
 from store import exports
 from store.connection import transaction
 from store.errors import StoreError
@@ -213,9 +213,9 @@ def test_steps_taken_back_at_once_concern_the_profile_they_were_made_in(window, 
     turn_off(window, "deploy")
     window.live.change_settings({"budget": BudgetSettings(tokens=999)})
     settled(window, qtbot)
-    old, new = BudgetSettings(tokens=999), BudgetSettings(tokens=111)
-    apply = lambda budget: window.live.change_settings({"budget": budget})  # noqa: E731
-    window.undo.push(SettingsCommand(old, new, text="Set budget", apply=apply))
+    old = window.live.catalog.settings
+    new = with_settings(old, {"budget.tokens": 111})
+    window.undo.push(SettingsCommand(window.live, old, new, "Set budget"))
     choices(window)["default"].trigger()
     settled(window, qtbot)
     window.undo.undo()

@@ -1,6 +1,7 @@
 """The Budget page: what tool definitions may take, what each host's model gets, what could go."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from shlex import quote
 
 from PySide6.QtCore import QTimer
@@ -119,13 +120,10 @@ class BudgetPage(Page):
         self.result.emit(f"Over budget: {', '.join(over)}" if over else "")
 
     def _set(self, new: BudgetSettings, text: str) -> None:
-        catalog = self.services.live.catalog
-        if catalog is not None:
-            old = catalog.settings.budget
-            self.services.undo.push(SettingsCommand(old, new, text=text, apply=self._save))
-
-    def _save(self, budget: BudgetSettings) -> None:
-        self.services.live.change_settings({"budget": budget})
+        live = self.services.live
+        if live.catalog is not None:
+            old = live.catalog.settings
+            self.services.undo.push(SettingsCommand(live, old, replace(old, budget=new), text))
 
     def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
         if tools:

@@ -62,11 +62,9 @@ class RoutingEditor(QObject):
 
     def push(self, new: RoutingSettings, text: str) -> None:
         """Use and keep these settings, as one undo step."""
-        if new == self.stored:
+        live = self._services.live
+        if live.catalog is None or new == self.stored:
             return
-        command = SettingsCommand(self.stored, new, text=text, apply=self._save)
-        self._services.undo.push(command)
+        old = live.catalog.settings
+        self._services.undo.push(SettingsCommand(live, old, replace(old, routing=new), text))
         self.changed.emit(text)
-
-    def _save(self, routing: RoutingSettings) -> None:
-        self._services.live.change_settings({"routing": routing})

@@ -17,7 +17,7 @@ from app.menu import POOLS
 from app.settings import with_settings
 from app.tokens.menu import menu_tokens
 from ui.actions import SettingsCommand
-from ui.models.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
+from ui.models.setting_fields import LOOK, POOL_WORDS, PROFILE, READING
 from ui.services import Services
 from ui.text import APPROX, count
 from ui.theme import MARGIN
@@ -96,14 +96,8 @@ class SettingsDialog(QDialog):
         if live.catalog is None or not live.in_view:
             return
         old = live.catalog.settings
-        self._services.undo.push(
-            SettingsCommand(
-                old,
-                with_settings(old, {name: value}),
-                text=text,
-                apply=lambda settings: live.change_settings({name: value_of(settings, name)}),
-            )
-        )
+        new = with_settings(old, {name: value})
+        self._services.undo.push(SettingsCommand(live, old, new, text))
 
     def _tell(self, error: ToolcribError) -> None:
         self.problem.setText(f"{error.title} {error.hint}".strip())
