@@ -8,6 +8,7 @@ Json = dict[str, Any]
 
 SEARCH, CALL = "search_tools", "call_tool"
 POOLS = ("servers", "names", "all", "none")  # what initialize lists: GatewaySettings.pool
+LISTING = ("names", "all")  # the pools that list tools
 _MOST_CHARACTERS = 500  # of the servers' names in the search tool's description
 _SHORT = 160  # characters of a server's instructions that fit into those of the gateway
 _ALL_SHORT = 480  # characters of all servers' short instructions together

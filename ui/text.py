@@ -41,6 +41,11 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else f"⟨U+{ord(c):04X}⟩" for c in text)
 
 
+def in_menu(text: str) -> str:
+    """A text for a menu or a button, where a single & would underline the next letter."""
+    return text.replace("&", "&&")
+
+
 def plain_tip(text: str) -> str:
     """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text

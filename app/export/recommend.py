@@ -26,7 +26,6 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     shown = [row for row in rows if row.shown]
     all_tokens, on_tokens = _tokens(rows), _tokens(shown)
     cut = all_tokens - on_tokens
-    menu = menu_tokens(catalog) + _tokens([row for row in catalog.shown if row.pinned])
     note = _note(host)
     native = host.native is not None and not host.native.partial
     if not rows:
@@ -39,13 +38,13 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     limit = host.tool_limit
     if limit and len(shown) > limit:
         reason = f"{host.name} takes about {limit} tools and {len(shown)} are on."
-        return Recommendation(THROUGH, reason, all_tokens - menu, note)
+        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
     if on_tokens > catalog.settings.budget.tokens:
         reason = f"The tools that are on take {on_tokens:,} tokens, over the profile's budget."
-        return Recommendation(THROUGH, reason, all_tokens - menu, note)
+        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
     if long := long_names(host, shown):
         reason = f"{len(long)} tool names are too long for {host.name}; behind one entry they fit."
-        return Recommendation(THROUGH, reason, all_tokens - menu, note)
+        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
     if len(shown) == len(rows):
         return Recommendation(AS_IS, "Every tool is on and within the limits.", 0, note)
     off = len(rows) - len(shown)
@@ -73,6 +72,11 @@ def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
 def _note(host: HostFacts) -> str:
     measured = f" Measured with 60 tools: {host.measured}." if host.measured else ""
     return f"{host.defers_why}{measured}".strip()
+
+
+def _menu(catalog: Catalog) -> int:
+    """What the model gets through Toolcrib."""
+    return menu_tokens(catalog) + _tokens([row for row in catalog.shown if row.pinned])
 
 
 def _tokens(rows: Sequence[CatalogTool]) -> int:

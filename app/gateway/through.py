@@ -13,7 +13,7 @@ from app.gateway.launching import launcher
 from app.gateway.names import visible_names
 from app.gateway.protocol import INVALID_PARAMS, Json, negotiated, params_of
 from app.gateway.upstream import Upstream
-from app.menu import CALL, SEARCH, behind, instructions, menu_tools
+from app.menu import CALL, LISTING, SEARCH, behind, instructions, menu_tools
 from store.serving import ServerRow
 from store.typed import TYPE_CHECKING
 
@@ -79,7 +79,7 @@ class Through(Front):
         capabilities = merged.capabilities(row.capabilities for row in rows)
         if self.shelf.setting("gateway", "promote", False):
             capabilities["tools"] = {"listChanged": True}
-        tools = self._pool() if pool in ("names", "all") else []
+        tools = self._pool() if pool in LISTING else []
         servers = [(row.name, row.instructions) for row in rows]
         answer(
             {

@@ -85,8 +85,8 @@ class StoredAuth(httpx2.Auth):
 
     async def newer(self) -> bool:
         """Whether somebody signed in again since; a session may belong to the sign-in before."""
-        found = await self._kept()
-        return found is not None and found.access_token != getattr(self._grant, "access_token", "")
+        known, found = self._grant, await self._kept()
+        return found is not None and (known is None or found.access_token != known.access_token)
 
     async def lacks(self, scopes: str) -> None:
         """The server wants these rights too: the next sign-in asks for them."""

@@ -1,7 +1,7 @@
 """What the menu costs that a host gets through Toolcrib, whatever stands behind it."""
 
 from app.catalog import Catalog
-from app.menu import behind, instructions, menu_tools
+from app.menu import LISTING, behind, instructions, menu_tools
 from app.tokens.counters import CHARACTERS_PER_TOKEN
 from app.tokens.host_text import host_text
 
@@ -17,14 +17,14 @@ def menu_tokens(catalog: Catalog, pool: str = "") -> int:
     """
     pool = pool or catalog.settings.gateway.pool
     servers = sorted((s for s in catalog.servers if s.trusted), key=lambda s: s.name.lower())
+    listed = catalog.shown if pool in LISTING else ()
     said = instructions(
         [(server.name, server.instructions) for server in servers],
-        [(row.tool.tool_id, row.tool.description) for row in catalog.shown],
+        [(row.tool.tool_id, row.tool.description) for row in listed],
         pool,
     )
     told = behind([server.name for server in servers], pool)
     menu = menu_tools(told)
     characters = len(said) + sum(len(host_text(tool)) for tool in menu)
-    listed = catalog.shown if pool in ("names", "all") else ()
     names = len(told) + sum(len(row.tool.tool_id) for row in listed)
     return round((characters - names) / CHARACTERS_PER_TOKEN + names / _OF_NAMES)

@@ -25,7 +25,7 @@ from ui.colors import text_on
 from ui.models.live_catalog import LiveCatalog
 from ui.models.shares import Share, server_shares
 from ui.models.verdicts import BADGES
-from ui.text import APPROX, count, plain_tip, plural, short
+from ui.text import APPROX, count, in_menu, plain_tip, plural, short
 from ui.theme import GAP, MARGIN, STRIP, Theme
 from ui.views.badge import Badge
 from ui.views.elided import ElidedLabel
@@ -86,7 +86,7 @@ class BudgetStrip(QWidget):
         profile = self._live.profile
         room = self._theme.scaled(_NAME_WIDTH)
         cut = self.profile.fontMetrics().elidedText(profile, Qt.TextElideMode.ElideRight, room)
-        self.profile.setText(f"Profile: {cut.replace('&', '&&')}")  # & underlines a letter
+        self.profile.setText(f"Profile: {in_menu(cut)}")
         self.profile.setAccessibleName(f"Profile: {profile}")
         self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)

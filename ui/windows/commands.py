@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
 from ui.models.palette import COMMAND, Entry
 from ui.services import Services
 from ui.theme import ZOOM_STEP
-from ui.views.settings_dialog import SettingsDialog
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.history import show_history
 from ui.windows.profile_menu import ProfileMenu
@@ -159,6 +158,8 @@ class Commands(QObject):
 
     def open_settings(self) -> None:
         """Everything that is set, in a dialog."""
+        from ui.views.settings_dialog import SettingsDialog  # not needed for the window's start
+
         dialog = SettingsDialog(self._services, self._window)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()

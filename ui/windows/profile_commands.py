@@ -15,6 +15,7 @@ from app.errors import ToolcribError
 from app.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
 from ui.models.live_catalog import LiveCatalog
 from ui.tasks import Tasks
+from ui.text import in_menu
 
 
 class ShowProfile(QUndoCommand):
@@ -135,4 +136,4 @@ class DeleteProfile(_Kept):
 
 def _named(text: str) -> str:
     """A step's name; for the menu's Undo, where & would underline a letter, it is written twice."""
-    return f"{text}\n{text.replace('&', '&&')}" if "&" in text else text
+    return f"{text}\n{in_menu(text)}" if "&" in text else text

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.errors import ToolcribError
 from app.profiles import DEFAULT, why_kept
 from ui.services import Services
+from ui.text import in_menu
 from ui.views.profile_dialog import ProfileDialog
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
 
@@ -45,10 +46,10 @@ class ProfileMenu(QMenu):
         own = self._live.profile != DEFAULT
         self.rename.setEnabled(own)
         self.delete.setEnabled(own)
-        self.delete.setText(f"&Delete {_plain(self._live.profile)}" if own else "&Delete")
+        self.delete.setText(f"&Delete {in_menu(self._live.profile)}" if own else "&Delete")
 
     def _entry(self, name: str) -> QAction:
-        action = QAction(_plain(name), self)
+        action = QAction(in_menu(name), self)
         action.setData(name)
         action.setCheckable(True)
         action.triggered.connect(lambda _checked=False: self._choose(name))
@@ -111,8 +112,3 @@ class ProfileMenu(QMenu):
                 go()
 
         tasks.ask(lambda db: why_kept(db, name), told)
-
-
-def _plain(name: str) -> str:
-    """A name in a menu, where & would underline a letter."""
-    return name.replace("&", "&&")
