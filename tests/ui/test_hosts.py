@@ -347,12 +347,17 @@ def test_the_export_button_counts_changes_that_hosts_do_not_have(page, qtbot):
     assert waiting[-1] == 1
 
 
-def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
+def write_work(page, services, qtbot):
+    """Cursor gets a new profile, work."""
     services.tasks.change(lambda db: create(db, "work", copy_of="default"))
     services.live.show_profile("work")
     qtbot.waitUntil(lambda: services.tasks.idle and services.live.profile == "work")
     open_host(page, qtbot, "cursor", "through")
     write(page, qtbot)
+
+
+def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
+    write_work(page, services, qtbot)
     services.live.show_profile("default")
     note = "It gets the profile work. Writing gives it default."
     qtbot.waitUntil(lambda: page.detail.notes.text().startswith(note))
@@ -361,11 +366,7 @@ def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
 
 
 def test_a_write_done_again_has_the_profile_that_was_written(page, services, qtbot, home):
-    services.tasks.change(lambda db: create(db, "work", copy_of="default"))
-    services.live.show_profile("work")
-    qtbot.waitUntil(lambda: services.tasks.idle and services.live.profile == "work")
-    open_host(page, qtbot, "cursor", "through")
-    write(page, qtbot)
+    write_work(page, services, qtbot)
     written = (home / CURSOR).read_bytes()
     services.undo.undo()
     services.live.show_profile("default")

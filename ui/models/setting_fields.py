@@ -3,56 +3,49 @@
 A name with a point, as gateway.pool, is that of a settings dataclass inside another.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A whole number; `zero` is what 0 means, where it means something else than none."""
+class Named:
+    """What every field has; `said` names it in an undo step, where the label will not do."""
 
     name: str
     label: str
+    tip: str = field(default="", kw_only=True)
+    said: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Named):
+    """A whole number; `zero` is what 0 means, where it means something else than none."""
+
     least: int
     most: int
     step: int = 1
     unit: str = ""
     zero: str = ""
-    tip: str = ""
-    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Named):
     """One of several values, each with its words."""
 
-    name: str
-    label: str
     choices: tuple[tuple[str, str], ...]  # words, value
-    tip: str = ""
-    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Named):
     """On or off."""
 
-    name: str
-    label: str
-    tip: str = ""
-    said: str = ""  # in the name of an undo step, where the label will not do
-
 
 @dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Named):
     """Names separated by commas."""
 
-    name: str
-    label: str
     example: str
-    tip: str = ""
-    said: str = ""  # in the name of an undo step, where the label will not do
 
 
 Field = Number | Choice | Switch | Patterns
@@ -73,7 +66,7 @@ PROFILE: tuple[Group, ...] = (
                 "new_tools",
                 "Tools that appear &later",
                 (("Held back until you decide", "held"), ("On at once", "on")),
-                "Tools that a server adds after it was first read.",
+                tip="Tools that a server adds after it was first read.",
             ),
         ),
     ),
@@ -84,7 +77,7 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.pool",
                 "Said at the &start",
                 tuple((words, pool) for pool, words in POOL_WORDS.items()),
-                "What the menu says of what stands behind it; tokens with the menu itself.",
+                tip="What the menu says of what stands behind it; tokens with the menu itself.",
             ),
             Number(
                 "gateway.search_tokens",
@@ -103,12 +96,12 @@ PROFILE: tuple[Group, ...] = (
                     ("Also without additionalProperties", "strong"),
                     ("As the server wrote them", "none"),
                 ),
-                "Arguments are always checked against the server's own schema.",
+                tip="Arguments are always checked against the server's own schema.",
             ),
             Switch(
                 "gateway.promote",
                 "Put &found tools into the host's list, too",
-                "Only some hosts follow such changes, and each costs them their prompt cache.",
+                tip="Only some hosts follow such changes, and each costs them their prompt cache.",
             ),
         ),
     ),
@@ -118,7 +111,7 @@ PROFILE: tuple[Group, ...] = (
             Switch(
                 "gateway.start_ahead",
                 "Start servers with the &host",
-                "Otherwise a server starts at its first call.",
+                tip="Otherwise a server starts at its first call.",
             ),
             Number(
                 "gateway.call_seconds",
@@ -195,7 +188,7 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.loop_exempt",
                 "Ne&ver a loop",
                 "browser/*, time/get_current_time",
-                "Tools that may well be called again and again.",
+                tip="Tools that may well be called again and again.",
                 said="what is never a loop",
             ),
         ),
@@ -216,7 +209,7 @@ LOOK: tuple[Group, ...] = (
                 "encoding",
                 "To&kenizer",
                 (("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base")),
-                "Counts every ≈; both are OpenAI's, other models count 5-20 % differently.",
+                tip="Counts every ≈; both are OpenAI's, other models count 5-20 % differently.",
             ),
         ),
     ),
@@ -248,7 +241,7 @@ READING: tuple[Group, ...] = (
             Switch(
                 "scratch_home",
                 "With an &empty home folder",
-                "Servers see none of your files while they are read; some need them.",
+                tip="Servers see none of your files while they are read; some need them.",
             ),
         ),
     ),

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QSlider,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -19,6 +18,7 @@ from app.policy.budget import Budget
 from app.settings import BudgetSettings
 from ui.models.verdicts import meaning
 from ui.theme import CARD, GAP
+from ui.views.number_field import number_field
 
 _MOST_TOKENS = 10_000_000
 _SLIDER_PERCENT = 50  # of the window, at the slider's right end
@@ -50,16 +50,18 @@ class BudgetForm(QFrame):
         self.setObjectName("budgetForm")
         self.setProperty("card", True)
         self._settings = BudgetSettings()
-        self.window_ = _spin("Context window", 1_000, _MOST_TOKENS, step=10_000, unit=" tokens")
-        self.tokens = _spin("Budget for tools", 0, _MOST_TOKENS, step=1_000, unit=" tokens")
+        self.window_ = number_field(
+            "Context window", 1_000, _MOST_TOKENS, step=10_000, unit=" tokens"
+        )
+        self.tokens = number_field("Budget for tools", 0, _MOST_TOKENS, step=1_000, unit=" tokens")
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, _SLIDER_PERCENT)
         self.slider.setAccessibleName("Budget in per cent of the context window")
         self.share = QLabel()
         self.share.setProperty("faint", True)
-        self.warn = _spin("Warn at", 1, 100, unit=" %")
-        self.block = _spin("Block at", 1, 1_000, unit=" %")
-        self.most = _spin("Most tools", 0, 10_000)
+        self.warn = number_field("Warn at", 1, 100, unit=" %")
+        self.block = number_field("Block at", 1, 1_000, unit=" %")
+        self.most = number_field("Most tools", 0, 10_000)
         self.most.setSpecialValueText("The host's own limit")
         self.on_block = QComboBox()
         self.on_block.setAccessibleName("When blocked")
@@ -129,16 +131,6 @@ class BudgetForm(QFrame):
         column.addLayout(form)
         column.addWidget(self.meaning)
         column.addStretch(1)
-
-
-def _spin(name: str, least: int, most: int, *, step: int = 1, unit: str = "") -> QSpinBox:
-    spin = QSpinBox(minimum=least, maximum=most, singleStep=step)
-    spin.setGroupSeparatorShown(True)
-    spin.setSuffix(unit)
-    spin.setAccessibleName(name)
-    spin.setKeyboardTracking(False)  # a number counts once it is typed to its end
-    spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
-    return spin
 
 
 def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:

@@ -25,6 +25,7 @@ from ui.models.setting_fields import (
     value_of,
 )
 from ui.theme import GAP, MARGIN, Theme
+from ui.views.number_field import number_field
 
 
 class SettingForm(QWidget):
@@ -101,12 +102,10 @@ class SettingForm(QWidget):
         return self._switch(field) if isinstance(field, Switch) else self._patterns(field)
 
     def _number(self, field: Number) -> QSpinBox:
-        spin = QSpinBox(minimum=field.least, maximum=field.most, singleStep=field.step)
-        spin.setGroupSeparatorShown(True)
-        spin.setSuffix(field.unit)
+        spin = number_field(
+            field.label.replace("&", ""), field.least, field.most, step=field.step, unit=field.unit
+        )
         spin.setSpecialValueText(field.zero)
-        spin.setKeyboardTracking(False)  # a number counts once it is typed to its end
-        spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
         spin.valueChanged.connect(lambda value: self._give(field, value, spin.text()))
 
         def show(value: int) -> None:  # the command line has other bounds

@@ -1,10 +1,8 @@
 """Settings: those of the profile in view, which can be undone, and Toolcrib's own."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QLabel,
     QPushButton,
     QScrollArea,
     QTabWidget,
@@ -22,6 +20,7 @@ from ui.services import Services
 from ui.text import APPROX, count
 from ui.theme import MARGIN
 from ui.views.elided import ElidedLabel
+from ui.views.form_dialog import plain_label
 from ui.views.setting_form import SettingForm
 
 _POOL = "gateway.pool"
@@ -52,7 +51,7 @@ class SettingsDialog(QDialog):
         self.tabs.addTab(_page(self.look), "&Window")
         self.tabs.addTab(_page(self.reading), "&Reading and keeping")
         self.tabs.setDocumentMode(True)
-        self.problem = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.problem = plain_label("")
         self.problem.setProperty("wrong", True)
         self.problem.hide()
         close = QPushButton("Close")

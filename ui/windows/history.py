@@ -5,7 +5,6 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QLabel,
     QPushButton,
     QUndoView,
     QVBoxLayout,
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.theme import MARGIN
+from ui.views.form_dialog import plain_label
 
 _HINT = "Choose a step to go back to it; those below it can be done again."
 
@@ -27,8 +27,7 @@ def show_history(parent: QWidget, undo: QUndoStack) -> None:
     steps = QUndoView(undo, dialog)
     steps.setEmptyLabel("As it was when the window opened")
     steps.setAccessibleName("Steps")
-    hint = QLabel(_HINT, wordWrap=True)
-    hint.setProperty("faint", True)
+    hint = plain_label(_HINT, faint=True)
     buttons = QDialogButtonBox()
     buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
     buttons.rejected.connect(dialog.reject)
