@@ -23,7 +23,8 @@ class ElidedLabel(QLabel):
         """Draw what fits; the tooltip has the rest."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        text = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
+        room = self.contentsRect()
+        text = self.fontMetrics().elidedText(self.text(), self._mode, room.width())
         self.setToolTip(plain_tip(self.text()) if text != self.text() else "")
-        painter.drawText(self.rect(), int(self.alignment()), text)
+        painter.drawText(room, int(self.alignment()), text)
         painter.end()
