@@ -44,6 +44,16 @@ class CachedEncoder:
             self.encode([text], query=query)
         return self._known[name]
 
+    def encode_query(self, text: str) -> tuple[bytes, bytes]:
+        """A query's unit vector and the inner one beside it."""
+        self.asked += 1
+        name = self._name(text, True)
+        inner = f"{name} inner"
+        self._read([row for row in (name, inner) if row not in self._known])
+        if name not in self._known or inner not in self._known:
+            self._keep(list(zip((name, inner), self._encoder.encode_query(text), strict=True)))
+        return self._known[name], self._known[inner]
+
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """One row per text; only texts never seen are encoded."""
         import numpy as np
@@ -73,7 +83,11 @@ class CachedEncoder:
 
     def _add(self, pending: Sequence[tuple[str, str]], query: bool) -> None:
         rows = self._encoder.encode([text for _name, text in pending], query=query)
-        made = [(n, r.astype("<f4").tobytes()) for (n, _t), r in zip(pending, rows, strict=True)]
+        self._keep(
+            [(n, r.astype("<f4").tobytes()) for (n, _t), r in zip(pending, rows, strict=True)]
+        )
+
+    def _keep(self, made: Sequence[tuple[str, bytes]]) -> None:
         self._known.update(made)
         if self._db is not None:
             with self._db:

@@ -30,7 +30,8 @@ def sample(queries: Sequence[Labelled], limit: int) -> list[Labelled]:
 
 def encode_queries(queries: Sequence[Labelled], encoder: CachedEncoder) -> None:
     """Encode queries and their steps ahead, so that timing sees the router alone."""
-    encoder.encode([q.query for q in queries], query=True)
+    for asked in queries:
+        encoder.encode_query(asked.query)
     encoder.encode([step for q in queries for step in clauses(q.query)], query=True)
 
 

@@ -1,6 +1,7 @@
 """Turns a sentence-transformers model into one ONNX graph; the only user of torch.
 
-Runs in a child process of app.encoder.weights. Pooling and L2 normalisation are inside the graph.
+Runs in a child process of app.encoder.weights. Pooling and L2 normalisation are inside the graph,
+which gives a text's embedding and, of models with layers, the mean of its tokens one layer before.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from app.encoder.weights import FORMAT, folder_name, model_key, source_hash
 
 LONGEST = 256  # tokens; longer texts are cut, as the default model was trained
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+OUTPUTS = ("embedding", "inner")
 
 
 def main(source: str, name: str, models: str) -> None:
@@ -55,7 +57,11 @@ def load(source: str) -> Any:
     torch.set_num_threads(1)
     # "eager" is attention in plain products and sums: fewer nodes than the fused form exports to
     eager = {"attn_implementation": "eager"}
-    return SentenceTransformer(source, device="cpu", model_kwargs=eager).eval()
+    model = SentenceTransformer(source, device="cpu", model_kwargs=eager).eval()
+    config = getattr(getattr(model[0], "model", None), "config", None)
+    if config is not None:
+        config.output_hidden_states = True
+    return model
 
 
 def say(step: str, done: float) -> None:
@@ -76,21 +82,29 @@ def write_graph(model: Any, file: Path) -> list[str]:
             self.model = model
             self.names = names
 
-        def forward(self, *values: torch.Tensor) -> torch.Tensor:
-            """Unit-length embeddings of a batch."""
-            found = self.model(dict(zip(self.names, values, strict=True)))
-            return torch.nn.functional.normalize(found["sentence_embedding"], p=2.0, dim=1)
+        def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            """Unit-length embeddings of a batch, and the same of the layer before the last."""
+            given = dict(zip(self.names, values, strict=True))
+            found = self.model(dict(given))
+            rows = [found["sentence_embedding"]]
+            if "all_layer_embeddings" in found:
+                counted = given["attention_mask"].unsqueeze(-1).float()
+                inner = found["all_layer_embeddings"][-2]
+                rows.append((inner * counted).sum(1) / counted.sum(1))
+            return tuple(torch.nn.functional.normalize(row, p=2.0, dim=1) for row in rows)
 
     sample = model.tokenizer(["read a file", "x"], padding=True, return_tensors="pt")
     names = [name for name in INPUTS if name in sample]
     axes = {name: {0: "batch", 1: "tokens"} for name in names}
+    graph = Graph(names)
+    outputs = list(OUTPUTS[: len(graph(*(sample[name] for name in names)))])
     torch.onnx.export(
-        Graph(names),
+        graph,
         tuple(sample[name] for name in names),
         str(file),
         input_names=names,
-        output_names=["embedding"],
-        dynamic_axes=axes | {"embedding": {0: "batch"}},
+        output_names=outputs,
+        dynamic_axes=axes | {name: {0: "batch"} for name in outputs},
         opset_version=17,
         dynamo=False,
     )

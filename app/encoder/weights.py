@@ -21,7 +21,7 @@ PACKAGED_SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 # raised when the exported graph changes, so that old exports are made again
-FORMAT = 3
+FORMAT = 4
 WEIGHTS = ("*.safetensors", "*.bin", "tokenizer.json", "modules.json", "**/config.json")
 
 Progress = Callable[[str, float], None]

@@ -27,6 +27,7 @@ class Told:
     """A query's signals of every tool, 0 to 1: of the whole first, then of each step."""
 
     vector: "Matrix"  # of the whole query
+    inner: "Matrix"
     length: int  # content words
     meant: "Sequence[Matrix]"
     words: "Sequence[Matrix]"
@@ -72,9 +73,12 @@ class BaseScores:
         length = len(content_words(said))
         steps = clauses(said) if length > short else []
         texts = [asked.tool.strip() or said, *steps]
-        vectors = np.stack([self._vector(text) for text in texts])
+        encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
+        whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)
+        vectors = np.stack([whole, *map(self._vector, steps)])
         meant = [_scaled(cosines - NOTHING) for cosines in vectors @ self._tools.T]
-        return Told(vectors[0], length, meant, [_scaled(self._bm25(text)) for text in texts])
+        words = [_scaled(self._bm25(text)) for text in texts]
+        return Told(whole, inner, length, meant, words)
 
     def _vector(self, text: str) -> "Matrix":
         import numpy as np

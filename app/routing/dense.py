@@ -35,6 +35,10 @@ class Encoding(Protocol):
         """A text's unit vector as float32 bytes."""
         ...
 
+    def encode_query(self, text: str) -> tuple[bytes, bytes]:
+        """A query's unit vector and the inner one beside it, both float32 bytes."""
+        ...
+
 
 class IndexMeaning:
     """Cosines inside SQLite: filters are part of the search, and numpy is not needed."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from app.routing.router import Router
 
 BLOB = "past use"
+# Of the stored bytes: 1 was a projection of query vectors, 2 had no inner vectors. What an older
+# version stored is stale.
+FORMAT = 3
 LEAST = 20  # labelled queries; with fewer nothing is learned
 PARTS = 4  # each is held back once, to decide whether what was learned is used
 # With 50 labels the held-back figure is uncertain by 2 to 3 points, and it comes from fewer labels:
@@ -125,10 +128,10 @@ def reset(db: apsw.Connection) -> None:
 
 
 def fingerprint(db: apsw.Connection, model: str) -> str:
-    """The model and a digest of every embedded text."""
+    """The model and a digest of every embedded text, under the format of what is stored."""
     import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
 
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(str(FORMAT).encode())
     for tool_id, hash_ in sorted(vectors.hashes(db, model).items()):
         digest.update(f"{tool_id}:{hash_};".encode())
     return f"{model}:{digest.hexdigest()[:16]}"
@@ -172,7 +175,7 @@ def _examples(
         gold = tuple(sorted({row_of[tool] for tool in expected if tool in row_of}))
         if gold:
             told = base.of(query)
-            examples.append(Example(told.vector, gold, told.scores()))
+            examples.append(Example(told.vector, told.inner, gold, told.scores()))
     return examples, keys, matrix
 
 

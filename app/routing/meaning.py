@@ -62,17 +62,18 @@ class Meaning:
         With `near`, sqlite-vec is asked for the nearest tools within the scope and for these
         tools; without it every tool counts.
         """
-        queries = [self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts]
+        asked = self._encoder.encode_query(texts[0][:MOST_QUERY])
+        steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
+        queries = [asked[0], *steps]
         found = self._cosines(queries, scope, near)
         if not found[0]:
             return NOTHING_MEANT
-        recalled = self._past.recall(queries[0]) if self._past and learned else None
+        recalled = self._past.recall(*asked) if self._past and learned else None
         if recalled and near is not None:
             self._add_logged(queries, found, recalled, scope)
         past = self._changes(recalled, found[0]) if recalled else {}
-        whole, steps = found[0], found[1:]
-        named = self._hierarchical(server, whole) if server else {}
-        return Meant(whole, steps, Extras(past, named))
+        named = self._hierarchical(server, found[0]) if server else {}
+        return Meant(found[0], found[1:], Extras(past, named))
 
     def _cosines(
         self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None

@@ -2,7 +2,8 @@
 
 A kernel softmax regression on top of the fused score. Each logged query speaks as loudly as it is
 like the one asked, and says two things: in which direction the right tools lie, which holds for
-every tool, and how much more or less each tool of the log is meant.
+every tool, and how much more or less each tool of the log is meant. Half of the likeness is of the
+encoder's vectors, half of its layer before the last, which keeps more of the words.
 """
 
 import io
@@ -14,13 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.routing.learn import FORMAT
+
 Matrix = NDArray[np.float32]
 
-FORMAT = 2  # of the stored bytes; 1 was a projection of query vectors
-EVERY, OWN = 3.0, 1.0  # weight of what is said of every tool, and of the log's tools one by one
-DECAY = 0.05  # pull towards saying nothing
-STEPS = 120
-UNLIKE = 0.05  # likeness up to which a logged query says nothing
+EVERY, OWN = 2.3, 1.0  # weight of what is said of every tool, and of the log's tools one by one
+DECAY = 0.045  # pull towards saying nothing
+STEPS = 120  # ends before what single queries alone say is learned
+UNLIKE = 0.09  # likeness up to which a logged query says nothing of single tools
 SPREAD = 1.0  # added to the tools' covariance, as a share of its mean eigenvalue
 HARDEST = 40  # wrong tools per query that training looks at,
 MOST_ROWS = 1000  # and about this many tools in all: the cost of a step grows with them
@@ -30,10 +32,10 @@ WARMTHS = (0.03, 0.035, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12)
 _USUAL, _SURE = 0.08, 3.0  # warmth expected of any catalogue, and the weight of that
 # At 100 labels changes are this much larger than the most likely warmth allows; the more labels,
 # the more they are trusted (with this power of their number).
-BOLDER, _TRUST = 1.25, 0.1
-# Tools never logged are only ever wrong in training. What they get in return at 100 labels, in
-# warmths; the fewer labels, the more such tools there are.
-GUARD, _UNSEEN = 0.52, -0.25
+BOLDER, _TRUST = 1.28, 0.3
+# Tools never logged are only ever wrong in training. In return they get this share of what the
+# log's most favoured tool gets for the query, and this many warmths.
+GUARD, LEAST_GUARD = 0.65, 0.125
 
 
 class UnreadableError(ValueError):
@@ -45,6 +47,7 @@ class Example:
     """A labelled query as training sees it."""
 
     vector: Matrix
+    inner: Matrix
     gold: tuple[int, ...]  # rows of the tool matrix
     scores: Matrix  # fused score of every tool without anything learned
 
@@ -69,25 +72,54 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedQueries:
+    """The log, as other queries are compared with it."""
+
+    over: Matrix  # vectors over the tools' covariance: what all tools have in common says little
+    inner: Matrix  # unit inner vectors, less their middle
+    middle: Matrix
+
+    @classmethod
+    def of(cls, asked: Matrix, inner: Matrix, tools: Matrix) -> "LoggedQueries":
+        """A log of these vectors; the product of one with itself is 1 in the mean."""
+        spread = np.cov(tools.T).astype(np.float32)
+        grown = SPREAD * np.float32(np.trace(spread) / len(spread) + 1e-9)
+        over = np.linalg.solve(spread + grown * np.eye(len(spread)), asked.T).T
+        over /= np.mean(np.sum(over * asked, axis=1))
+        middle = inner.mean(axis=0)
+        return cls(over.astype(np.float32), _unit(inner - middle), middle)
+
+    def likeness(self, vectors: Matrix, inner: Matrix) -> Matrix:
+        """Likeness of queries (or one) with the logged ones, 0 (unlike) to about 1 (the same)."""
+        meant = np.clip(vectors @ self.over.T, 0.0, None)
+        worded = np.clip(_unit(inner - self.middle) @ self.inner.T, 0.0, None)
+        both: Matrix = (meant + worded) / np.float32(2)
+        return both
+
+
+@dataclass(frozen=True, slots=True)
 class PastUse:
     """Logged queries and what they say."""
 
-    logged: Matrix  # query vectors, divided by the tools' spread
+    log: LoggedQueries
     pulls: Matrix  # a direction for each
     said: Matrix  # a score for each and for each tool of the log
     keys: tuple[int, ...]  # tools of the log
-    guard: float
+    guard: float  # what tools never logged get beside their share of the most favoured tool's
 
-    def recall(self, query: bytes) -> Recalled | None:
+    def recall(self, query: bytes, inner: bytes) -> Recalled | None:
         """What the log says of a query; None when no logged query is like it."""
-        like = _likeness(self.logged @ np.frombuffer(query, dtype="<f4"))
+        like = self.log.likeness(np.frombuffer(query, "<f4"), np.frombuffer(inner, "<f4"))
         if not like.any():
             return None
         pull = like @ self.pulls
         strength = float(np.linalg.norm(pull))
         direction = (pull / max(strength, 1e-9)).astype("<f4").tobytes()
-        told = dict(zip(self.keys, (like @ self.said).tolist(), strict=True))
-        return Recalled(direction, strength, told, self.guard)
+        told = _clear(like) @ self.said
+        guard = GUARD * float(told.max()) + self.guard
+        return Recalled(
+            direction, strength, dict(zip(self.keys, told.tolist(), strict=True)), guard
+        )
 
     def to_bytes(self) -> bytes:
         """The form that the store keeps."""
@@ -97,7 +129,9 @@ class PastUse:
             format=np.int64(FORMAT),
             keys=np.array(self.keys, dtype=np.int64),
             guard=np.float64(self.guard),
-            logged=self.logged.astype(np.float16),
+            over=self.log.over.astype(np.float16),
+            inner=self.log.inner.astype(np.float16),
+            middle=self.log.middle,
             pulls=self.pulls.astype(np.float16),
             said=self.said.astype(np.float16),
         )
@@ -110,11 +144,13 @@ class PastUse:
             with np.load(io.BytesIO(data), allow_pickle=False) as found:
                 if int(found["format"]) != FORMAT:
                     raise UnreadableError("another format")
-                logged, pulls, said = (
-                    found[name].astype(np.float32) for name in ("logged", "pulls", "said")
+                over, inner, middle, pulls, said = (
+                    found[name].astype(np.float32)
+                    for name in ("over", "inner", "middle", "pulls", "said")
                 )
+                keys = tuple(found["keys"].tolist())
                 return cls(
-                    logged, pulls, said, tuple(found["keys"].tolist()), float(found["guard"])
+                    LoggedQueries(over, inner, middle), pulls, said, keys, float(found["guard"])
                 )
         except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UnreadableError(str(error)) from error
@@ -125,41 +161,41 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
 
     `keys` names the rows of `tools`. Nesterov's descent in the kernel's own space.
     """
-    asked = np.stack([e.vector for e in examples])
     rows = _rows(examples)
     goal = _goal(examples, rows)
     fixed = np.stack([e.scores[rows] for e in examples])
     mine = goal.any(axis=0)
     shown = tools[rows] - tools.mean(axis=0)
-    logged = _spread_out(asked, tools)
-    like = _likeness(asked @ logged.T)
-    size = len(examples) / 100
-    warmth = np.float32(BOLDER * size**_TRUST * _warmth(fixed, goal))
+    asked = np.stack([e.vector for e in examples])
+    inner = np.stack([e.inner for e in examples])
+    log = LoggedQueries.of(asked, inner, tools)
+    like = log.likeness(asked, inner)
+    clear = _clear(like)
+    warmth = np.float32(BOLDER * (len(examples) / 100) ** _TRUST * _warmth(fixed, goal))
     start = fixed / warmth
-    steepest = np.linalg.eigvalsh(like)[-1] * (
-        EVERY * np.linalg.eigvalsh(shown.T @ shown)[-1] + OWN
-    )
+    steepest = EVERY * _largest(like) * _largest(shown.T @ shown) + OWN * _largest(clear)
     pace = np.float32(1 / (0.5 * steepest + DECAY))
     said = ahead = np.zeros_like(start)
     for step in range(STEPS):
-        heard = like @ ahead
-        logits = start + EVERY * ((heard @ shown) @ shown.T) + OWN * (heard * mine)
+        everyone = ((like @ ahead) @ shown) @ shown.T
+        logits = start + EVERY * everyone + OWN * ((clear @ ahead) * mine)
         after = ahead - pace * (_softmax(logits) - goal + DECAY * ahead)
         ahead = after + np.float32(step / (step + 3)) * (after - said)
         said = after
     owners = np.flatnonzero(mine)
     return PastUse(
-        logged,
+        log,
         warmth * EVERY * (said @ shown),
         warmth * OWN * said[:, owners],
         tuple(keys[rows[column]] for column in owners),
-        float(GUARD * size**_UNSEEN * warmth),
+        float(LEAST_GUARD * warmth),
     )
 
 
 def rescored(past: PastUse, example: Example, tools: Matrix) -> Matrix:
     """An example's scores of all tools with past use; its keys are rows of `tools`."""
-    recalled = past.recall(example.vector.astype("<f4").tobytes())
+    asked = (row.astype("<f4").tobytes() for row in (example.vector, example.inner))
+    recalled = past.recall(*asked)
     if recalled is None:
         return example.scores
     gained = np.float32(recalled.strength) * (tools @ np.frombuffer(recalled.direction, "<f4"))
@@ -169,22 +205,21 @@ def rescored(past: PastUse, example: Example, tools: Matrix) -> Matrix:
     return scores
 
 
-def _likeness(products: Matrix) -> Matrix:
-    """Products with logged queries from 0 (unlike) to about 1 (the same)."""
-    like: Matrix = np.clip((products - UNLIKE) / (1 - UNLIKE), 0.0, None)
-    return like
+def _clear(like: Matrix) -> Matrix:
+    """Likeness that is clear enough to speak of single tools."""
+    clear: Matrix = np.clip((like - UNLIKE) / (1 - UNLIKE), 0.0, None)
+    return clear
 
 
-def _spread_out(asked: Matrix, tools: Matrix) -> Matrix:
-    """Query vectors over the tools' covariance: what all tools have in common says little.
-
-    A query's product with itself is 1 in the mean.
-    """
-    spread = np.cov(tools.T).astype(np.float32)
-    spread += SPREAD * np.float32(np.trace(spread) / len(spread) + 1e-9) * np.eye(len(spread))
-    logged = np.linalg.solve(spread, asked.T).T
-    scaled: Matrix = (logged / np.mean(np.sum(logged * asked, axis=1))).astype(np.float32)
+def _unit(rows: Matrix) -> Matrix:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    scaled: Matrix = rows / np.maximum(lengths, np.float32(1e-9))
     return scaled
+
+
+def _largest(matrix: Matrix) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    return float(np.linalg.eigvalsh(matrix)[-1])
 
 
 def _warmth(fixed: Matrix, goal: Matrix) -> float:

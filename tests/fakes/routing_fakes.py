@@ -31,6 +31,9 @@ class WordEncoder:
     def encode_bytes(self, text: str, *, query: bool = False) -> bytes:
         return self._vector(text).tobytes()
 
+    def encode_query(self, text: str) -> tuple[bytes, bytes]:
+        return self.encode_bytes(text), self.encode_bytes(text)
+
     def _vector(self, text: str) -> np.ndarray:
         total = np.full(self.dims, 1e-3, dtype=np.float32)
         for word in content_words(text) or [text]:

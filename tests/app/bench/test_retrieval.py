@@ -38,6 +38,9 @@ class WordEncoder:
     def encode_bytes(self, text, *, query=False):
         return self.encode([text])[0].tobytes()
 
+    def encode_query(self, text):
+        return self.encode_bytes(text), self.encode_bytes(text)
+
 
 def test_the_figures_of_one_query():
     gold = Gold(("s/a", "s/b"))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from app.discovery.probe import ProbeOptions, probe
@@ -28,7 +29,13 @@ from app.encoder.export import load, write_graph
 write_graph(load(sys.argv[1]), Path(sys.argv[3]))
 model = SentenceTransformer(sys.argv[1], device="cpu")
 texts = json.load(sys.stdin)
-print(json.dumps(model.encode(texts, normalize_embeddings=True).tolist()))
+rows, inner = model.encode(texts, normalize_embeddings=True).tolist(), []
+bert = model[0].model
+bert.encoder.layer = bert.encoder.layer[:-1]
+for text in texts:
+    given = model.tokenizer([text], truncation=True, max_length=256, return_tensors="pt")
+    inner.append(bert(**given).last_hidden_state[0].mean(0).tolist())
+print(json.dumps([rows, inner]))
 """
 
 
@@ -56,7 +63,8 @@ def test_onnx_agrees_on_the_tools_of_the_real_servers(encoder: Encoder, tmp_path
 def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
     """Each text as a query finds the same ten by the float32 graph, nearly the same by int8.
 
-    Cosines are at least 0.9999 and 0.995.
+    Cosines are at least 0.9999 and 0.995; so are those of the inner vectors, which are what a
+    model gives that has lost its last layer.
     """
     exact = folder / "float32.onnx"
     root = Path(__file__).parents[3]
@@ -68,8 +76,12 @@ def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
         check=True,
         timeout=240,
     )
-    expected = np.array(json.loads(done.stdout), dtype=np.float32)
-    plain = Encoder.load(replace(encoder.files, onnx=exact)).encode(texts)
+    expected, inner = (np.array(rows, dtype=np.float32) for rows in json.loads(done.stdout))
+    float32 = Encoder.load(replace(encoder.files, onnx=exact))
+    plain = float32.encode(texts)
+    inner /= np.linalg.norm(inner, axis=1, keepdims=True)
+    assert (_inner(float32, texts) * inner).sum(axis=1).min() >= 0.9999
+    assert (_inner(encoder, texts) * inner).sum(axis=1).min() >= 0.995
     assert (plain * expected).sum(axis=1).min() >= 0.9999
     assert (_top_ten(plain) == _top_ten(expected)).all()
     found = encoder.encode(texts)
@@ -77,6 +89,10 @@ def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
     pairs = list(zip(_others(found), _others(expected), strict=True))
     assert np.mean([one[0] == other[0] for one, other in pairs]) >= 0.9
     assert np.mean([len({*one} & {*other}) / 10 for one, other in pairs]) >= 0.95
+
+
+def _inner(encoder: Encoder, texts: list[str]) -> np.ndarray:
+    return np.stack([np.frombuffer(encoder.encode_query(text)[1], "<f4") for text in texts])
 
 
 def _top_ten(rows: np.ndarray) -> np.ndarray:
@@ -114,6 +130,23 @@ def test_strange_texts_are_encoded(encoder: Encoder) -> None:
 def test_bytes_are_the_row_in_little_endian_float32(encoder: Encoder) -> None:
     data = encoder.encode_bytes("read a file")
     np.testing.assert_array_equal(np.frombuffer(data, "<f4"), encoder.encode(["read a file"])[0])
+
+
+def test_a_query_is_encoded_once_for_both_its_vectors(model: ModelFiles) -> None:
+    asks = Encoder.load(replace(model, query_prompt="query: "))
+    vector, inner = asks.encode_query("read a file")
+    assert vector == asks.encode_bytes("read a file", query=True)
+    assert inner != vector
+    assert np.linalg.norm(np.frombuffer(inner, "<f4")) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_graph_without_layers_gives_its_vector_twice(model: ModelFiles, tmp_path: Path) -> None:
+    whole = onnx.load(model.onnx)
+    del whole.graph.output[1]
+    onnx.save(whole, tmp_path / "model.onnx")
+    plain = Encoder.load(replace(model, onnx=tmp_path / "model.onnx"))
+    vector, inner = plain.encode_query("read a file")
+    assert vector == inner == plain.encode_bytes("read a file", query=True)
 
 
 def test_prompts_of_a_model_go_in_front(model: ModelFiles, encoder: Encoder) -> None:

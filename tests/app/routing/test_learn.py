@@ -95,7 +95,7 @@ def test_what_was_learned_survives_storing(make_router):
     data = queries.blob(db, learn.BLOB)[1]
     again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
-    assert again.logged.shape[1] == router.encoder.dims
+    assert again.log.over.shape[1] == again.log.inner.shape[1] == router.encoder.dims
 
 
 @pytest.mark.parametrize("damage", ["old", "cut", "empty"])
@@ -141,3 +141,11 @@ def test_labels_come_from_a_search_and_the_call_after_it():
     assert [(label.query, label.expected) for label in told] == [
         ("open a bug", ("github/create_issue",))
     ]
+
+
+def test_what_an_older_version_learned_is_stale(make_router, monkeypatch):
+    router, db, _catalog = make_router()
+    monkeypatch.setattr(learn, "FORMAT", 2)
+    learn.train(db, router, logged(24))
+    monkeypatch.undo()
+    assert learn.lesson(db) == learn.Lesson(24, stale=True)
