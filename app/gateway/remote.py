@@ -25,6 +25,9 @@ from app.signin.auth import WANTED, StoredAuth
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _REDIRECTS = (301, 302, 303)
+# What the SDK's writer to an older server is told of messages that we answer ourselves: of any
+# refusal or error it would end, and no answer ever come.
+_TAKEN = 202
 _REFUSALS = {
     403: "It refused access (status 403).",
     404: "It knows no session or page at this address (status 404).",
@@ -158,11 +161,8 @@ class RemoteChannel:
                     timeout: httpx2.Timeout | None = timeout,
                     auth: httpx2.Auth | None = None,
                 ) -> httpx2.AsyncClient:
-                    return httpx2.AsyncClient(
-                        headers=headers,
-                        timeout=timeout,
-                        auth=auth or self._auth,
-                    )
+                    auth = auth or self._auth
+                    return _Sender(self._lost, headers=headers, timeout=timeout, auth=auth)
 
                 opened = sse_client(
                     self._launch.url,
@@ -188,13 +188,20 @@ class RemoteChannel:
         if not older:
             self._instead |= answers
         else:
-            # of it the SDK's writer would end, and no answer ever come
-            response.status_code = 202
+            response.status_code = _TAKEN
             text = f"{self._auth.server}: {self.said()}"
             for line in (answers or _answers(response.request, text)).values():
                 self._on_line(line)
             if self._forgotten:
                 self._end()
+
+    def _lost(self, request: httpx2.Request, error: httpx2.TransportError) -> httpx2.Response:
+        """Answer for an older server that a message did not reach."""
+        self._refusal = 0
+        self._fault = f"It could not be reached: {str(error) or type(error).__name__}"
+        for line in _answers(request, f"{self._auth.server}: {self.said()}").values():
+            self._on_line(line)
+        return httpx2.Response(_TAKEN, request=request)
 
     async def _read(
         self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
@@ -253,6 +260,27 @@ class RemoteChannel:
                 headers["mcp-name"] = str(params[_NAMED[method]])
         parsed = jsonrpc_message_adapter.validate_python(message)
         return SessionMessage(parsed, ClientMessageMetadata(headers=headers))
+
+
+class _Sender(httpx2.AsyncClient):
+    """Sends to an older server; `lost` is what a message gets that was not delivered."""
+
+    def __init__(
+        self,
+        lost: Callable[[httpx2.Request, httpx2.TransportError], httpx2.Response],
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._lost = lost
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response to a request. Raises TransportError where that is no message."""
+        try:
+            return await super().send(request, **options)
+        except httpx2.TransportError as error:
+            if request.method != "POST":
+                raise
+            return self._lost(request, error)
 
 
 def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:

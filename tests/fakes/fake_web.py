@@ -42,6 +42,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.token and self.headers.get("Authorization") != self.server.token:
             challenge = {"WWW-Authenticate": 'Bearer resource_metadata="http://127.0.0.1/x"'}
             self._send(401, b"", "text/plain", challenge)
+        elif mode == "drop":
+            self.close_connection = True
         elif mode.isdigit():
             self._send(int(mode), b"no", "text/plain")
         elif mode == "sse" and self.path != "/messages":
@@ -136,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve(mode: str = "json", token: str = "") -> Iterator[FakeWeb]:
-    """A running server; modes json, stream, sse, modern, hang, large, or a status such as 403."""
+    """A running server; modes json, stream, sse, modern, hang, large, drop, or a status (403)."""
     server = FakeWeb(mode, token)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()

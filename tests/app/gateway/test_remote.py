@@ -148,6 +148,20 @@ def test_a_message_that_is_refused_later_is_answered_and_the_server_goes_on(upst
         assert "result" in ask(one, "tools/list", {})
 
 
+@pytest.mark.parametrize("mode", ["json", "sse"])
+def test_a_message_that_cannot_be_delivered_is_answered_and_the_server_goes_on(upstream, mode):
+    with fake_web.serve(mode) as fake:
+        one, _ = upstream("sse" if mode == "sse" else "http", fake.url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "drop"
+        lost = ask(one, "tools/call", {"name": "web_tool", "arguments": {}})
+        if mode == "sse":
+            assert lost["result"]["isError"]
+            assert "could not be reached" in lost["result"]["content"][0]["text"]
+        fake.mode = mode
+        assert "result" in ask(one, "tools/list", {})
+
+
 def test_a_session_that_an_older_server_forgot_is_opened_anew(upstream):
     with fake_web.serve("sse") as fake:
         one, _ = upstream("sse", fake.url)
