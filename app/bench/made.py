@@ -4,6 +4,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import apsw
 
@@ -11,9 +12,9 @@ from app.routing.keyword import keyword_row
 from app.routing.summary import make_summary
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
-from store import servers, tools
+from store import servers, tools, vectors
 from store.connection import transaction
-from store.records import READ, EntryRecord, Json, NewTool, ServerSpec, Summary
+from store.records import READ, EntryRecord, Json, NewTool, ServerSpec, Summary, Vector
 from store.search import save_keywords
 
 _VERBS = ("create", "list", "get", "update", "delete", "search", "merge", "export", "watch")
@@ -44,6 +45,40 @@ def fill(db: apsw.Connection, *, server_count: int, tools_each: int, encoding: s
         tools.save_token_counts(db, [count_tool(count, t) for t in found])
         tools.save_summaries(db, [Summary(t.id, make_summary(t), "made", t.hash) for t in found])
         save_keywords(db, [keyword_row(t) for t in found])
+
+
+@dataclass(frozen=True, slots=True)
+class MadeEncoder:
+    """Vectors as long as the default encoder's, made of the text's hash: what they cost is real."""
+
+    key: str = "made@1"
+    dims: int = 384
+
+    def encode_bytes(self, text: str, *, query: bool = False) -> bytes:
+        """A unit vector as float32 bytes; the same text, the same vector."""
+        import numpy as np
+
+        asked = f"query: {text}" if query else text
+        seed = int.from_bytes(hashlib.sha256(asked.encode()).digest()[:8], "big")
+        row = np.random.default_rng(seed).standard_normal(self.dims)
+        return (row / np.linalg.norm(row)).astype("<f4").tobytes()
+
+    def encode_query(self, text: str) -> tuple[bytes, bytes]:
+        """A query's vector, which is its inner one as well."""
+        vector = self.encode_bytes(text, query=True)
+        return vector, vector
+
+
+def embed(db: apsw.Connection, encoder: MadeEncoder) -> None:
+    """Give every tool of the store a vector."""
+    with transaction(db):
+        vectors.save(
+            db,
+            [
+                Vector(t.id, encoder.key, "summary", t.hash, encoder.encode_bytes(t.tool_id))
+                for t in tools.tools(db)
+            ],
+        )
 
 
 def _tools(rng: random.Random, count: int) -> Iterator[NewTool]:
