@@ -28,6 +28,8 @@ _REDIRECTS = (301, 302, 303)
 # What the SDK's writer to an older server is told of messages that we answer ourselves: of any
 # refusal or error it would end, and no answer ever come.
 _TAKEN = 202
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+_LATE_SECONDS = 2.0
 _REFUSALS = {
     403: "It refused access (status 403).",
     404: "It knows no session or page at this address (status 404).",
@@ -190,18 +192,31 @@ class RemoteChannel:
         else:
             response.status_code = _TAKEN
             text = f"{self._auth.server}: {self.said()}"
-            for line in (answers or _answers(response.request, text)).values():
-                self._on_line(line)
+            self._answer((answers or _answers(response.request, text)).values())
             if self._forgotten:
                 self._end()
 
     def _lost(self, request: httpx2.Request, error: httpx2.TransportError) -> httpx2.Response:
-        """Answer for an older server that a message did not reach."""
-        self._refusal = 0
-        self._fault = f"It could not be reached: {str(error) or type(error).__name__}"
-        for line in _answers(request, f"{self._auth.server}: {self.said()}").values():
-            self._on_line(line)
+        """Answer for an older server that a message did not reach, or not for certain.
+
+        Where that cannot be made up for, the session ends and the next call opens another.
+        """
+        reason = redact(str(error) or type(error).__name__, (*self._secrets, *self._auth.values()))
+        unsent = isinstance(error, _UNSENT)
+        text = "It could not be reached" if unsent else "The connection broke, it may have run"
+        answers = _answers(request, f"{self._auth.server}: {text}: {reason}")
+        if not self._greeted or not (answers or _may_be_lost(request)):
+            self._refusal, self._fault = 0, f"It could not be reached: {reason}"
+            self._end()
+        else:
+            # a server that took the message answers on the other connection
+            later = 0.0 if unsent else _LATE_SECONDS
+            asyncio.get_running_loop().call_later(later, self._answer, list(answers.values()))
         return httpx2.Response(_TAKEN, request=request)
+
+    def _answer(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self._on_line(line)
 
     async def _read(
         self, read: Any, on_line: Callable[[bytes], bool], scope: anyio.CancelScope
@@ -274,7 +289,7 @@ class _Sender(httpx2.AsyncClient):
         self._lost = lost
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """The response to a request. Raises TransportError where that is no message."""
+        """The response to a request. Raises TransportError for anything but a message (POST)."""
         try:
             return await super().send(request, **options)
         except httpx2.TransportError as error:
@@ -284,18 +299,29 @@ class _Sender(httpx2.AsyncClient):
 
 
 def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:
-    """What is answered, by its id, to a request that the server refused; {} for a notification."""
-    try:
-        asked = json.loads(request.content)
-    except (ValueError, httpx2.RequestNotRead):
-        return {}
-    if not isinstance(asked, dict) or "id" not in asked:
+    """What is answered, by its id, to a request that the server refused; {} for anything else."""
+    asked = _sent(request)
+    if "id" not in asked or "method" not in asked:
         return {}
     if asked.get("method") == "tools/call":
         answer = wire.result(asked["id"], text_result(text, is_error=True))
     else:
         answer = wire.error(asked["id"], INVALID_REQUEST, text)
     return {asked["id"]: wire.dump(answer)}
+
+
+def _may_be_lost(request: httpx2.Request) -> bool:
+    """Whether nobody waits for what this message does."""
+    return _sent(request).get("method") in ("notifications/cancelled", "notifications/progress")
+
+
+def _sent(request: httpx2.Request) -> Json:
+    """The message of a request; {} when it has none."""
+    try:
+        message = json.loads(request.content)
+    except (ValueError, httpx2.RequestNotRead):
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def _first(group: BaseExceptionGroup[Any]) -> str:

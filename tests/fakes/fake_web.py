@@ -22,6 +22,7 @@ class FakeWeb(ThreadingHTTPServer):
         self.mode = mode
         self.token = token
         self.asked: list[str] = []
+        self.unanswered: queue.Queue[object] = queue.Queue()  # ids of what got silence
         self.headers_seen: list[dict[str, str]] = []
         self.events: queue.Queue[str | None] = queue.Queue()
 
@@ -44,6 +45,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(401, b"", "text/plain", challenge)
         elif mode == "drop":
             self.close_connection = True
+        elif mode == "late":
+            self._tell(message)
+            self.close_connection = True
+        elif mode == "silent":
+            self.server.unanswered.put(message.get("id"))
+            self._send(202, b"", "text/plain")
         elif mode.isdigit():
             self._send(int(mode), b"no", "text/plain")
         elif mode == "sse" and self.path != "/messages":
@@ -54,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.server.token and self.headers.get("Authorization") != self.server.token:
             self._send(401, b"", "text/plain")
-        elif self.server.mode == "sse":
+        elif self.server.mode in ("sse", "drop", "late", "silent"):
             self._events()
         else:
             self._send(405, b"", "text/plain")
@@ -67,18 +74,26 @@ class _Handler(BaseHTTPRequestHandler):
         if "id" not in message:
             self._send(202, b"", "text/plain")
             return
-        reply = {"jsonrpc": "2.0", "id": message["id"], **self._result(message)}
-        text = json.dumps(reply)
         if self.server.mode == "sse":
-            self.server.events.put(f"event: message\ndata: {text}\n\n")
+            self._tell(message)
             self._send(202, b"", "text/plain")
-        elif self.server.mode == "stream":
+            return
+        text = json.dumps(self._reply(message))
+        if self.server.mode == "stream":
             body = f"event: message\ndata: {text}\n\n".encode()
             self._send(200, body, "text/event-stream")
         elif self.server.mode == "hang" and message["method"] == "tools/list":
             self.server.events.get(timeout=20)
         else:
             self._send(200, text.encode(), "application/json", {"Mcp-Session-Id": "s1"})
+
+    def _tell(self, message: Json) -> None:
+        """Answer on the event stream."""
+        text = json.dumps(self._reply(message))
+        self.server.events.put(f"event: message\ndata: {text}\n\n")
+
+    def _reply(self, message: Json) -> Json:
+        return {"jsonrpc": "2.0", "id": message["id"], **self._result(message)}
 
     def _result(self, message: Json) -> Json:
         method = message["method"]
@@ -138,7 +153,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve(mode: str = "json", token: str = "") -> Iterator[FakeWeb]:
-    """A running server; modes json, stream, sse, modern, hang, large, drop, or a status (403)."""
+    """A running server; modes json, stream, sse, modern, hang, large, or a status such as 403.
+
+    Like sse, but when something is sent: drop hangs up, late answers first, silent never answers.
+    """
     server = FakeWeb(mode, token)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()

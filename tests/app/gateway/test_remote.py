@@ -10,6 +10,7 @@ import fake_web
 import pytest
 from web_process import serving
 
+from app.gateway import wire
 from app.gateway.exchange import Asked
 from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
 from app.gateway.remote import RemoteChannel
@@ -148,18 +149,57 @@ def test_a_message_that_is_refused_later_is_answered_and_the_server_goes_on(upst
         assert "result" in ask(one, "tools/list", {})
 
 
-@pytest.mark.parametrize("mode", ["json", "sse"])
-def test_a_message_that_cannot_be_delivered_is_answered_and_the_server_goes_on(upstream, mode):
-    with fake_web.serve(mode) as fake:
-        one, _ = upstream("sse" if mode == "sse" else "http", fake.url)
+CALL = {"name": "web_tool", "arguments": {}}
+
+
+def test_a_message_that_may_not_have_arrived_is_answered_and_the_server_goes_on(upstream):
+    with fake_web.serve("sse") as fake:
+        one, _ = upstream("sse", fake.url)
         assert "result" in ask(one, "tools/list", {})
         fake.mode = "drop"
-        lost = ask(one, "tools/call", {"name": "web_tool", "arguments": {}})
-        if mode == "sse":
-            assert lost["result"]["isError"]
-            assert "could not be reached" in lost["result"]["content"][0]["text"]
-        fake.mode = mode
+        lost = ask(one, "tools/call", CALL)["result"]
+        assert lost["isError"] and "may have run" in lost["content"][0]["text"]
+        fake.mode = "sse"
         assert "result" in ask(one, "tools/list", {})
+        assert fake.asked.count("initialize") == 1
+
+
+def test_the_answer_counts_where_only_its_confirmation_was_lost(upstream):
+    with fake_web.serve("sse") as fake:
+        one, _ = upstream("sse", fake.url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "late"
+        assert ask(one, "tools/list", {})["result"]["tools"]
+
+
+def test_a_lost_reply_is_no_answer_to_a_call_of_ours_and_opens_a_new_session(upstream):
+    with fake_web.serve("sse") as fake:
+        one, listener = upstream("sse", fake.url)
+        assert "result" in ask(one, "tools/list", {})
+        fake.mode = "silent"
+        waiting, done = [], threading.Event()
+
+        def took(value):
+            waiting.append(value)
+            done.set()
+
+        message = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": CALL}
+        one.request(Asked(message, answered=took, failed=took))
+        number = fake.unanswered.get(timeout=20)
+        fake.mode = "drop"
+        one.notify(wire.result(number, {"roots": []}))
+        assert done.wait(20)
+        assert "stopped while it worked" in waiting[0] and "could not be reached" in waiting[0]
+        assert listener.problems
+        fake.mode = "sse"
+        assert "result" in ask(one, "tools/list", {})
+
+
+def test_an_older_server_that_hangs_up_at_once_is_one_clear_error(upstream):
+    with fake_web.serve("drop") as fake:
+        one, _ = upstream("sse", fake.url)
+        reason = ask(one, "tools/list", {})
+        assert reason.count("could not be reached") == 1 and "refused" not in reason
 
 
 def test_a_session_that_an_older_server_forgot_is_opened_anew(upstream):
