@@ -24,8 +24,8 @@ wanted=("$@")
 run 1-performance performance
 if [ -d "$data" ]; then
   run 2-retrieval-cold retrieval --data "$data" --cache "$cache"
-  run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50
-  run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200
+  run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50 --logs 4
+  run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200 --logs 4
   run 4-retrieval-leave-one-out retrieval --data "$data" --cache "$cache" --leave-one-out
   for name in own paper haystack discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 _PACKAGES = ("apsw", "sqlite-vec", "onnxruntime", "mcp", "tiktoken", "PySide6-Essentials")
@@ -94,6 +95,13 @@ def _retrieval(stem: str, value: Mapping[str, Any]) -> list[str]:
     if "gain" in value["macro"]:
         gain, never = value["macro"]["gain"], value["macro"]["never_gain"]
         notes.append(f"nDCG@10 gained by learning: {gain:+.2f}; tools never logged: {never:+.2f}.")
+    if len(value.get("logs", ())) > 1:
+        gains, nevers = ([log[key] for log in value["logs"]] for key in ("gain", "never_gain"))
+        notes.append(
+            f"Over {len(gains)} logs, this one the first: {fmean(gains):+.2f} ({min(gains):+.2f} to"
+            f" {max(gains):+.2f}); tools never logged: {fmean(nevers):+.2f} ({min(nevers):+.2f} to"
+            f" {max(nevers):+.2f})."
+        )
     if value.get("leave_one_out"):
         notes.append(
             f"left_out: for each set, the constants of {value['grid']} that are best on all other"

@@ -19,7 +19,7 @@ class CachedEncoder:
         self._encoder = encoder
         self._known: dict[str, bytes] = {}
         self._db = None if folder is None else _open(folder)
-        self.asked = 0  # texts that encode_bytes() was asked for
+        self.asked = 0  # texts that encode_bytes() and encode_query() were asked for
 
     @property
     def key(self) -> str:
@@ -47,12 +47,21 @@ class CachedEncoder:
     def encode_query(self, text: str) -> tuple[bytes, bytes]:
         """A query's unit vector and the inner one beside it."""
         self.asked += 1
+        self.encode_queries([text])
         name = self._name(text, True)
-        inner = f"{name} inner"
-        self._read([row for row in (name, inner) if row not in self._known])
-        if name not in self._known or inner not in self._known:
-            self._keep(list(zip((name, inner), self._encoder.encode_query(text), strict=True)))
-        return self._known[name], self._known[inner]
+        return self._known[name], self._known[f"{name} inner"]
+
+    def encode_queries(self, texts: Sequence[str]) -> None:
+        """Encode what was never seen, for encode_query() and encode() to find."""
+        names = {self._name(text, True): text for text in texts}
+        self._read([row for n in names for row in (n, f"{n} inner") if row not in self._known])
+        pending = [n for n in names if n not in self._known or f"{n} inner" not in self._known]
+        for start in range(0, len(pending), _CHUNK):
+            made: list[tuple[str, bytes]] = []
+            for name in pending[start : start + _CHUNK]:
+                vector, inner = self._encoder.encode_query(names[name])
+                made += [(name, vector), (f"{name} inner", inner)]
+            self._keep(made)
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """One row per text; only texts never seen are encoded."""

@@ -2,7 +2,7 @@
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from app.routing import learn
 from app.routing.router import Router
 from store.records import LabelRecord
 
-_SEED = 50
+_SEED = 50  # of the first log; the next is drawn with the next seed
+
+Table = dict[str, Any]
 
 
 def run(
@@ -24,38 +26,57 @@ def run(
     *,
     count: int,
     limit: int,
+    logs: int = 1,
     encoder_ms: float,
     progress: Progress,
-) -> dict[str, Any]:
+) -> Table:
     """Cold and learned side by side on the queries that are not the log.
 
     Sets with fewer than 2N queries are named as left out. `never` holds the queries none of whose
-    tools is in the log.
+    tools is in the log. Of further logs, drawn like the first, the gains alone are kept.
     """
     used = [given for given in sets if len(given.queries) >= 2 * count]
-    tables = {}
-    for given in used:
-        progress(f"{given.name}: learning from {count} of {len(given.queries)} queries")
-        tables[given.name] = _one(given, encoder, count=count, limit=limit, encoder_ms=encoder_ms)
+    drawn: list[dict[str, Table]] = []
+    for seed in range(_SEED, _SEED + logs):
+        drawn.append({})
+        for given in used:
+            progress(f"{given.name}: learning from {count} of {len(given.queries)} queries")
+            drawn[-1][given.name] = _one(
+                given, encoder, count=count, limit=limit, seed=seed, encoder_ms=encoder_ms
+            )
+    gains = [_gains(tables) for tables in drawn]
     ways = ("paper", "ours", "learned")
-    macro: dict[str, Any] = {way: average([t[way] for t in tables.values()]) for way in ways}
-    gains = {name: t["learned"]["ndcg10"] - t["ours"]["ndcg10"] for name, t in tables.items()}
-    never = [t["never_gain"] for t in tables.values() if t["never"]]
-    macro["gain"] = sum(gains.values()) / len(gains) if gains else 0.0
-    macro["never_gain"] = sum(never) / len(never) if never else 0.0
+    macro = {way: average([table[way] for table in drawn[0].values()]) for way in ways}
     return {
         "own_log": count,
-        "macro": macro,
-        "sets": tables,
+        "macro": macro | gains[0],
+        "logs": gains,
+        "sets": drawn[0],
         "left_out": [given.name for given in sets if given not in used],
     }
 
 
+def _gains(tables: Mapping[str, Table]) -> dict[str, float]:
+    """Mean over the sets of what nDCG@10 gains, for all queries and for tools never logged."""
+    gains = [table["learned"]["ndcg10"] - table["ours"]["ndcg10"] for table in tables.values()]
+    never = [table["never_gain"] for table in tables.values() if table["never"]]
+    return {
+        "gain": sum(gains) / len(gains) if gains else 0.0,
+        "never_gain": sum(never) / len(never) if never else 0.0,
+    }
+
+
 def _one(
-    given: QuerySet, encoder: CachedEncoder, *, count: int, limit: int, encoder_ms: float
-) -> dict[str, Any]:
+    given: QuerySet,
+    encoder: CachedEncoder,
+    *,
+    count: int,
+    limit: int,
+    seed: int,
+    encoder_ms: float,
+) -> Table:
     order = list(range(len(given.queries)))
-    random.Random(_SEED).shuffle(order)
+    random.Random(seed).shuffle(order)
     log = [given.queries[i] for i in order[:count]]
     rest = sample([given.queries[i] for i in sorted(order[count:])], limit)
     encode_queries(given.queries, encoder)
@@ -80,7 +101,7 @@ def _compared(
     rest: Sequence[Labelled],
     *,
     judged: Callable[[], list[Judged]],
-) -> dict[str, Any]:
+) -> Table:
     cold = judged()
     labels = [LabelRecord(0, q.query, q.gold.tools, "imported") for q in log]
     report = learn.train(db, Router.from_store(db, catalog_of(db), None, encoder), labels)

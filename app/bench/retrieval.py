@@ -27,6 +27,7 @@ class Options:
 
     limit: int = 0  # queries a set; 0: all
     own_log: int = 0  # labelled queries learned from; 0: cold
+    logs: int = 1  # how many such logs are drawn
     leave_one_out: bool = False  # choose the fusion's constants on the other sets
     cache: Path | None = None  # folder that keeps embeddings
 
@@ -61,6 +62,7 @@ def run(
                 cached,
                 count=asked.own_log,
                 limit=asked.limit,
+                logs=asked.logs,
                 encoder_ms=milliseconds,
                 progress=progress,
             )
@@ -99,8 +101,8 @@ def _encoder_ms(encoder: Encoder, sets: Sequence[QuerySet]) -> float:
     """Mean CPU milliseconds of the encoder for one query, over queries of all sets."""
     every = [q.query for given in sets for q in given.queries]
     chosen = random.Random(_SEED).sample(every, min(_TIMED, len(every)))
-    encoder.encode_bytes("warm up", query=True)
+    encoder.encode_query("warm up")
     started = time.process_time()
     for query in chosen:
-        encoder.encode_bytes(query, query=True)
+        encoder.encode_query(query)
     return (time.process_time() - started) * 1000 / max(1, len(chosen))

@@ -40,6 +40,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     retrieval.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
     retrieval.add_argument("--own-log", type=int, default=0, metavar="N", help="learn from N")
     retrieval.add_argument(
+        "--logs", type=int, default=1, metavar="K", help="with --own-log: draw K logs"
+    )
+    retrieval.add_argument(
         "--leave-one-out", action="store_true", help="constants chosen on the other sets"
     )
     retrieval.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
@@ -73,6 +76,7 @@ def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -
     options = Options(
         limit=args.limit,
         own_log=args.own_log,
+        logs=max(1, args.logs),
         leave_one_out=args.leave_one_out,
         cache=args.cache,
     )

@@ -83,7 +83,7 @@ def write_graph(model: Any, file: Path) -> list[str]:
             self.names = names
 
         def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            """Unit-length embeddings of a batch, and the same of the layer before the last."""
+            """Unit-length embeddings of a batch, and means of the layer before the last."""
             given = dict(zip(self.names, values, strict=True))
             found = self.model(dict(given))
             rows = [found["sentence_embedding"]]
@@ -97,7 +97,8 @@ def write_graph(model: Any, file: Path) -> list[str]:
     names = [name for name in INPUTS if name in sample]
     axes = {name: {0: "batch", 1: "tokens"} for name in names}
     graph = Graph(names)
-    outputs = list(OUTPUTS[: len(graph(*(sample[name] for name in names)))])
+    with torch.no_grad():
+        outputs = list(OUTPUTS[: len(graph(*(sample[name] for name in names)))])
     torch.onnx.export(
         graph,
         tuple(sample[name] for name in names),

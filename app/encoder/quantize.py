@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-LEAST_AGREEMENT = 0.99  # cosine to the float32 vector, for every one of our texts
+LEAST_AGREEMENT = 0.99  # cosine to the float32 vectors, for every one of our texts
 _MOVED = 0.7  # share of an outlier that the weights take; agrees best, 0.6 to 0.8 nearly as well
 _LEAST = 1e-5  # a channel or token that is smaller than this counts as this
 _LARGE_TABLE = 1_000_000  # numbers; smaller embedding tables are not worth a cast
@@ -161,9 +161,13 @@ def _halve_tables(model: Any) -> None:
 
 
 def agreement(exact: Path, small: Path, feeds: Sequence[Feed]) -> float:
-    """The lowest cosine of two graphs' vectors for the same text."""
+    """The lowest cosine of two graphs' vectors for the same text, over all their outputs."""
     one, other = _session(exact), _session(small)
-    return min(float((one.run(None, f)[0] * other.run(None, f)[0]).sum()) for f in feeds)
+    return min(
+        float((mine * its).sum())
+        for feed in feeds
+        for mine, its in zip(one.run(None, feed), other.run(None, feed), strict=True)
+    )
 
 
 def _session(graph: Path | bytes) -> Any:

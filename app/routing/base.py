@@ -27,7 +27,7 @@ class Told:
     """A query's signals of every tool, 0 to 1: of the whole first, then of each step."""
 
     vector: "Matrix"  # of the whole query
-    inner: "Matrix"
+    inner: "Matrix"  # the encoder's inner vector of it
     length: int  # content words
     meant: "Sequence[Matrix]"
     words: "Sequence[Matrix]"

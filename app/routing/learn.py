@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from app.routing.router import Router
 
 BLOB = "past use"
-# Of the stored bytes: 1 was a projection of query vectors, 2 had no inner vectors. What an older
-# version stored is stale.
-FORMAT = 3
 LEAST = 20  # labelled queries; with fewer nothing is learned
 PARTS = 4  # each is held back once, to decide whether what was learned is used
 # With 50 labels the held-back figure is uncertain by 2 to 3 points, and it comes from fewer labels:
@@ -33,6 +30,7 @@ DOUBT = 2.0
 _SEED = 1
 
 TOO_FEW = "Too few labelled queries to learn from: {} of {}."
+ONE_TOOL = "One tool needs no ranking."
 HARM = "It ranks held-back queries worse, so it is not used."
 GAIN = "It ranks held-back queries better, so it is used."
 NO_HARM = "It does not rank held-back queries worse than chance could, so it is used."
@@ -75,8 +73,8 @@ def train(
     started = time.process_time()
     encoder = router.encoder
     examples, keys, tools = _examples(db, router, labels)
-    if encoder is None or len(examples) < LEAST:
-        few = TOO_FEW.format(len(examples), LEAST)
+    if encoder is None or len(examples) < LEAST or len(tools) < 2:
+        few = TOO_FEW.format(len(examples), LEAST) if len(examples) < LEAST else ONE_TOOL
         return LearnReport(False, len(examples), 0.0, 0.0, few, 0.0)
     before, after, error = _compare(examples, tools)
     used = after > before - DOUBT * error
@@ -128,10 +126,10 @@ def reset(db: apsw.Connection) -> None:
 
 
 def fingerprint(db: apsw.Connection, model: str) -> str:
-    """The model and a digest of every embedded text, under the format of what is stored."""
+    """The model and a digest of every embedded text."""
     import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
 
-    digest = hashlib.sha256(str(FORMAT).encode())
+    digest = hashlib.sha256()
     for tool_id, hash_ in sorted(vectors.hashes(db, model).items()):
         digest.update(f"{tool_id}:{hash_};".encode())
     return f"{model}:{digest.hexdigest()[:16]}"

@@ -1,6 +1,6 @@
 """Meaning of a request: cosines of its texts, after learning, and with the server it names."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,9 +69,12 @@ class Meaning:
         if not found[0]:
             return NOTHING_MEANT
         recalled = self._past.recall(*asked) if self._past and learned else None
-        if recalled and near is not None:
-            self._add_logged(queries, found, recalled, scope)
-        past = self._changes(recalled, found[0]) if recalled else {}
+        past: Mapping[int, float] = {}
+        if recalled:
+            offered = self._offered(recalled.tools, scope)
+            if near is not None:
+                self._add(recalled.best(_MOST_LOGGED, offered), queries, found)
+            past = self._changes(recalled, found[0], offered)
         named = self._hierarchical(server, found[0]) if server else {}
         return Meant(found[0], found[1:], Extras(past, named))
 
@@ -86,32 +89,32 @@ class Meaning:
             self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
         return self._matrix.all(queries)
 
-    def _add_logged(
-        self,
-        queries: Sequence[bytes],
-        found: Sequence[dict[int, float]],
-        recalled: "Recalled",
-        scope: Scope | None,
+    def _add(
+        self, wanted: Iterable[int], queries: Sequence[bytes], found: Sequence[dict[int, float]]
     ) -> None:
-        """Make sure that the tools which past use favours are candidates."""
-        if self._index is None:
-            return
-        allowed = scope.tool_ids if scope else None
-        wanted = {
-            id_
-            for id_ in recalled.best(_MOST_LOGGED)
-            if id_ in self._rows and self._rows[id_].shown and (allowed is None or id_ in allowed)
-        }
-        self._index.fill(queries, found, wanted | set(found[0]))
+        """Make sure that these tools are candidates."""
+        assert self._index is not None
+        self._index.fill(queries, found, {*wanted, *found[0]})
 
-    def _changes(self, recalled: "Recalled", found: Mapping[int, float]) -> dict[int, float]:
+    def _offered(self, tools: Iterable[int], scope: Scope | None) -> list[int]:
+        """Those of these tools that can be had."""
+        allowed = scope.tool_ids if scope else None
+        return [
+            id_
+            for id_ in tools
+            if id_ in self._rows and self._rows[id_].shown and (allowed is None or id_ in allowed)
+        ]
+
+    def _changes(
+        self, recalled: "Recalled", found: Mapping[int, float], offered: Collection[int]
+    ) -> dict[int, float]:
         """What past use changes for each tool that has a cosine."""
         if self._matrix is not None and len(found) == self._matrix.count:
-            return recalled.changes(self._matrix.all([recalled.direction])[0])
+            return recalled.changes(self._matrix.all([recalled.direction])[0], offered)
         cosines: dict[int, float] = {}
         assert self._index is not None
         self._index.fill([recalled.direction], [cosines], set(found))
-        return recalled.changes(cosines)
+        return recalled.changes(cosines, offered)
 
     def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:
         asked = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)

@@ -9,16 +9,15 @@ encoder's vectors, half of its layer before the last, which keeps more of the wo
 import io
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.routing.learn import FORMAT
-
 Matrix = NDArray[np.float32]
 
+FORMAT = 3  # of the stored bytes; 1 was a projection of query vectors, 2 had no inner vectors
 EVERY, OWN = 2.3, 1.0  # weight of what is said of every tool, and of the log's tools one by one
 DECAY = 0.045  # pull towards saying nothing
 STEPS = 120  # ends before what single queries alone say is learned
@@ -59,40 +58,44 @@ class Recalled:
     direction: bytes  # unit vector, float32
     strength: float  # score per cosine with it
     tools: Mapping[int, float]  # score of each tool in the log
-    guard: float  # of every other
+    guard: float  # of every other, beside its share of the most favoured one's
 
-    def changes(self, cosines: Mapping[int, float]) -> dict[int, float]:
-        """What tools gain over each other, from their cosines with the direction."""
-        told, guard, strength = self.tools, self.guard, self.strength
+    def changes(self, cosines: Mapping[int, float], offered: Collection[int]) -> dict[int, float]:
+        """What tools gain over each other, from their cosines with the direction.
+
+        `offered` are the tools of the log that can be had: no other is the most favoured one.
+        """
+        told, strength = self.tools, self.strength
+        guard = GUARD * max([0.0, *(told[tool] for tool in offered)]) + self.guard
         return {tool: strength * c + told.get(tool, guard) for tool, c in cosines.items()}
 
-    def best(self, count: int) -> list[int]:
-        """The tools of the log that gain most."""
-        return sorted(self.tools, key=lambda tool: -self.tools[tool])[:count]
+    def best(self, count: int, offered: Collection[int]) -> list[int]:
+        """Those of the tools in `offered` that gain most."""
+        return sorted(offered, key=lambda tool: -self.tools[tool])[:count]
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedQueries:
     """The log, as other queries are compared with it."""
 
-    over: Matrix  # vectors over the tools' covariance: what all tools have in common says little
-    inner: Matrix  # unit inner vectors, less their middle
+    meant: Matrix  # vectors over the tools' covariance: what all tools have in common says little
+    worded: Matrix  # inner vectors less their middle, of unit length
     middle: Matrix
 
     @classmethod
     def of(cls, asked: Matrix, inner: Matrix, tools: Matrix) -> "LoggedQueries":
-        """A log of these vectors; the product of one with itself is 1 in the mean."""
+        """A log of these vectors; a vector's product with what is kept of it is 1 in the mean."""
         spread = np.cov(tools.T).astype(np.float32)
-        grown = SPREAD * np.float32(np.trace(spread) / len(spread) + 1e-9)
-        over = np.linalg.solve(spread + grown * np.eye(len(spread)), asked.T).T
-        over /= np.mean(np.sum(over * asked, axis=1))
+        spread += SPREAD * np.float32(np.trace(spread) / len(spread) + 1e-9) * np.eye(len(spread))
+        meant = np.linalg.solve(spread, asked.T).T
+        meant /= np.mean(np.sum(meant * asked, axis=1))
         middle = inner.mean(axis=0)
-        return cls(over.astype(np.float32), _unit(inner - middle), middle)
+        return cls(meant.astype(np.float32), _unit(inner - middle), middle)
 
     def likeness(self, vectors: Matrix, inner: Matrix) -> Matrix:
         """Likeness of queries (or one) with the logged ones, 0 (unlike) to about 1 (the same)."""
-        meant = np.clip(vectors @ self.over.T, 0.0, None)
-        worded = np.clip(_unit(inner - self.middle) @ self.inner.T, 0.0, None)
+        meant = np.clip(vectors @ self.meant.T, 0.0, None)
+        worded = np.clip(_unit(inner - self.middle) @ self.worded.T, 0.0, None)
         both: Matrix = (meant + worded) / np.float32(2)
         return both
 
@@ -105,21 +108,19 @@ class PastUse:
     pulls: Matrix  # a direction for each
     said: Matrix  # a score for each and for each tool of the log
     keys: tuple[int, ...]  # tools of the log
-    guard: float  # what tools never logged get beside their share of the most favoured tool's
+    guard: float
 
     def recall(self, query: bytes, inner: bytes) -> Recalled | None:
-        """What the log says of a query; None when no logged query is like it."""
+        """What the log says of a query; None when no logged query is like it at all."""
         like = self.log.likeness(np.frombuffer(query, "<f4"), np.frombuffer(inner, "<f4"))
         if not like.any():
             return None
         pull = like @ self.pulls
         strength = float(np.linalg.norm(pull))
         direction = (pull / max(strength, 1e-9)).astype("<f4").tobytes()
-        told = _clear(like) @ self.said
-        guard = GUARD * float(told.max()) + self.guard
-        return Recalled(
-            direction, strength, dict(zip(self.keys, told.tolist(), strict=True)), guard
-        )
+        clear = _clear(like)
+        told = dict(zip(self.keys, (clear @ self.said).tolist(), strict=True))
+        return Recalled(direction, strength, told, self.guard if clear.any() else 0.0)
 
     def to_bytes(self) -> bytes:
         """The form that the store keeps."""
@@ -129,8 +130,8 @@ class PastUse:
             format=np.int64(FORMAT),
             keys=np.array(self.keys, dtype=np.int64),
             guard=np.float64(self.guard),
-            over=self.log.over.astype(np.float16),
-            inner=self.log.inner.astype(np.float16),
+            meant=self.log.meant.astype(np.float16),
+            worded=self.log.worded.astype(np.float16),
             middle=self.log.middle,
             pulls=self.pulls.astype(np.float16),
             said=self.said.astype(np.float16),
@@ -144,15 +145,13 @@ class PastUse:
             with np.load(io.BytesIO(data), allow_pickle=False) as found:
                 if int(found["format"]) != FORMAT:
                     raise UnreadableError("another format")
-                over, inner, middle, pulls, said = (
+                meant, worded, middle, pulls, said = (
                     found[name].astype(np.float32)
-                    for name in ("over", "inner", "middle", "pulls", "said")
+                    for name in ("meant", "worded", "middle", "pulls", "said")
                 )
-                keys = tuple(found["keys"].tolist())
-                return cls(
-                    LoggedQueries(over, inner, middle), pulls, said, keys, float(found["guard"])
-                )
-        except (KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+                log = LoggedQueries(meant, worded, middle)
+                return cls(log, pulls, said, tuple(found["keys"].tolist()), float(found["guard"]))
+        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UnreadableError(str(error)) from error
 
 
@@ -198,10 +197,9 @@ def rescored(past: PastUse, example: Example, tools: Matrix) -> Matrix:
     recalled = past.recall(*asked)
     if recalled is None:
         return example.scores
-    gained = np.float32(recalled.strength) * (tools @ np.frombuffer(recalled.direction, "<f4"))
-    told = np.full(len(tools), recalled.guard, dtype=np.float32)
-    told[list(recalled.tools)] = list(recalled.tools.values())
-    scores: Matrix = example.scores + gained + told
+    cosines = (tools @ np.frombuffer(recalled.direction, "<f4")).tolist()
+    changes = recalled.changes(dict(enumerate(cosines)), recalled.tools)
+    scores: Matrix = example.scores + np.fromiter(changes.values(), dtype=np.float32)
     return scores
 
 

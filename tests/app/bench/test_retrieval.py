@@ -11,6 +11,7 @@ from app.bench.embeddings import CachedEncoder
 from app.bench.metrics import FIELDS, Gold, average, judge, mean
 from app.bench.sets import read_set, read_sets
 from app.errors import ToolcribError
+from app.routing import learn
 
 
 class WordEncoder:
@@ -39,7 +40,7 @@ class WordEncoder:
         return self.encode([text])[0].tobytes()
 
     def encode_query(self, text):
-        return self.encode_bytes(text), self.encode_bytes(text)
+        return self.encode_bytes(text), self.encode_bytes(f"{text} within")
 
 
 def test_the_figures_of_one_query():
@@ -116,6 +117,22 @@ def test_learning_is_judged_on_queries_that_are_not_the_log(data: Path):
     assert report["own_log"] == 24
     assert report["sets"]["tiny"]["queries"] == 60 - 24
     assert set(report["macro"]) >= {"paper", "ours", "learned", "gain", "never_gain"}
+    assert len(report["logs"]) == 1
+
+
+def test_further_logs_are_other_queries_and_the_first_stays(data: Path, monkeypatch):
+    learned, train = [], learn.train
+
+    def noted(db, router, labels):
+        learned.append(frozenset(label.query for label in labels))
+        return train(db, router, labels)
+
+    monkeypatch.setattr(learn, "train", noted)
+    one = retrieval.run(data, WordEncoder(), retrieval.Options(own_log=24))
+    three = retrieval.run(data, WordEncoder(), retrieval.Options(own_log=24, logs=3))
+    assert three["logs"][0] == one["logs"][0] == {k: one["macro"][k] for k in one["logs"][0]}
+    assert len(three["logs"]) == 3
+    assert learned[0] == learned[1] and len(set(learned)) == 3
 
 
 def test_sets_with_too_few_queries_are_named(data: Path):
@@ -131,11 +148,14 @@ def test_embeddings_are_made_once(tmp_path: Path):
     encoder = WordEncoder()
     first = CachedEncoder(encoder, tmp_path)
     rows = first.encode(["a cat", "a dog"])
+    asked = first.encode_query("a bird")
     first.close()
-    encoder.encode = lambda *_a, **_k: pytest.fail("encoded again")
+    encoder.encode = encoder.encode_query = lambda *_a, **_k: pytest.fail("encoded again")
     second = CachedEncoder(encoder, tmp_path)
     assert (second.encode(["a cat", "a dog"]) == rows).all()
     assert second.encode_bytes("a dog") == rows[1].tobytes()
+    assert second.encode_query("a bird") == asked
+    assert second.encode_bytes("a bird", query=True) == asked[0]
     second.close()
 
 

@@ -26,7 +26,10 @@ from pathlib import Path
 from sentence_transformers import SentenceTransformer
 sys.path.append(sys.argv[2])
 from app.encoder.export import load, write_graph
-write_graph(load(sys.argv[1]), Path(sys.argv[3]))
+loaded = load(sys.argv[1])
+write_graph(loaded, Path(sys.argv[3]))
+loaded[0].model.config.output_hidden_states = False
+write_graph(loaded, Path(sys.argv[3]).with_name("plain.onnx"))
 model = SentenceTransformer(sys.argv[1], device="cpu")
 texts = json.load(sys.stdin)
 rows, inner = model.encode(texts, normalize_embeddings=True).tolist(), []
@@ -76,6 +79,8 @@ def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
         check=True,
         timeout=240,
     )
+    assert [o.name for o in onnx.load(exact).graph.output] == ["embedding", "inner"]
+    assert [o.name for o in onnx.load(folder / "plain.onnx").graph.output] == ["embedding"]
     expected, inner = (np.array(rows, dtype=np.float32) for rows in json.loads(done.stdout))
     float32 = Encoder.load(replace(encoder.files, onnx=exact))
     plain = float32.encode(texts)

@@ -95,10 +95,17 @@ def test_what_was_learned_survives_storing(make_router):
     data = queries.blob(db, learn.BLOB)[1]
     again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
-    assert again.log.over.shape[1] == again.log.inner.shape[1] == router.encoder.dims
+    assert again.log.meant.shape[1] == again.log.worded.shape[1] == router.encoder.dims
 
 
-@pytest.mark.parametrize("damage", ["old", "cut", "empty"])
+def test_one_tool_needs_no_learning(make_router):
+    router, db, _catalog = make_router(listed=[("slack", "post_message", "Post a message.")])
+    labels = [LabelRecord(0, f"ping {n}", ("slack/post_message",), "typed") for n in range(30)]
+    report = learn.train(db, router, labels)
+    assert (report.used, report.reason) == (False, "One tool needs no ranking.")
+
+
+@pytest.mark.parametrize("damage", ["old", "older", "cut", "empty", "text"])
 def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
     import io
 
@@ -107,9 +114,17 @@ def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
     router, db, catalog = make_router()
     learn.train(db, router, logged(24))
     mark, data = queries.blob(db, learn.BLOB)
-    old = io.BytesIO()
-    np.savez(old, down=np.zeros(3), up=np.zeros(3))
-    damaged = {"old": old.getvalue(), "cut": data[: len(data) // 2], "empty": b""}[damage]
+    older, old = io.BytesIO(), io.BytesIO()
+    np.savez(older, down=np.zeros(3), up=np.zeros(3))
+    with np.load(io.BytesIO(data)) as found:
+        np.savez(old, **{**found, "format": np.int64(2)})
+    damaged = {
+        "older": older.getvalue(),
+        "old": old.getvalue(),
+        "cut": data[: len(data) // 2],
+        "empty": b"",
+        "text": b"not a zip at all",
+    }[damage]
     queries.save_blob(db, learn.BLOB, fingerprint=mark, data=damaged, at=0.0)
     assert learn.load(db, router.encoder.key) is None
     fresh = type(router).from_store(db, catalog, None, router.encoder)
@@ -141,11 +156,3 @@ def test_labels_come_from_a_search_and_the_call_after_it():
     assert [(label.query, label.expected) for label in told] == [
         ("open a bug", ("github/create_issue",))
     ]
-
-
-def test_what_an_older_version_learned_is_stale(make_router, monkeypatch):
-    router, db, _catalog = make_router()
-    monkeypatch.setattr(learn, "FORMAT", 2)
-    learn.train(db, router, logged(24))
-    monkeypatch.undo()
-    assert learn.lesson(db) == learn.Lesson(24, stale=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.routing.past_use import GUARD, Example, PastUse, fit, rescored
+from app.routing.past_use import Example, PastUse, fit, rescored
 
 DIMS, TOOLS = 24, 12
 AXES = np.eye(DIMS, dtype=np.float32)
@@ -32,27 +32,53 @@ def told(past, vector, inner):
     return past.recall(AXES[vector].tobytes(), AXES[inner].tobytes())
 
 
+def favourite(recalled):
+    return recalled.best(1, recalled.tools)[0]
+
+
 def test_a_query_like_nothing_logged_is_told_nothing(past):
     assert told(past, 20, 21) is None
 
 
 def test_a_query_like_logged_ones_is_told_their_tool(past):
-    assert told(past, 14, 14).best(1) == [102]
+    assert favourite(told(past, 14, 14)) == 102
 
 
 @pytest.mark.parametrize(("vector", "inner"), [(14, 20), (20, 14)])
 def test_either_vector_alone_makes_a_query_like_another_but_less(past, vector, inner):
     half, whole = told(past, vector, inner), told(past, 14, 14)
-    assert half.best(1) == [102]
+    assert favourite(half) == 102
     assert 0 < half.tools[102] < whole.tools[102]
 
 
-def test_tools_never_logged_get_their_share_of_the_best(past):
-    for axis in range(12, 16):
-        recalled = told(past, axis, axis)
-        assert recalled.guard == pytest.approx(GUARD * max(recalled.tools.values()) + past.guard)
-        changes = recalled.changes({100 + row: 0.0 for row in range(TOOLS)})
-        assert changes[111] == recalled.guard
+ANYWHERE = dict.fromkeys(range(100, 100 + TOOLS), 0.0)  # no tool lies nearer than another
+
+
+def test_tools_never_logged_get_less_than_the_tool_that_is_meant_but_more_than_the_others(past):
+    for row in range(4):
+        recalled = told(past, 12 + row, 12 + row)
+        changes = recalled.changes(ANYWHERE, recalled.tools)
+        meant, *others = sorted((changes[100 + r] for r in range(4)), reverse=True)
+        assert changes[100 + row] == meant
+        assert all(max(others) < changes[100 + r] < meant for r in range(4, TOOLS))
+
+
+def test_a_tool_that_cannot_be_had_lifts_no_other(past):
+    recalled = told(past, 14, 14)
+    whole = recalled.changes(ANYWHERE, recalled.tools)
+    without = recalled.changes(ANYWHERE, [100, 101, 103])
+    assert 0 <= without[111] < whole[111]
+    assert {tool: without[tool] for tool in (100, 101, 102, 103)} == {
+        tool: whole[tool] for tool in (100, 101, 102, 103)
+    }
+
+
+def test_a_query_hardly_like_the_log_moves_no_tool_by_its_being_logged(past):
+    faint = np.zeros(DIMS, dtype=np.float32)
+    faint[[14, 20]] = 0.05, 0.99875
+    recalled = past.recall(faint.tobytes(), AXES[20].tobytes())
+    assert recalled.strength > 0
+    assert set(recalled.changes(ANYWHERE, recalled.tools).values()) == {0.0}
 
 
 def test_training_judges_by_what_a_query_is_told(log):
@@ -60,7 +86,7 @@ def test_training_judges_by_what_a_query_is_told(log):
     scores = rescored(past, log[1], AXES[:TOOLS])
     recalled = told(past, 13, 13)
     cosines = AXES[:TOOLS] @ np.frombuffer(recalled.direction, "<f4")
-    changes = recalled.changes(dict(enumerate(cosines.tolist())))
+    changes = recalled.changes(dict(enumerate(cosines.tolist())), recalled.tools)
     assert (scores - log[1].scores).tolist() == pytest.approx(list(changes.values()), abs=1e-6)
     assert scores.argmax() == 1
 
