@@ -111,16 +111,16 @@ class PastUse:
     guard: float
 
     def recall(self, query: bytes, inner: bytes) -> Recalled | None:
-        """What the log says of a query; None when no logged query is like it at all."""
+        """What the log says of a query; None when no logged query is clearly like it."""
         like = self.log.likeness(np.frombuffer(query, "<f4"), np.frombuffer(inner, "<f4"))
-        if not like.any():
+        clear = _clear(like)
+        if not clear.any():
             return None
         pull = like @ self.pulls
         strength = float(np.linalg.norm(pull))
         direction = (pull / max(strength, 1e-9)).astype("<f4").tobytes()
-        clear = _clear(like)
         told = dict(zip(self.keys, (clear @ self.said).tolist(), strict=True))
-        return Recalled(direction, strength, told, self.guard if clear.any() else 0.0)
+        return Recalled(direction, strength, told, self.guard)
 
     def to_bytes(self) -> bytes:
         """The form that the store keeps."""

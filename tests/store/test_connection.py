@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from store import findings, migrate, tools
+from store import findings, migrate, queries, tools
 from store.connection import data_version, load_vec0, open_store, transaction
 from store.errors import (
     DamagedStoreError,
@@ -15,6 +15,7 @@ from store.errors import (
     NewerStoreError,
     ReadOnlyStoreError,
 )
+from store.records import LabelRecord
 
 
 def test_a_new_store_is_private_and_at_the_newest_version(tmp_path: Path) -> None:
@@ -189,4 +190,23 @@ def test_a_store_of_version_2_keeps_its_tools_and_decisions(
     (finding,) = findings.all_findings(db)
     assert (finding.decided, finding.found_at) == ("approved", 0.0)
     assert findings.blocked(db) == frozenset()
+    db.close()
+
+
+def test_a_store_of_version_3_forgets_what_was_learned_and_keeps_the_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = migrate.steps()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "steps", lambda: known[:3])
+        db = open_store(tmp_path / "toolcrib.db")
+        with transaction(db):
+            queries.save_blob(db, "past use", fingerprint="m:1:24", data=b"old", at=1.0)
+            queries.save_blob(db, "something else", fingerprint="m", data=b"kept", at=1.0)
+            queries.save_labels(db, [LabelRecord(0, "ping", ("slack/post",), "typed", 1.0)])
+        db.close()
+    db = open_store(tmp_path / "toolcrib.db")
+    assert queries.blob(db, "past use") is None
+    assert queries.blob(db, "something else") == ("m", b"kept")
+    assert [label.query for label in queries.labels(db)] == ["ping"]
     db.close()
