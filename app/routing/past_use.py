@@ -158,30 +158,18 @@ class PastUse:
 def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> PastUse:
     """Train on the fused score, so that only its mistakes are learned; convex, always the same.
 
-    `keys` names the rows of `tools`. Nesterov's descent in the kernel's own space.
+    `keys` names the rows of `tools`.
     """
     rows = _rows(examples)
     goal = _goal(examples, rows)
     fixed = np.stack([e.scores[rows] for e in examples])
-    mine = goal.any(axis=0)
     shown = tools[rows] - tools.mean(axis=0)
     asked = np.stack([e.vector for e in examples])
     inner = np.stack([e.inner for e in examples])
     log = LoggedQueries.of(asked, inner, tools)
-    like = log.likeness(asked, inner)
-    clear = _clear(like)
     warmth = np.float32(BOLDER * (len(examples) / 100) ** _TRUST * _warmth(fixed, goal))
-    start = fixed / warmth
-    steepest = EVERY * _largest(like) * _largest(shown.T @ shown) + OWN * _largest(clear)
-    pace = np.float32(1 / (0.5 * steepest + DECAY))
-    said = ahead = np.zeros_like(start)
-    for step in range(STEPS):
-        everyone = ((like @ ahead) @ shown) @ shown.T
-        logits = start + EVERY * everyone + OWN * ((clear @ ahead) * mine)
-        after = ahead - pace * (_softmax(logits) - goal + DECAY * ahead)
-        ahead = after + np.float32(step / (step + 3)) * (after - said)
-        said = after
-    owners = np.flatnonzero(mine)
+    said = _taught(fixed / warmth, goal, log.likeness(asked, inner), shown)
+    owners = np.flatnonzero(goal.any(axis=0))
     return PastUse(
         log,
         warmth * EVERY * (said @ shown),
@@ -189,6 +177,23 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
         tuple(keys[rows[column]] for column in owners),
         float(LEAST_GUARD * warmth),
     )
+
+
+def _taught(start: Matrix, goal: Matrix, like: Matrix, shown: Matrix) -> Matrix:
+    """What each logged query says of each tool: Nesterov's descent in the kernel's own space."""
+    clear, mine = _clear(like), goal.any(axis=0)
+    steepest = EVERY * _largest(like) * _largest(shown.T @ shown) + OWN * _largest(clear)
+    pace = np.float32(1 / (0.5 * steepest + DECAY))
+    said: Matrix = np.zeros_like(start)
+    ahead = said
+    for step in range(STEPS):
+        everyone = ((like @ ahead) @ shown) @ shown.T
+        logits = start + EVERY * everyone + OWN * ((clear @ ahead) * mine)
+        slope: Matrix = _softmax(logits) - goal + np.float32(DECAY) * ahead
+        after = (ahead - pace * slope).astype(np.float32, copy=False)
+        ahead = after + np.float32(step / (step + 3)) * (after - said)
+        said = after
+    return said
 
 
 def rescored(past: PastUse, example: Example, tools: Matrix) -> Matrix:
