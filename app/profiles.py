@@ -11,10 +11,9 @@ from app.errors import ToolcribError
 from app.hosts.facts import host
 from store import exports, profiles
 from store.connection import transaction
-from store.records import ExportRecord, ProfileRecord, ToolState
+from store.records import AS_IS, ExportRecord, ProfileRecord, ToolState
 
 DEFAULT = "default"  # is always there
-AS_IS = "as-is"  # the mode of a host whose files are as they were
 LONGEST = 60  # characters of a name; hosts' files hold it
 
 

@@ -15,6 +15,8 @@ COULD_NOT_START = "could not start"
 TOOK_TOO_LONG = "took too long"
 STOPPED = "stopped"
 RETIRED = "retired"  # read once, named by no file any more; never shown
+# the ways in which a host gets its tools
+AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ class ExportRecord:
     host: str
     scope: str
     file: str
-    mode: str
+    mode: str  # AS_IS, NATIVE, PRUNED or THROUGH
     profile: str
     before_hash: str  # "" when there was no file
     after_hash: str

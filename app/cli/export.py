@@ -21,7 +21,7 @@ from app.hosts.places import Places
 from app.paths import gateway_program
 from app.profiles import DEFAULT
 from store import exports
-from store.records import ExportRecord
+from store.records import AS_IS, NATIVE, ExportRecord
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -175,8 +175,8 @@ def _known(host_id: str) -> str:
 
 def _modes(facts: HostFacts) -> list[str]:
     if not facts.writable:
-        return ["as-is"]
-    return [mode for mode in MODES if mode != "native" or facts.native is not None]
+        return [AS_IS]
+    return [mode for mode in MODES if mode != NATIVE or facts.native is not None]
 
 
 def _write(record: ExportRecord) -> dict[str, object]:

@@ -22,7 +22,7 @@ from app.secrets import SecretStore
 from store import exports
 from store.connection import transaction
 from store.errors import StoreError
-from store.records import ExportRecord
+from store.records import AS_IS, ExportRecord
 
 
 def apply(
@@ -131,7 +131,7 @@ def restore(
         base=data,
     )
     record = _write(
-        Plan(host(backup.host), "as-is", "", (file,)), file, ctx, db, group=token_hex(8), step=step
+        Plan(host(backup.host), AS_IS, "", (file,)), file, ctx, db, group=token_hex(8), step=step
     )
     with transaction(db):
         for one in older:

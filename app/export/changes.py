@@ -26,6 +26,7 @@ from app.hosts.facts import EntryStyle, HostFacts
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
 from app.secrets import Secrets
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,19 +64,19 @@ def change_file(
     matches: list[Match] = []
     if target.role == SERVERS:
         reading = base_reading(target, base)
-        if mode != "as-is":
+        if mode != AS_IS:
             work.warnings += reading.notes
         matches = list(find_matches(reading, tree, catalog, work.warnings))
         style = style_of(reading)
-        if mode == "pruned":
+        if mode == PRUNED:
             _prune(work, matches, host=target.host, style=style, call=call)
-        elif mode == "through":
+        elif mode == THROUGH:
             _through(work, target, tree, matches, reading=reading, call=call)
-        elif mode == "native":
+        elif mode == NATIVE:
             _native(work, target, tree, matches, catalog=catalog)
         if target.scope == "project" and work.edits and holds_secrets(reading):
             work.warnings.append(f"{target.path.name} holds credentials and may be committed.")
-        if mode in ("as-is", "native", "through"):
+        if mode in (AS_IS, NATIVE, THROUGH):
             _unwrap(work, reading, tree, style)
     elif target.role == RULES:
         _native(work, target, tree, _all_matches(target, catalog), catalog=catalog)

@@ -13,7 +13,7 @@ from app.hosts.facts import HostFacts, host
 from app.hosts.importing import read_data
 from app.hosts.places import Places, is_file
 from app.hosts.reading import FoundEntry, hash_bytes
-from store.records import ExportRecord
+from store.records import AS_IS, ExportRecord
 
 IN_SYNC, OUTSIDE, GONE = "in sync", "changed outside", "gone"
 
@@ -49,7 +49,7 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
     found = []
     for file in files:
         active = active_writes(history, Path(file))
-        if active and active[0].mode != "as-is":  # as is: nothing of ours can be missing
+        if active and active[0].mode != AS_IS:  # as is: nothing of ours can be missing
             found.append(file_drift(active[0]))
     return tuple(found)
 

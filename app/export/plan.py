@@ -18,9 +18,8 @@ from app.hosts.reading import also_read_by, hash_bytes
 from app.hosts.running import is_running
 from app.secrets import Secrets
 from app.tokens.menu import MENU_TOOLS, menu_tokens
-from store.records import ExportRecord
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ExportRecord
 
-AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from app.catalog import Catalog, CatalogTool
 from app.export.limits import long_names
-from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.hosts.facts import HostFacts
 from app.tokens.menu import menu_tokens
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 
 @dataclass(frozen=True, slots=True)

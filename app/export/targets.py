@@ -10,7 +10,7 @@ from app.hosts.documents.values import format_of
 from app.hosts.facts import HostFacts, HostFile
 from app.hosts.places import Places, is_file
 from app.hosts.reading import HostReading, read_bytes
-from store.records import ExportRecord
+from store.records import NATIVE, THROUGH, ExportRecord
 
 SERVERS, RULES, REVERT = "servers", "rules", "revert"
 TOOLSET_FILE = "toolcrib.toolsets.jsonc"
@@ -46,8 +46,8 @@ def find_targets(
     kinds = [kind for kind in kinds if kind.scope == scope]
     if not kinds:
         raise ToolcribError(f"{host.name} has no {scope} file that Toolcrib writes.")
-    found = list(_server_files(places, host, kinds, create=mode == "through"))
-    if mode == "native":
+    found = list(_server_files(places, host, kinds, create=mode == THROUGH))
+    if mode == NATIVE:
         found += _rule_files(places, host, found)
     known = {target.path for target in found}
     found += [

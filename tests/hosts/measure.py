@@ -17,8 +17,8 @@ from judge.real import HOSTS, RealHost, real_host
 from judge.trial import program
 
 from app.bench.report import COMPUTED, Cell, Column, Report, Table, label, table
-from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.hosts.facts import host as facts_of
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 PINS = Path(__file__).with_name("package.json")
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)

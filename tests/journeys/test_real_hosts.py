@@ -19,8 +19,8 @@ from judge.journey import ALL, KEPT, Household, Outcome, script, travel
 from judge.real import HOSTS, RealHost, chosen, real_host
 from judge.trial import program, run_program
 
-from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.hosts.facts import host as facts_of
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(400)]
 

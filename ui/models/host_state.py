@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from app.export.drift import OUTSIDE
-from app.export.plan import AS_IS, MODES, NATIVE, PRUNED, THROUGH
+from app.export.plan import MODES
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from app.hosts.facts import HostFacts
 from app.profiles import DEFAULT
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from ui.text import plural, short
 
 MODE_NAMES = {AS_IS: "As is", NATIVE: "Native", PRUNED: "Pruned", THROUGH: "Through Toolcrib"}

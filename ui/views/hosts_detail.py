@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.export.plan import AS_IS, MODES
+from app.export.plan import MODES
 from app.export.status import NOT_FOUND, HostStatus
+from store.records import AS_IS
 from ui.models.diff_rows import DiffRow, diff_rows, pair_lines
 from ui.models.host_preview import Preview, notes
 from ui.models.host_state import MODE_NAMES, modes_of, state_text

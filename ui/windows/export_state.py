@@ -69,8 +69,8 @@ class ExportState(QObject):
 
 def button_words(rows: "Sequence[HostStatus]") -> tuple[int, str, bool]:
     """How many changes wait, what the button's tooltip says, whether pressing it helps."""
-    from app.export.plan import AS_IS
     from app.export.status import CHANGES, NOT_FOUND
+    from store.records import AS_IS
     from ui.models.host_state import urgency
 
     here = [row for row in rows if row.state != NOT_FOUND]

@@ -6,9 +6,9 @@ import pytest
 
 from app.catalog import set_pinned
 from app.export.overview import survey
-from app.export.plan import AS_IS, NATIVE, PRUNED, THROUGH
 from app.export.sizes import host_sizes
 from app.tokens.menu import menu_tokens
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from app.context import AppContext
 from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
-from app.export.plan import AS_IS, THROUGH, plan
+from app.export.plan import plan
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.paths import Paths
@@ -20,7 +20,7 @@ from judge.fake_model import CALL, SEARCH, FakeModel, Request, Script
 from judge.real import RealHost, Stub
 from judge.trial import Ended, run_host, write_files
 from store import exports
-from store.records import ExportRecord
+from store.records import AS_IS, THROUGH, ExportRecord
 
 SERVER = Path(__file__).resolve().parents[1] / "stub_server.py"
 GATEWAY = Path(sys.executable).with_name("toolcrib-gateway")
