@@ -149,50 +149,53 @@ def test_a_message_that_is_refused_later_is_answered_and_the_server_goes_on(upst
         assert "result" in ask(one, "tools/list", {})
 
 
-CALL = {"name": "web_tool", "arguments": {}}
-
-
-def test_a_message_that_may_not_have_arrived_is_answered_and_the_server_goes_on(upstream):
-    with fake_web.serve("sse") as fake:
-        one, _ = upstream("sse", fake.url)
-        assert "result" in ask(one, "tools/list", {})
-        fake.mode = "drop"
-        lost = ask(one, "tools/call", CALL)["result"]
-        assert lost["isError"] and "may have run" in lost["content"][0]["text"]
-        fake.mode = "sse"
-        assert "result" in ask(one, "tools/list", {})
-        assert fake.asked.count("initialize") == 1
-
-
-def test_the_answer_counts_where_only_its_confirmation_was_lost(upstream):
-    with fake_web.serve("sse") as fake:
-        one, _ = upstream("sse", fake.url)
-        assert "result" in ask(one, "tools/list", {})
-        fake.mode = "late"
-        assert ask(one, "tools/list", {})["result"]["tools"]
-
-
-def test_a_lost_reply_is_no_answer_to_a_call_of_ours_and_opens_a_new_session(upstream):
+@pytest.fixture
+def older(upstream):
+    """(server, upstream, listener): an older server that has answered once."""
     with fake_web.serve("sse") as fake:
         one, listener = upstream("sse", fake.url)
         assert "result" in ask(one, "tools/list", {})
-        fake.mode = "silent"
-        waiting, done = [], threading.Event()
+        yield fake, one, listener
 
-        def took(value):
-            waiting.append(value)
-            done.set()
 
-        message = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": CALL}
-        one.request(Asked(message, answered=took, failed=took))
-        number = fake.unanswered.get(timeout=20)
-        fake.mode = "drop"
-        one.notify(wire.result(number, {"roots": []}))
-        assert done.wait(20)
-        assert "stopped while it worked" in waiting[0] and "could not be reached" in waiting[0]
-        assert listener.problems
-        fake.mode = "sse"
-        assert "result" in ask(one, "tools/list", {})
+CALL = {"name": "web_tool", "arguments": {}}
+
+
+def test_a_message_that_may_not_have_arrived_is_answered_and_the_server_goes_on(older):
+    fake, one, _ = older
+    fake.mode = "drop"
+    lost = ask(one, "tools/call", CALL)["result"]
+    assert lost["isError"] and "may have run" in lost["content"][0]["text"]
+    fake.mode = "sse"
+    assert "result" in ask(one, "tools/list", {})
+    assert fake.asked.count("initialize") == 1
+
+
+def test_the_answer_counts_where_only_its_confirmation_was_lost(older):
+    fake, one, _ = older
+    fake.mode = "late"
+    assert ask(one, "tools/list", {})["result"]["tools"]
+
+
+def test_a_lost_reply_is_no_answer_to_a_call_of_ours_and_opens_a_new_session(older):
+    fake, one, listener = older
+    fake.mode = "silent"
+    waiting, done = [], threading.Event()
+
+    def took(value):
+        waiting.append(value)
+        done.set()
+
+    message = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": CALL}
+    one.request(Asked(message, answered=took, failed=took))
+    number = fake.unanswered.get(timeout=20)
+    fake.mode = "drop"
+    one.notify(wire.result(number, {"roots": []}))
+    assert done.wait(20)
+    assert "stopped while it worked" in waiting[0] and "could not be reached" in waiting[0]
+    assert listener.problems
+    fake.mode = "sse"
+    assert "result" in ask(one, "tools/list", {})
 
 
 def test_an_older_server_that_hangs_up_at_once_is_one_clear_error(upstream):
@@ -202,23 +205,19 @@ def test_an_older_server_that_hangs_up_at_once_is_one_clear_error(upstream):
         assert reason.count("could not be reached") == 1 and "refused" not in reason
 
 
-def test_a_session_that_an_older_server_forgot_is_opened_anew(upstream):
-    with fake_web.serve("sse") as fake:
-        one, _ = upstream("sse", fake.url)
-        assert "result" in ask(one, "tools/list", {})
-        fake.mode = "404"
-        assert "404" in ask(one, "tools/list", {})["error"]["message"]
-        fake.mode = "sse"
-        until = time.monotonic() + 20
+def test_a_session_that_an_older_server_forgot_is_opened_anew(older):
+    fake, one, _ = older
+    fake.mode = "404"
+    assert "404" in ask(one, "tools/list", {})["error"]["message"]
+    fake.mode = "sse"
+    until = time.monotonic() + 20
+    found = ask(one, "tools/list", {})
+    while "result" not in found and time.monotonic() < until:  # the first is still ending
         found = ask(one, "tools/list", {})
-        while "result" not in found and time.monotonic() < until:  # the first is still ending
-            found = ask(one, "tools/list", {})
-        assert "result" in found and fake.asked.count("initialize") == 2
+    assert "result" in found and fake.asked.count("initialize") == 2
 
 
-def test_an_older_server_that_sends_elsewhere_is_answered_for(upstream):
-    with fake_web.serve("sse") as fake:
-        one, _ = upstream("sse", fake.url)
-        assert "result" in ask(one, "tools/list", {})
-        fake.mode = "302"
-        assert "302" in ask(one, "tools/list", {})["error"]["message"]
+def test_an_older_server_that_sends_elsewhere_is_answered_for(older):
+    fake, one, _ = older
+    fake.mode = "302"
+    assert "302" in ask(one, "tools/list", {})["error"]["message"]
