@@ -1,5 +1,7 @@
 """Example queries from the catalogue."""
 
+import pytest
+
 from app.catalog import CatalogTool
 from store.records import ServerRecord, ServerSpec, ToolRecord
 from ui.models.examples import example_queries
@@ -22,6 +24,20 @@ def test_each_server_gives_one_request_in_the_imperative():
     assert example_queries(rows) == (
         "read the complete contents of a file",
         "get the current time in a timezone",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Echoes", "echo"), ("Searches", "search"), ("Processes", "process"), ("Copies", "copy"),
+        ("Indexes", "index"), ("Closes", "close"), ("Caches", "cache"), ("Gets", "get"),
+        ("Process", "process"),
+    ],
+)  # fmt: skip
+def test_verbs_lose_the_ending_of_the_third_person(said, asked):
+    assert example_queries([row("a", f"{said} the given input text.")]) == (
+        f"{asked} the given input text",
     )
 
 
