@@ -4,13 +4,17 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test check format bench bundle servers pictures
+.PHONY: run test test-fast check format bench bundle servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
 
 test: $(TEST_STAMP) servers check  ## everything: lint, types, import rules, tests with real servers
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, processes or encoder
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile -q \
+	  -m "not (servers or hosts or slow or processes or encoder)"
 
 check: $(TEST_STAMP)
 	$(BIN)/ruff check .
@@ -26,8 +30,11 @@ servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
 	$(BIN)/python tests/servers/install.py
 	$(BIN)/python tests/hosts/install.py
 
-bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison"
+bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
+
+pictures: $(TEST_STAMP) servers  ## the README's pictures anew, over real servers in a throwaway home
+	$(BIN)/python packaging/pictures.py
 
 bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'

@@ -22,15 +22,22 @@ run() {
 
 wanted=("$@")
 run 1-performance performance
+# MEMORY=FILE: an mcpServers file whose servers may be started
+[ -z "${MEMORY:-}" ] || run 7-memory memory "$MEMORY" --yes
 if [ -d "$data" ]; then
   run 2-retrieval-cold retrieval --data "$data" --cache "$cache"
   run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50 --logs 4
   run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200 --logs 4
   run 4-retrieval-leave-one-out retrieval --data "$data" --cache "$cache" --leave-one-out
-  for name in own paper haystack discovery apibank poison; do
+  for name in requests own paper haystack discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done
+  run 5-scanner scanner --data "$data" --last
 else
   echo "No data at $data: only Toolcrib's own costs were measured."
+fi
+if [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" attacks "* ]]; then
+  .venv/bin/python packaging/attacks.py > "$out/6-attacks.json.new" || echo "an attack came through"
+  mv "$out/6-attacks.json.new" "$out/6-attacks.json"
 fi
 "$toolcrib" bench document "$out" --out BENCHMARKS.md

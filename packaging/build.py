@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from app.core.paths import Paths  # noqa: E402
 from app.encoder.weights import ensure_model, find_model  # noqa: E402 - needs the path above
-from app.paths import Paths  # noqa: E402
 
 DIST = ROOT / "dist" / "toolcrib"
 

@@ -52,9 +52,9 @@ def main(dist: Path) -> int:
 def report(step: Callable[[Path, dict[str, str]], str], dist: Path, env: dict[str, str]) -> None:
     """Run one step and say how long it took."""
     start, cpu = time.monotonic(), children_cpu()
-    said = step(dist, env)
+    answer = step(dist, env)
     took, used = time.monotonic() - start, children_cpu() - cpu
-    print(f"{step.__name__:14} {took:5.2f} s, {used:5.2f} s CPU  {said}", flush=True)
+    print(f"{step.__name__:14} {took:5.2f} s, {used:5.2f} s CPU  {answer}", flush=True)
 
 
 def children_cpu() -> float:
@@ -94,7 +94,7 @@ def encoder(dist: Path, env: dict[str, str]) -> str:
 
 def gateway(dist: Path, env: dict[str, str]) -> str:
     """The gateway answers initialize and tools/list, and exits when its input ends."""
-    asked = [
+    messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
@@ -109,7 +109,7 @@ def gateway(dist: Path, env: dict[str, str]) -> str:
     start = time.monotonic()
     with process:
         assert process.stdin and process.stdout
-        process.stdin.write("".join(json.dumps(m) + "\n" for m in asked))
+        process.stdin.write("".join(json.dumps(m) + "\n" for m in messages))
         process.stdin.flush()
         first = json.loads(process.stdout.readline())
         took = time.monotonic() - start
@@ -144,10 +144,10 @@ def run(dist: Path, env: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def expect(holds: bool, found: object) -> None:
+def expect(holds: bool, evidence: object) -> None:
     """End with what was found unless it is as it should be."""
     if not holds:
-        raise SystemExit(f"Smoke test failed: {found}")
+        raise SystemExit(f"Smoke test failed: {evidence}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The only place that opens the database."""
 
+import errno
 import os
 import sys
 import time
@@ -15,47 +16,114 @@ from store.errors import (
     ReadOnlyStoreError,
     StoreError,
 )
-from store.migrate import migrate
+from store.migrate import migrate, roll_back, steps, version
 
 _RETRY_SECONDS = 0.01
+_LEAST_ROOM = 64 * 1024  # bytes
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}
 
 
 def open_store(
     file: str | os.PathLike[str], *, timeout_ms: int = 5000, read_only: bool = False
 ) -> apsw.Connection:
-    """A connection to the store in `file`, migrated unless `read_only`; raises StoreError."""
+    """A connection to the store in `file`, migrated unless `read_only`; raises StoreError.
+
+    Where the disk is full or the folder must not be written, an up-to-date store is opened to be
+    read; its `readonly("main")` says so, and writing raises ReadOnlyStoreError or FullStoreError.
+    """
     path = os.fspath(file)
     with sentences(path):
-        if not read_only:
-            _make_private(path)
-        flags = apsw.SQLITE_OPEN_READONLY if read_only else _READ_WRITE
-        db = apsw.Connection(path, flags=flags)
+        if read_only:
+            return _read_only(path, timeout_ms)
         try:
-            _prepare(db, timeout_ms, read_only)
-            if not read_only:
-                migrate(db, path)
-        except BaseException:
-            db.close()
+            return _writable(path, timeout_ms)
+        except (*_UNWRITABLE, OSError):
+            if not os.path.exists(path) or not os.path.getsize(path):
+                raise
+            try:
+                return _read_only(path, timeout_ms)
+            except (apsw.Error, StoreError):
+                pass
             raise
-        return db
 
 
+# what SQLite says of a full disk, a read-only folder, and a disk that fails
+_UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError)
 _READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
+def _writable(path: str, timeout_ms: int) -> apsw.Connection:
+    _make_private(path)
+    db = apsw.Connection(path, flags=_READ_WRITE)
+    try:
+        db.set_busy_timeout(timeout_ms)
+        _use_wal(db, timeout_ms)
+        _prepare(db)
+        migrate(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _read_only(path: str, timeout_ms: int) -> apsw.Connection:
+    """A connection that writes nothing, not even beside the file where that is impossible."""
+    try:
+        return _readable(path, apsw.SQLITE_OPEN_READONLY, timeout_ms)
+    except _UNWRITABLE:
+        # the shared index of the write-ahead log cannot be made: the file as it is, without it
+        quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return _readable(f"file:{quoted}?immutable=1", flags, timeout_ms)
+
+
+def _readable(name: str, flags: int, timeout_ms: int) -> apsw.Connection:
+    db = apsw.Connection(name, flags=flags)
+    try:
+        db.set_busy_timeout(timeout_ms)
+        _prepare(db)
+        if version(db) < steps()[-1][0]:
+            raise ReadOnlyStoreError(
+                "The database is from an older Toolcrib and cannot be brought up to date here.",
+                "Free some space, or check the permissions of its folder.",
+            )
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def _make_private(path: str) -> None:
-    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        _make_folder(folder)
     if not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, mode=0o600))
+        _give_to_owner_above(path)
 
 
-def _prepare(db: apsw.Connection, timeout_ms: int, read_only: bool) -> None:
-    db.set_busy_timeout(timeout_ms)
-    if not read_only:
-        _use_wal(db, timeout_ms)
+def _make_folder(folder: str) -> None:
+    above = os.path.dirname(folder)
+    if not os.path.isdir(above):
+        _make_folder(above)
+    try:
+        os.mkdir(folder, mode=0o700)
+    except FileExistsError:
+        return
+    _give_to_owner_above(folder)
+
+
+def _give_to_owner_above(path: str) -> None:
+    """Under sudo what is new belongs to whom its folder belongs to, and not to root."""
+    if os.name != "nt" and os.geteuid() == 0:
+        above = os.stat(os.path.dirname(path))
+        os.chown(path, above.st_uid, above.st_gid)
+
+
+def _prepare(db: apsw.Connection) -> None:
     db.pragma("foreign_keys", 1)
     db.pragma("synchronous", "normal")
+    db.pragma("temp_store", "memory")  # else parts of rows pass through a file in /var/tmp
 
 
 def _use_wal(db: apsw.Connection, timeout_ms: int) -> None:
@@ -104,10 +172,17 @@ def transaction(db: apsw.Connection) -> Iterator[apsw.Connection]:
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
+            db.execute("COMMIT")
         except BaseException:
-            db.execute("ROLLBACK")
+            roll_back(db)
             raise
-        db.execute("COMMIT")
+
+
+def require_writable(db: apsw.Connection) -> None:
+    """Raise StoreError where the store was opened to be read only."""
+    if db.readonly("main"):
+        with sentences(db.filename):
+            raise apsw.ReadOnlyError("opened to be read")
 
 
 def data_version(db: apsw.Connection) -> int:
@@ -127,7 +202,9 @@ def sentences(path: str) -> Iterator[None]:
         ) from error
     except apsw.FullError as error:
         raise FullStoreError("The disk is full.", "Free some space and try again.") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError) as error:
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, PermissionError) as error:
+        if _is_full(path):
+            raise FullStoreError("The disk is full.", "Free some space and try again.") from error
         raise ReadOnlyStoreError(
             f"The database {path} cannot be written.",
             "Check the permissions of its folder, or set TOOLCRIB_HOME to another one.",
@@ -137,4 +214,15 @@ def sentences(path: str) -> Iterator[None]:
             "Another process is using the database.", "Wait for it to finish and try again."
         ) from error
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FullStoreError("The disk is full.", "Free some space and try again.") from error
         raise StoreError(f"The database {path} cannot be opened: {error.strerror}.") from error
+
+
+def _is_full(path: str) -> bool:
+    """Whether the disk has no room for the least that SQLite needs beside its file."""
+    try:
+        disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
+    except (AttributeError, OSError):  # Windows has no such call
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_ROOM

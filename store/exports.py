@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from store.records import ExportRecord
+from store.records import HOOK, ExportRecord
 
 _COLUMNS = (
     "id, at, host, scope, file, mode, profile, before_hash, after_hash, backup, undone_at, detail"
@@ -35,9 +35,15 @@ def add(db: apsw.Connection, record: ExportRecord) -> int:
 
 
 def for_host(db: apsw.Connection, host: str) -> list[ExportRecord]:
-    """A host's writes, newest first."""
-    sql = f"SELECT {_COLUMNS} FROM exports WHERE host = ? ORDER BY id DESC"
-    return [_export(row) for row in db.execute(sql, (host,))]
+    """A host's writes that are about servers, newest first."""
+    sql = f"SELECT {_COLUMNS} FROM exports WHERE host = ? AND mode != ? ORDER BY id DESC"
+    return [_export(row) for row in db.execute(sql, (host, HOOK))]
+
+
+def hooks_of(db: apsw.Connection, host: str) -> list[ExportRecord]:
+    """A host's writes that are about hooks, newest first."""
+    sql = f"SELECT {_COLUMNS} FROM exports WHERE host = ? AND mode = ? ORDER BY id DESC"
+    return [_export(row) for row in db.execute(sql, (host, HOOK))]
 
 
 def all_exports(db: apsw.Connection) -> list[ExportRecord]:

@@ -10,20 +10,34 @@ _COLUMNS = "id, tool_id, rule, severity, detail, hash, decided, found_at, decide
 APPROVED, KEPT = "approved", "kept"  # decisions; a tool that is kept is kept from hosts
 
 
-def save(db: apsw.Connection, tool_id: int, found: Sequence[Finding], at: float) -> None:
-    """Make the tool's open findings equal to `found`; decisions on the same text stay."""
-    keep = [(f.rule, f.hash) for f in found]
+def save(db: apsw.Connection, tool_id: int, findings: Sequence[Finding], at: float) -> None:
+    """Make the tool's open findings equal to `found`; decisions on the same text stay.
+
+    What a newer scanner finds in a text that was approved is approved with it.
+    """
+    keep = [(f.rule, f.hash) for f in findings]
     for id_, rule, hash_ in db.execute(
         "SELECT id, rule, hash FROM findings WHERE tool_id = ? AND decided = ''", (tool_id,)
     ).fetchall():
         if (rule, hash_) not in keep:
             db.execute("DELETE FROM findings WHERE id = ?", (id_,))
-    db.executemany(
-        "INSERT INTO findings (tool_id, rule, severity, detail, hash, found_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET severity = excluded.severity, detail = excluded.detail",
-        [(tool_id, f.rule, f.severity, f.detail, f.hash, at) for f in found],
+    approved = dict(
+        db.execute(
+            "SELECT hash, max(decided_at) FROM findings WHERE tool_id = ? AND decided = ?"
+            " GROUP BY hash",
+            (tool_id, APPROVED),
+        )
     )
+    db.executemany(
+        "INSERT INTO findings (tool_id, rule, severity, detail, hash, found_at, decided,"
+        " decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET severity = excluded.severity, detail = excluded.detail",
+        [
+            (tool_id, f.rule, f.severity, f.detail, f.hash, at,
+             APPROVED if f.hash in approved else "", approved.get(f.hash, 0.0))
+            for f in findings
+        ],
+    )  # fmt: skip
 
 
 def all_findings(db: apsw.Connection) -> list[Finding]:

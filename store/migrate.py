@@ -1,5 +1,6 @@
 """Numbered migrations, each in one transaction together with its record."""
 
+import contextlib
 import os
 
 import apsw
@@ -46,7 +47,34 @@ def _copy_aside(db: apsw.Connection, path: str) -> None:
     import shutil  # the gateway's start has no use for it
 
     db.pragma("wal_checkpoint", "TRUNCATE")
-    shutil.copy2(path, f"{path}.v{version(db)}.bak")
+    # a random name made anew: a link planted there is not followed
+    beside = os.path.join(os.path.dirname(path), f".toolcrib-{os.urandom(8).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with open(path, "rb") as old, os.fdopen(os.open(beside, flags, 0o600), "wb") as new:
+        try:
+            _hold(new.fileno())
+            shutil.copyfileobj(old, new)
+            new.flush()
+            os.fsync(new.fileno())
+        except OSError:
+            os.unlink(beside)
+            raise
+    os.replace(beside, f"{path}.v{version(db)}.bak")
+
+
+def _hold(handle: int) -> None:
+    """Say that the file is in use, so that it is not cleaned up as a killed process's."""
+    if os.name != "nt":
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def roll_back(db: apsw.Connection) -> None:
+    """End the transaction, if SQLite has not ended it itself, as on a full disk."""
+    if db.in_transaction:
+        with contextlib.suppress(apsw.Error):
+            db.execute("ROLLBACK")
 
 
 def _apply(db: apsw.Connection, number: int, sql: str) -> None:
@@ -55,7 +83,7 @@ def _apply(db: apsw.Connection, number: int, sql: str) -> None:
         if version(db) < number:  # another process may have been first
             db.execute(sql)
             db.pragma("user_version", number)
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        roll_back(db)
         raise
-    db.execute("COMMIT")

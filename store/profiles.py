@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 import apsw
 
-from store.records import Json, ProfileRecord, ToolState
+from store.records import ProfileRecord, ToolState
+from store.typed import Json
 
 
 def all_profiles(db: apsw.Connection) -> list[ProfileRecord]:
@@ -67,7 +68,7 @@ def states(db: apsw.Connection, profile_id: int) -> dict[int, ToolState]:
     }
 
 
-def put_back(db: apsw.Connection, record: ProfileRecord, found: Iterable[ToolState]) -> None:
+def put_back(db: apsw.Connection, record: ProfileRecord, states: Iterable[ToolState]) -> None:
     """Store a deleted profile under its old id; states of tools that are gone are left out."""
     taken = db.execute("SELECT 1 FROM profiles WHERE id = ?", (record.id,)).fetchone()
     db.execute(
@@ -78,7 +79,7 @@ def put_back(db: apsw.Connection, record: ProfileRecord, found: Iterable[ToolSta
     db.executemany(
         "INSERT INTO profile_tools (profile_id, tool_id, is_on, pinned, held)"
         " SELECT ?, id, ?, ?, ? FROM tools WHERE id = ?",
-        [(new_id, int(s.on), int(s.pinned), s.held, s.tool_id) for s in found],
+        [(new_id, int(s.on), int(s.pinned), s.held, s.tool_id) for s in states],
     )
 
 

@@ -1,9 +1,8 @@
 """Rows of the store as frozen dataclasses; the only vocabulary that ui and store share."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-Json = dict[str, Any]
+from store.typed import Json
 
 # A server's status, in the words of the window and of `toolcrib scan --json`.
 CONFIGURED = "configured"
@@ -17,6 +16,7 @@ STOPPED = "stopped"
 RETIRED = "retired"  # read once, named by no file any more; never shown
 # the ways in which a host gets its tools
 AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
+HOOK = "hook"  # the mode of a write that is about a hook, not about servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ServerSpec:
 
     `args` and `url` hold `${secret:N}` where a credential stood; environment and header values
     are never here, only their names. `key` tells two specs apart (it covers the secret values
-    through a keyed digest, see app.secrets).
+    through a keyed digest, see app.system.secrets).
     """
 
     transport: str  # stdio | http | sse
@@ -36,6 +36,15 @@ class ServerSpec:
     cwd: str = ""
     url: str = ""
     header_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What is started or reached under a server's name: by which its secret values are kept."""
+
+    name: str
+    key: str  # of its ServerSpec
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,19 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """What a user might say when they need a tool; source is pack, model, user or label."""
+
+    id: int
+    tool_id: int
+    text: str
+    source: str
+    text_hash: str  # of the tool's name and description that it was written for
+    dropped: bool = False  # taken away by the user
+    live: bool = False  # counts: of the tool's present text, and not dropped
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """One embedding: float32, little endian, unit length."""
 
@@ -168,7 +190,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRecord:
-    """A named set of ticks with its settings (see app.settings.ProfileSettings)."""
+    """A named set of ticks with its settings (see app.core.settings.ProfileSettings)."""
 
     id: int
     name: str
@@ -238,7 +260,7 @@ class ExportRecord:
     host: str
     scope: str
     file: str
-    mode: str  # AS_IS, NATIVE, PRUNED or THROUGH
+    mode: str  # AS_IS, NATIVE, PRUNED, THROUGH or HOOK
     profile: str
     before_hash: str  # "" when there was no file
     after_hash: str

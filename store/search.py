@@ -7,8 +7,10 @@ import apsw
 
 from store.records import Hit
 
-# bm25 weights of name, description, parameters, server
-WEIGHTS = (2.0, 1.0, 1.0, 1.0)
+# bm25 weights of name, description, parameters, server, requests
+WEIGHTS = (2.0, 1.0, 1.0, 1.0, 1.0)
+
+KeywordRow = tuple[int, str, str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +34,20 @@ class Scope:
         return f"SELECT t.id FROM tools t WHERE {' AND '.join(where)}"
 
 
-_SHOWN = (
-    "t.hash = t.trusted_hash AND t.server_id IN (SELECT id FROM servers WHERE trusted = 1)"
-    " AND t.id NOT IN (SELECT tool_id FROM blocked)"
-    " AND t.id NOT IN (SELECT tool_id FROM profile_tools WHERE profile_id = {profile}"
-    " AND (is_on = 0 OR held != ''))"
-)
+_SHOWN = "t.id IN (SELECT tool_id FROM availability WHERE profile_id = {profile} AND reason = '')"
 
 
 def _numbers(ids: Iterable[int]) -> str:
     return ",".join(str(int(i)) for i in sorted(ids))
 
 
-def save_keywords(db: apsw.Connection, rows: Iterable[tuple[int, str, str, str, str]]) -> None:
-    """Index (tool id, name, description, parameters, server), replacing what was there."""
+def save_keywords(db: apsw.Connection, rows: Iterable[KeywordRow]) -> None:
+    """Index (tool id, name, description, parameters, server, requests); old rows go."""
     rows = list(rows)
     db.executemany("DELETE FROM keywords WHERE rowid = ?", [(row[0],) for row in rows])
     db.executemany(
-        "INSERT INTO keywords (rowid, name, description, parameters, server)"
-        " VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO keywords (rowid, name, description, parameters, server, requests)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         rows,
     )
 
@@ -74,3 +71,10 @@ def keyword(
         f" WHERE keywords MATCH ?{within} ORDER BY score DESC, rowid LIMIT ?"
     )
     return [Hit(row[0], row[1]) for row in db.execute(sql, (match, limit))]
+
+
+def has_word(db: apsw.Connection, word: str) -> bool:
+    """Whether any tool's keywords hold a form of the word."""
+    match = '"' + word.replace('"', '""') + '"'
+    sql = "SELECT 1 FROM keywords WHERE keywords MATCH ? LIMIT 1"
+    return db.execute(sql, (match,)).fetchone() is not None

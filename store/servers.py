@@ -8,7 +8,10 @@ from typing import Any
 
 import apsw
 
-from store.records import RETIRED, EntryRecord, Json, ServerRecord, ServerSpec
+from store.findings import APPROVED
+from store.records import RETIRED, EntryRecord, Launched, ServerRecord, ServerSpec
+from store.serving import HELD_TEXTS
+from store.typed import Json
 
 _COLUMNS = (
     "id, name, spec, trusted, status, problem, stderr, taken_with, server_info, capabilities,"
@@ -32,6 +35,12 @@ def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
     """The server of that catalogue name, or None."""
     row = db.execute(f"SELECT {_COLUMNS} FROM servers WHERE name = ?", (name,)).fetchone()
     return _server(row, [e for e in all_entries(db) if e.server_id == row[0]]) if row else None
+
+
+def launches(db: apsw.Connection) -> dict[int, Launched]:
+    """What is started or reached for each server that is not retired, by its id."""
+    sql = f"SELECT id, name, spec_key, spec ->> '$.url' FROM servers WHERE status != '{RETIRED}'"
+    return {row[0]: Launched(*row[1:]) for row in db.execute(sql)}
 
 
 def all_entries(db: apsw.Connection) -> list[EntryRecord]:
@@ -59,6 +68,9 @@ def place(
     if known:
         server_id = int(known[0])
         _unretire(db, server_id)
+        db.execute(
+            "UPDATE servers SET spec = ? WHERE id = ?", (_spec_json(spec), server_id)
+        )  # an older version may have hidden less of it
         if trusted:
             set_trusted(db, server_id, True)
     else:
@@ -107,7 +119,10 @@ def _take_spec(db: apsw.Connection, server_id: int, spec: ServerSpec, trusted: b
 
 def _unretire(db: apsw.Connection, server_id: int) -> None:
     """Bring a retired server back with the tools of its last reading."""
-    sql = f"UPDATE servers SET status = 'read' WHERE id = ? AND status = '{RETIRED}'"
+    sql = (
+        "UPDATE servers SET status = 'read', trusted = 0"  # the trust is that of its new place
+        f" WHERE id = ? AND status = '{RETIRED}'"
+    )
     db.execute(sql, (server_id,))
     if db.changes():
         db.execute(
@@ -197,6 +212,23 @@ def forget_sign_in(db: apsw.Connection, server_id: int) -> None:
     )
 
 
+def save_texts(db: apsw.Connection, server_id: int, findings: Sequence[Json]) -> None:
+    """Store what was found in the server's own texts, judged anew."""
+    sql = "UPDATE servers SET taken_with = json_set(taken_with, ?, json(?)) WHERE id = ?"
+    db.execute(sql, (f"$.{HELD_TEXTS}", json.dumps(list(findings)), server_id))
+
+
+def approve_texts(db: apsw.Connection, server_id: int) -> None:
+    """Take what was found in the server's own texts for approved."""
+    row = db.execute("SELECT taken_with FROM servers WHERE id = ?", (server_id,)).fetchone()
+    taken_with = json.loads(row[0]) if row else {}
+    for finding in taken_with.get(HELD_TEXTS, ()):
+        finding["decided"] = APPROVED
+    if row:
+        sql = "UPDATE servers SET taken_with = ? WHERE id = ?"
+        db.execute(sql, (_dump(taken_with), server_id))
+
+
 def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
     """Whether the server's tools may reach a host at all."""
     db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))
@@ -212,14 +244,25 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
         "SELECT id, read_at FROM servers WHERE id NOT IN (SELECT server_id FROM entries)"
         f" AND status != '{RETIRED}'"
     )
-    found = [(int(row[0]), bool(row[1])) for row in db.execute(sql)]
-    for server_id, was_read in found:
+    unnamed = [(int(row[0]), bool(row[1])) for row in db.execute(sql)]
+    for server_id, was_read in unnamed:
         if was_read:
             set_status(db, server_id, RETIRED)
             db.execute("UPDATE tools SET gone = 1 WHERE server_id = ?", (server_id,))
         else:
             remove(db, server_id)
-    return [server_id for server_id, _ in found]
+    return [server_id for server_id, _ in unnamed]
+
+
+def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
+    """Give a server another name in the catalogue; False where one of that name is there."""
+    wanted = _plain_name(name)
+    if db.execute(
+        "SELECT 1 FROM servers WHERE name = ? AND id != ?", (wanted, server_id)
+    ).fetchone():
+        return False
+    db.execute("UPDATE servers SET name = ? WHERE id = ?", (wanted, server_id))
+    return True
 
 
 def remove(db: apsw.Connection, server_id: int) -> None:

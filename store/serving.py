@@ -4,12 +4,13 @@ import json
 
 import apsw
 
-from store.typed import Any
+from store.typed import Json
 
-Json = dict[str, Any]
-
-# why a tool with an open finding of severity block is held back
-SUSPECT = "its text looks like an instruction to the model"
+# findings in what a server says beside its tools: a key of taken_with, and their kinds
+HELD_TEXTS = "texts"
+INSTRUCTIONS, SERVER_INFO = "instructions", "serverInfo"
+PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
+NAME_KEYS = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
 
 
 class _Row:
@@ -42,15 +43,13 @@ class ToolRow(_Row):
     name: str
     raw: str  # the tool's JSON text
     problem: str
-    changed: bool  # differs from the text that was trusted
-    on: bool
     pinned: bool
-    held: str
+    reason: str  # a kind of app.catalog.availability, "" when a host may get it
 
     @property
     def shown(self) -> bool:
-        """Whether a host may get the tool (its server's trust aside)."""
-        return self.on and not self.held and not self.changed and not self.problem
+        """Whether a host may get the tool."""
+        return not self.reason
 
 
 def profile(db: apsw.Connection, name: str) -> tuple[int, Json] | None:
@@ -67,18 +66,49 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
         " ORDER BY name COLLATE NOCASE"
     )
     return [
-        ServerRow(
-            row[0], row[1], bool(row[2]), row[3], row[4], *map(json.loads, row[5:8]), *row[8:]
+        _without_held(
+            ServerRow(
+                row[0], row[1], bool(row[2]), row[3], row[4], *map(json.loads, row[5:8]), *row[8:]
+            )
         )
         for row in db.execute(sql)
     ]
 
 
+def _without_held(row: ServerRow) -> ServerRow:
+    """The row without instructions and titles that are held."""
+    held = held_texts(row.taken_with)
+    if (INSTRUCTIONS, "") in held:
+        row.instructions = ""
+    if (SERVER_INFO, "") in held:
+        row.server_info = {k: v for k, v in row.server_info.items() if k == "version"} | {
+            "name": row.name
+        }
+    return row
+
+
+def held_texts(taken_with: Json) -> set[tuple[str, str]]:
+    """Kind and name of every text that waits for a decision, or was kept back by one."""
+    findings = taken_with.get(HELD_TEXTS)
+    return {
+        (str(finding.get("kind")), str(finding.get("name")))
+        for finding in (findings if isinstance(findings, list) else ())
+        if finding.get("severity") == "block" and finding.get("decided") != "approved"
+    }
+
+
 def lists(db: apsw.Connection, server_id: int) -> tuple[list[Json], list[Json], list[Json]]:
-    """The prompts, resources and templates that a server listed when it was read."""
-    sql = "SELECT prompts, resources, templates FROM servers WHERE id = ?"
+    """The prompts, resources and templates that a server listed, but those that are held."""
+    sql = "SELECT prompts, resources, templates, taken_with FROM servers WHERE id = ?"
     row = db.execute(sql, (server_id,)).fetchone()
-    return (json.loads(row[0]), json.loads(row[1]), json.loads(row[2])) if row else ([], [], [])
+    if row is None:
+        return [], [], []
+    held = held_texts(json.loads(row[3]))
+    prompts, resources, templates = (
+        [entry for entry in json.loads(text) if (kind, str(entry.get(key))) not in held]
+        for text, (kind, key) in zip(row, NAME_KEYS.items(), strict=False)
+    )
+    return prompts, resources, templates
 
 
 def tool_rows(
@@ -96,30 +126,34 @@ def tool_rows(
     if name is not None:
         where.append("t.name = :name")
     if pinned:
-        where.append("p.pinned = 1")
+        where.append("a.pinned = 1")
     sql = (
-        "SELECT t.id, t.server_id, t.name, t.raw, t.problem, t.hash != t.trusted_hash,"
-        " coalesce(p.is_on, 1), coalesce(p.pinned, 0),"
-        " CASE WHEN t.id IN (SELECT tool_id FROM blocked) THEN :suspect"
-        " ELSE coalesce(p.held, '') END FROM tools t"
-        " LEFT JOIN profile_tools p ON p.tool_id = t.id AND p.profile_id = :profile"
+        "SELECT t.id, t.server_id, t.name, t.raw, t.problem, a.pinned, a.reason FROM tools t"
+        " JOIN availability a ON a.tool_id = t.id AND a.profile_id = :profile"
         f" WHERE {' AND '.join(where)} ORDER BY t.server_id, t.position, t.id"
     )
-    values = {
-        "server": server_id,
-        "name": name,
-        "profile": profile_id,
-        "suspect": SUSPECT,
-    }
-    return [
-        ToolRow(*row[:5], bool(row[5]), bool(row[6]), bool(row[7]), row[8])
-        for row in db.execute(sql, values)
-    ]
+    values = {"server": server_id, "name": name, "profile": profile_id}
+    return [ToolRow(*row[:5], bool(row[5]), row[6]) for row in db.execute(sql, values)]
 
 
 def tool_names(db: apsw.Connection) -> list[tuple[int, str]]:
     """(server id, tool name) of every tool that is still listed."""
     return list(db.execute("SELECT server_id, name FROM tools WHERE gone = 0 ORDER BY id"))
+
+
+def tool_texts(db: apsw.Connection, server_id: int) -> list[str]:
+    """The JSON texts of a server's tools that are still listed."""
+    sql = "SELECT raw FROM tools WHERE server_id = ? AND gone = 0 ORDER BY position, id"
+    return [row[0] for row in db.execute(sql, (server_id,))]
+
+
+def named_tool_texts(db: apsw.Connection, server_id: int) -> dict[str, list[str]]:
+    """The same by the tools' names, several where names repeat."""
+    sql = "SELECT name, raw FROM tools WHERE gone = 0 AND server_id = ? ORDER BY name, twin"
+    texts: dict[str, list[str]] = {}
+    for name, raw in db.execute(sql, (server_id,)):
+        texts.setdefault(name, []).append(raw)
+    return texts
 
 
 def tool_tokens(db: apsw.Connection, tool_id: int) -> int:

@@ -7,7 +7,9 @@ from typing import Any
 
 import apsw
 
-from store.records import Json, NewTool, Summary, TokenCount, ToolDelta, ToolRecord
+from store.definitions import same_definition
+from store.records import NewTool, Summary, TokenCount, ToolDelta, ToolRecord
+from store.typed import Json
 
 _SELECT = (
     "SELECT t.id, t.server_id, s.name, t.name, t.raw, t.hash, t.trusted_hash, t.problem,"
@@ -55,6 +57,8 @@ def save_list(db: apsw.Connection, server_id: int, new: Sequence[NewTool], at: f
             added.append(_insert(db, server_id, key, tool, position, at))
             continue
         tool_id, hash_, _ = known
+        if hash_ != tool.hash:
+            tool = _as_stored(db, tool_id, tool)
         _update(db, tool_id, tool, position, at)
         if hash_ != tool.hash:
             changed.append(tool_id)
@@ -63,6 +67,16 @@ def save_list(db: apsw.Connection, server_id: int, new: Sequence[NewTool], at: f
     gone = [tool_id for tool_id, _, was_gone in old.values() if not was_gone]
     db.executemany("UPDATE tools SET gone = 1 WHERE id = ?", [(i,) for i in gone])
     return ToolDelta(tuple(added), tuple(changed), tuple(gone), same)
+
+
+def _as_stored(db: apsw.Connection, tool_id: int, tool: NewTool) -> NewTool:
+    """The tool with the text that is stored or trusted, where it is the same in another order."""
+    sql = "SELECT hash, raw, trusted_hash, trusted_raw FROM tools WHERE id = ?"
+    row = db.execute(sql, (tool_id,)).fetchone() or ("", "", "", "")
+    for earlier, text in ((row[2], row[3]), (row[0], row[1])):
+        if text and same_definition(tool.raw, kept := json.loads(text)):
+            return NewTool(tool.name, kept, earlier, tool.problem)
+    return tool
 
 
 def _insert(

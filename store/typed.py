@@ -6,7 +6,14 @@ Type checkers see the real names; at run time an annotation says nothing.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any as Any
     from typing import Protocol as Protocol
 else:
     Any = Protocol = object
+
+if TYPE_CHECKING:
+    Json = dict[str, Any]  # an object of JSON text, as it was parsed
+    JsonMapping = Mapping[str, Any]  # the same where it is only read
+else:
+    Json = JsonMapping = dict

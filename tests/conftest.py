@@ -10,16 +10,46 @@ import apsw
 import psutil
 import pytest
 
-from app.context import AppContext
-from app.paths import Paths
-from app.settings import Settings
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
+from app.encoder.runtime import opt_out
+from app.encoder.weights import ensure_model
 
 MARKER = "TOOLCRIB_TEST_RUN"
 os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ["TOOLCRIB_STANDALONE"] = "1"  # tests of the backend take it out
+opt_out()  # before any test file imports onnxruntime by itself
 os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv" / "models"))
+
+
+_PROCESSES = (  # folders whose tests start processes, or run whole experiments
+    "app/bench", "app/cli", "app/discovery", "app/encoder", "app/gateway", "app/mcp", "attacks",
+    "contracts", "hosts", "journeys", "quality",
+)  # fmt: skip
+_ENCODER = {"encoder", "encoder_at_hand", "model", "stock"}  # fixtures that export it
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Export the encoder once for all workers; the fast run does without."""
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker and "encoder" not in (config.getoption("markexpr") or ""):
+        models = Path(os.environ["TOOLCRIB_MODELS"])
+        ensure_model(Paths(models.parent, models))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test-fast` leaves out by where it stands and what it uses."""
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root).as_posix()
+        if place.startswith(_PROCESSES) and "test_structure" not in place:
+            item.add_marker("processes")
+        if _ENCODER & set(getattr(item, "fixturenames", ())):
+            item.add_marker("encoder")
 
 
 @pytest.fixture

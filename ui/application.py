@@ -6,14 +6,15 @@ from types import TracebackType
 
 from PySide6.QtWidgets import QApplication
 
-from app.context import AppContext
-from app.errors import ToolcribError
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.logs import configure
+from app.export.recovery import recover
 from app.hosts.places import Places
-from app.logs import configure
-from ui.icons import app_icon
-from ui.problems import as_problem
+from ui.look.icons import app_icon
+from ui.look.theme import Theme
+from ui.shell.problems import as_problem
 from ui.signals import QuitOnSignal
-from ui.theme import Theme
 from ui.windows.main_window import MainWindow
 
 
@@ -39,6 +40,7 @@ def run_window() -> int:
     app = make_application(["toolcrib"])
     try:
         ctx = AppContext.default()
+        recover(ctx)
         ctx.paths.create()
     except ToolcribError as error:
         sys.stderr.write(f"{error.title}\n{error.hint}\n")
@@ -46,13 +48,15 @@ def run_window() -> int:
     configure(ctx.paths.logs)
     window = make_window(app, ctx)
 
-    def tell(kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    def show_error(
+        kind: type[BaseException], error: BaseException, _trace: TracebackType | None
+    ) -> None:
         if issubclass(kind, KeyboardInterrupt):
             app.quit()
             return
         window.show_problem(as_problem(error))
 
-    sys.excepthook = tell
+    sys.excepthook = show_error
     signals = QuitOnSignal(app)
     window.show()
     try:

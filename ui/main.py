@@ -37,11 +37,11 @@ def pictures(argv: Sequence[str]) -> int:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--query", default="", help="what to try in the Playground")
-    given = parser.parse_args(argv)
-    from app.context import AppContext
-    from ui.pictures import save_pictures
+    options = parser.parse_args(argv)
+    from app.core.context import AppContext
+    from ui.dev.pictures import save_pictures
 
-    for file in save_pictures(AppContext.default(), given.folder, query=given.query):
+    for file in save_pictures(AppContext.default(), options.folder, query=options.query):
         sys.stdout.write(f"{file}\n")
     return 0
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from app.bench.corpus import open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import Labelled, QuerySet, read_set
+from app.bench.data.testbed import tool_id
 from app.bench.report import PUBLISHED, Cell, Column, Report, label, table
-from app.bench.sets import Labelled, QuerySet, read_set
-from app.bench.testbed import tool_id
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.routing.router import Router
 from app.routing.text import split_name

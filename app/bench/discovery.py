@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median, quantiles
 
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import Labelled, QuerySet, SetTool
+from app.bench.data.testbed import tool_id
 from app.bench.report import PUBLISHED, Column, Report, label, table
 from app.bench.searching import Searched, gateway_over
-from app.bench.sets import Labelled, QuerySet, SetTool
-from app.bench.testbed import tool_id
 from app.encoder.onnx import Encoder
 from app.tokens.counters import counter
 from app.tokens.host_text import host_text
@@ -39,10 +39,10 @@ def run(given: QuerySet, encoder: Encoder, *, cache: Path | None = None) -> Repo
             static = sum(count.count(host_text(dict(tool.raw))) for tool in part.tools)
             models = encoder.files.onnx.parents[1]
             with gateway_over(part, encoder=cached, counter=count, models=models) as gateway:
-                found = [gateway.ask(query) for query in part.queries]
-                dynamic = gateway.menu_tokens + mean(f.tokens for f in found)
-            rows.append((len(part.tools), *_row(size, static, dynamic, found)))
-            times.append((len(part.tools), len(found), *_spread([f.ms for f in found])))
+                searches = [gateway.search(query) for query in part.queries]
+                dynamic = gateway.menu_tokens + mean(f.tokens for f in searches)
+            rows.append((len(part.tools), *_row(size, static, dynamic, searches)))
+            times.append((len(part.tools), len(searches), *_spread([f.ms for f in searches])))
     finally:
         cached.close()
     tokens = table(
@@ -66,11 +66,11 @@ def run(given: QuerySet, encoder: Encoder, *, cache: Path | None = None) -> Repo
 def library(given: QuerySet, size: int) -> QuerySet:
     """`size` tools of a set with the queries that they can answer; the same tools every time."""
     rng = random.Random(_SEED)
-    asked = list(given.queries)
-    rng.shuffle(asked)
+    queries = list(given.queries)
+    rng.shuffle(queries)
     wanted: dict[str, None] = {}
     kept: list[Labelled] = []
-    for query in asked:
+    for query in queries:
         both = wanted | dict.fromkeys(query.gold.tools)
         if len(both) <= max(2, size // 2):
             wanted = both
@@ -86,14 +86,14 @@ def _named(tools: Sequence[SetTool], names: dict[str, None]) -> list[SetTool]:
     return [tool for tool in tools if tool_id(tool) in names]
 
 
-def _row(size: int, static: int, dynamic: float, found: Sequence[Searched]) -> tuple[float, ...]:
+def _row(size: int, static: int, dynamic: float, searches: Sequence[Searched]) -> tuple[float, ...]:
     published = TABLE_1[size]
     return (
         static,
         dynamic,
         100 * (1 - dynamic / static),
-        100 * mean(f.first for f in found),
-        100 * mean(f.listed for f in found),
+        100 * mean(f.first for f in searches),
+        100 * mean(f.listed for f in searches),
         *published,
         100 * (1 - published[1] / published[0]),
     )

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+
+from store.typed import JsonMapping
 
 _PACKAGES = ("apsw", "sqlite-vec", "onnxruntime", "mcp", "tiktoken", "PySide6-Essentials")
 _METRICS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
@@ -45,7 +46,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _report(value: Mapping[str, Any]) -> list[str]:
+def _report(value: JsonMapping) -> list[str]:
     """A report of app.bench.report as markdown."""
     parts = [f"## {value['experiment']}"]
     for table in value["tables"]:
@@ -60,7 +61,7 @@ def _report(value: Mapping[str, Any]) -> list[str]:
 _MARKS = {"measured": "m", "computed": "c", "projected": "p", "published": "published"}
 
 
-def _table(rows: list[Mapping[str, Any]], kinds: Mapping[str, str]) -> str:
+def _table(rows: list[JsonMapping], kinds: Mapping[str, str]) -> str:
     names = list(rows[0])
     heads = [f"{n} [{_MARKS[kinds[n]]}]" if kinds.get(n) in _MARKS else n for n in names]
     lines = [heads, ["---"] + ["--:"] * (len(names) - 1)]
@@ -68,7 +69,7 @@ def _table(rows: list[Mapping[str, Any]], kinds: Mapping[str, str]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -80,11 +81,11 @@ def _cell(value: Any) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def _retrieval(stem: str, value: Mapping[str, Any]) -> list[str]:
+def _retrieval(stem: str, value: JsonMapping) -> list[str]:
     """The retrieval JSON (macro and sets) as markdown."""
     known = ("paper", "ours", "cold", "learned", "shipped", "left_out")
     ways = [way for way in known if way in value["macro"]]
-    rows: list[Mapping[str, Any]] = [
+    rows: list[JsonMapping] = [
         {"set": name, "method": way} | _metrics(block[way])
         for name, block in [*value["sets"].items(), ("**macro**", value["macro"])]
         for way in ways

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from app.bench.corpus import open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import Labelled, QuerySet, SetTool
+from app.bench.data.testbed import tool_id
 from app.bench.report import Cell, Column, Report, label, table
 from app.bench.searching import gateway_over
-from app.bench.sets import Labelled, QuerySet, SetTool
-from app.bench.testbed import tool_id
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.routing.router import Router
 from app.tokens.counters import counter
@@ -96,8 +96,8 @@ def _size(
     part = haystack(given, needles, size, 0.5)
     static = sum(count.count(host_text(dict(tool.raw))) for tool in part.tools)
     with gateway_over(part, encoder=encoder, counter=count, models=models) as gateway:
-        found = mean(gateway.ask(query).tokens for query in part.queries) + gateway.menu_tokens
-    return (len(part.tools), *_hits(part, encoder), static, found, 100 * (1 - found / static))
+        dynamic = mean(gateway.search(query).tokens for query in part.queries) + gateway.menu_tokens
+    return (len(part.tools), *_hits(part, encoder), static, dynamic, 100 * (1 - dynamic / static))
 
 
 def _position(

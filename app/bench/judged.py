@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from app.bench.report import Column, Report, Table, label, table
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
+from store.typed import Json
 
 # rows of the pass-through checks that tell times, not behaviour
 _TIMES = frozenset({"ready_s", "conc20x500ms", "load", "took_s", "stop", "junk"})
@@ -33,18 +33,18 @@ def _menus(raw: Path) -> Table:
     ]
     columns += map(Column, ("hit@3 (of 10)", "answer tokens, median", "ms a search", "MB"))
     rows = []
-    for name, found in _each(raw, "perf"):
-        search = found.get("search_sum") or {}
+    for name, figures in _each(raw, "perf"):
+        search = figures.get("search_sum") or {}
         rows.append(
             (
                 name,
-                found.get("host_tokens"),
-                found.get("instr_tokens"),
+                figures.get("host_tokens"),
+                figures.get("instr_tokens"),
                 search.get("hit1"),
                 search.get("hit3"),
                 search.get("tokens_med"),
                 search.get("ms_med"),
-                found.get("rss_gw_after_mb"),
+                figures.get("rss_gw_after_mb"),
             )
         )
     return table("Menu and search over ten real servers (145 tools, 30,553 tokens)", columns, rows)
@@ -56,15 +56,15 @@ def _latency(raw: Path) -> Table:
     rows = [
         (
             name,
-            found["direct_p50"],
-            found["p50"],
-            found["added_p50"],
-            found["ratio_med"],
-            found["conc"][1],
-            found["gw_cpu_ms"],
+            figures["direct_p50"],
+            figures["p50"],
+            figures["added_p50"],
+            figures["ratio_med"],
+            figures["conc"][1],
+            figures["gw_cpu_ms"],
         )
-        for name, found in _read(raw / "calls.json").items()
-        if "p50" in found
+        for name, figures in _read(raw / "calls.json").items()
+        if "p50" in figures
     ]
     return table("Added latency of a call, alternating blocks", columns, rows)
 
@@ -73,8 +73,8 @@ def _starts(raw: Path) -> Table:
     names = ("init_s", "list_s", "ready_s", "gw_cpu_s", "rss_gw_mb", "exit_s")
     columns = [label("gateway"), *map(Column, names), Column("orphans")]
     rows = [
-        (name, *(found.get(f"{key}_med") for key in names), found.get("orphans"))
-        for name, found in _read(raw / "light.json").items()
+        (name, *(figures.get(f"{key}_med") for key in names), figures.get("orphans"))
+        for name, figures in _read(raw / "light.json").items()
     ]
     return table("Cold start with ten light servers, medians", columns, rows)
 
@@ -82,9 +82,9 @@ def _starts(raw: Path) -> Table:
 def _first_search(raw: Path) -> Table:
     columns = [label("gateway"), label("start"), Column("s to the first right search, median")]
     rows = []
-    for name, found in _read(raw / "firstsearch.json").items():
+    for name, figures in _read(raw / "firstsearch.json").items():
         for kind in ("cold", "warm"):
-            times = sorted(row[0] for row in found.get(kind, ()) if row[0] is not None)
+            times = sorted(row[0] for row in figures.get(kind, ()) if row[0] is not None)
             if times:
                 rows.append((name, kind, times[len(times) // 2]))
     return table("Spawn to the first search that finds the right tool", columns, rows)
@@ -94,12 +94,12 @@ def _faults(raw: Path) -> Table:
     columns = [label("gateway"), label("bad server"), Column("init s"), label("other answered")]
     columns += [label("what the model is told"), Column("exit s"), Column("orphans")]
     rows = []
-    for name, found in _each(raw, "fault"):
-        for mode, case in found.items():
+    for name, cases in _each(raw, "fault"):
+        for mode, case in cases.items():
             if not isinstance(case, Mapping):
                 continue
-            told = case.get("bad_call")
-            text = told.get("text") if isinstance(told, Mapping) else told
+            answer = case.get("bad_call")
+            text = answer.get("text") if isinstance(answer, Mapping) else answer
             stop = case.get("stop", {})
             answered = "yes" if case.get("ready_s") else "no"
             rows.append(
@@ -123,25 +123,25 @@ def _passing(raw: Path) -> Table | None:
     columns = [label("gateway"), Column("checks equal to no gateway"), Column("of")]
     columns.append(label("different"))
     rows = []
-    for name, found in _each(raw, "pass"):
+    for name, outcome in _each(raw, "pass"):
         if name == "direct":
             continue
         checks = [key for key in control if key not in _TIMES]
-        other = [key for key in checks if found.get(key) != control[key]]
+        other = [key for key in checks if outcome.get(key) != control[key]]
         rows.append((name, len(checks) - len(other), len(checks), ", ".join(other)))
     return table("Pass-through checks", columns, rows)
 
 
-def _each(raw: Path, kind: str) -> list[tuple[str, dict[str, Any]]]:
+def _each(raw: Path, kind: str) -> list[tuple[str, Json]]:
     files = sorted(raw.glob(f"*.{kind}.json"))
     return [(file.name.removesuffix(f".{kind}.json"), _read(file)) for file in files]
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> Json:
     try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        content: Json = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
         raise ToolcribError(f"{file} is no JSON: {error}.") from error
-    return found
+    return content

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from app.bench.embeddings import CachedEncoder
-from app.bench.metrics import Judged, judge
-from app.bench.sets import Labelled, QuerySet
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import Judged, judge
+from app.bench.data.sets import Labelled, QuerySet
 from app.routing.router import Router
 from app.routing.text import clauses, split_name
 
@@ -35,17 +35,17 @@ def encode_queries(queries: Sequence[Labelled], encoder: CachedEncoder) -> None:
 
 
 def judge_ours(
-    router: Router, asked: Labelled, encoder: CachedEncoder, *, encoder_ms: float
+    router: Router, query: Labelled, encoder: CachedEncoder, *, encoder_ms: float
 ) -> Judged:
     """One query through the router as the gateway asks it."""
-    encoded, started = encoder.asked, time.process_time()
-    ranked = router.route(asked.query, limit=DEPTH)
+    encoded, started = encoder.text_count, time.process_time()
+    ranked = router.route(query.query, limit=DEPTH)
     spent = (time.process_time() - started) * 1000
     return judge(
         [tool.tool_id for tool in ranked.tools],
         [tool.tool_id for tool in ranked.shown],
-        asked.gold,
-        cpu_ms=spent + (encoder.asked - encoded) * encoder_ms,
+        query.gold,
+        cpu_ms=spent + (encoder.text_count - encoded) * encoder_ms,
     )
 
 
@@ -57,15 +57,15 @@ def judge_paper(
     texts = [f"{split_name(t.name)}: {t.raw['description']}" for t in given.tools]
     matrix = encoder.encode(texts)
     rows = []
-    for asked in queries:
-        vector = encoder.encode([asked.query], query=True)[0]
+    for query in queries:
+        vector = encoder.encode([query.query], query=True)[0]
         started = time.process_time()
         cosines = matrix @ vector
         order = np.argsort(-cosines, kind="stable")[:DEPTH]
         active = [i for i in order[:PAPER_K] if cosines[i] >= PAPER_THETA]
         spent = (time.process_time() - started) * 1000
         figures = judge(
-            ids[order].tolist(), ids[active].tolist(), asked.gold, cpu_ms=spent + encoder_ms
+            ids[order].tolist(), ids[active].tolist(), query.gold, cpu_ms=spent + encoder_ms
         )
         rows.append(figures)
     return rows

@@ -8,18 +8,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from app.bench.corpus import open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import Judged, judge, mean
+from app.bench.data.sets import Labelled, QuerySet
 from app.bench.judging import Progress, encode_queries, sample
-from app.bench.metrics import Judged, judge, mean
-from app.bench.sets import Labelled, QuerySet
-from app.routing.base import BaseScores, Told
 from app.routing.fuse import LONGQ, Lengths
+from app.routing.learning.base import BaseScores, QuerySignals
 from store import tools, vectors
+from store.typed import Json
 
 QUERIES = 300  # a set, without --limit
 GRID = tuple(
@@ -37,12 +37,12 @@ Tables = Mapping[str, Mapping[Lengths, Mapping[str, float]]]
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     names: Sequence[str]  # of the tools, by row
-    queries: Sequence[tuple[Told, Labelled]]
+    queries: Sequence[tuple[QuerySignals, Labelled]]
 
 
 def run(
     sets: Sequence[QuerySet], encoder: CachedEncoder, *, limit: int, progress: Progress
-) -> dict[str, Any]:
+) -> Json:
     """Shipped constants and those that the other sets choose, on each set and over all."""
     tables: dict[str, dict[Lengths, Mapping[str, float]]] = {}
     for given in sets:
@@ -56,7 +56,7 @@ def run(
     return {"leave_one_out": True, "grid": len(GRID), "macro": macro, "sets": blocks}
 
 
-def _block(tables: Tables, name: str) -> dict[str, Any]:
+def _block(tables: Tables, name: str) -> Json:
     others = [other for other in tables if other != name] or [name]
     # the shipped constants come first among equals
     chosen = max(
@@ -74,29 +74,29 @@ def _prepare(given: QuerySet, encoder: CachedEncoder, limit: int) -> _Prepared:
         db = open_corpus(Path(folder) / "bench.db", given, encoder)
         try:
             # by name, so that a stable sort breaks ties as the router does
-            found = sorted(tools.tools(db), key=lambda tool: tool.tool_id)
+            records = sorted(tools.tools(db), key=lambda tool: tool.tool_id)
             stored = vectors.load(db, encoder.key)
-            keys = [tool.id for tool in found]
+            keys = [tool.id for tool in records]
             matrix = np.frombuffer(b"".join(stored[key] for key in keys), dtype="<f4")
             base = BaseScores(db, encoder, tools=matrix.reshape(len(keys), -1), keys=keys)
             least = min(lengths.short for lengths in GRID)
-            told = [(base.of(asked.query, short=least), asked) for asked in queries]
+            signals = [(base.of(query.query, short=least), query) for query in queries]
         finally:
             db.close()
-    return _Prepared([tool.tool_id for tool in found], told)
+    return _Prepared([tool.tool_id for tool in records], signals)
 
 
 def _judged(prepared: _Prepared, lengths: Lengths) -> dict[str, float]:
-    rows = [_one(prepared.names, told, asked, lengths) for told, asked in prepared.queries]
+    rows = [_one(prepared.names, signals, query, lengths) for signals, query in prepared.queries]
     figures = mean(rows)
     return {name: figures[name] for name in _RANKED}
 
 
-def _one(names: Sequence[str], told: Told, asked: Labelled, lengths: Lengths) -> Judged:
-    scores = told.scores(lengths)
+def _one(names: Sequence[str], signals: QuerySignals, query: Labelled, lengths: Lengths) -> Judged:
+    scores = signals.scores(lengths)
     best = np.argpartition(-scores, min(_DEPTH, len(scores) - 1))[:_DEPTH]
     order = best[np.lexsort((best, -scores[best]))]
-    return judge([names[row] for row in order], [], asked.gold)
+    return judge([names[row] for row in order], [], query.gold)
 
 
 def _macro(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:

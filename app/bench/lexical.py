@@ -4,7 +4,7 @@ import math
 from collections import Counter as Tally
 from typing import TYPE_CHECKING
 
-from app.bench.bed import Bed
+from app.bench.data.bed import EmbeddedCatalogue
 from app.routing.text import content_words, split_name
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def tf_idf(bed: Bed) -> "NDArray[np.float64]":
+def tf_idf(bed: EmbeddedCatalogue) -> "NDArray[np.float64]":
     """Cosine of every query and tool over words weighted by rarity."""
     import numpy as np
 
@@ -33,6 +33,6 @@ def tf_idf(bed: Bed) -> "NDArray[np.float64]":
         scaled: NDArray[np.float64] = made / np.where(lengths == 0, 1, lengths)
         return scaled
 
-    asked = [Tally(content_words(query.query)) for query in bed.queries]
-    found: NDArray[np.float64] = rows(asked) @ rows(documents).T
-    return found
+    queries = [Tally(content_words(query.query)) for query in bed.queries]
+    cosines: NDArray[np.float64] = rows(queries) @ rows(documents).T
+    return cosines

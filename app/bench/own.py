@@ -7,15 +7,15 @@ from pathlib import Path
 
 import apsw
 
-from app.bench.corpus import catalog_of, open_corpus
-from app.bench.embeddings import CachedEncoder
-from app.bench.metrics import Judged, judge, mean
-from app.bench.queries import KINDS, OwnQuery, missing, own_queries, read_servers, servers_of
+from app.bench.data.corpus import catalog_of, open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import Judged, judge, mean
+from app.bench.data.queries import KINDS, OwnQuery, missing, own_queries, read_servers, servers_of
+from app.bench.data.sets import QuerySet, SetTool
 from app.bench.report import Cell, Column, Report, label, table
-from app.bench.sets import QuerySet, SetTool
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.errors import ToolcribError
-from app.routing.dense import MatrixMeaning
+from app.routing.dense import MatrixRetriever
 from app.routing.floor import calibrated_floor, own_chit_chat
 from app.routing.router import Router
 from store import vectors
@@ -84,7 +84,7 @@ def _bed(
             db.close()
     rows: list[tuple[Cell, ...]] = []
     for kind in (*KINDS, "all"):
-        chosen = [row for found, row in judged if kind in (found, "all")]
+        chosen = [row for query_kind, row in judged if kind in (query_kind, "all")]
         if chosen:
             figures = mean(chosen)
             rows.append((name, kind, len(tools), len(chosen), *(figures[c] for c in _COLUMNS)))
@@ -112,20 +112,20 @@ def _texts(queries: Sequence[OwnQuery]) -> Texts:
     )
 
 
-def _judge(router: Router, asked: OwnQuery) -> Judged:
-    ranked = router.route(asked.query, limit=_DEPTH)
+def _judge(router: Router, query: OwnQuery) -> Judged:
+    ranked = router.route(query.query, limit=_DEPTH)
     ids = [tool.tool_id for tool in ranked.tools]
-    return judge(ids, [tool.tool_id for tool in ranked.shown], asked.gold)
+    return judge(ids, [tool.tool_id for tool in ranked.shown], query.gold)
 
 
 def _floor(
     name: str, db: apsw.Connection, encoder: CachedEncoder, texts: Texts
 ) -> tuple[Cell, ...]:
     """The floor by chit-chat alone; and with every other good query known, judged by the rest."""
-    meaning = MatrixMeaning(vectors.load(db, encoder.key))
+    meaning = MatrixRetriever(vectors.load(db, encoder.key))
     chat, other, good, none = (  # best cosines
-        _nearest(meaning, encoder, asked)
-        for asked in (texts.chat, texts.other_chat, texts.good, texts.none)
+        _nearest(meaning, encoder, group)
+        for group in (texts.chat, texts.other_chat, texts.good, texts.none)
     )
     floor = calibrated_floor(chat)
     known, rest = good[::2], good[1::2]
@@ -136,8 +136,10 @@ def _floor(
     )  # fmt: skip
 
 
-def _nearest(meaning: MatrixMeaning, encoder: CachedEncoder, asked: Sequence[str]) -> list[float]:
-    rows = encoder.encode(asked, query=True) if asked else []
+def _nearest(
+    meaning: MatrixRetriever, encoder: CachedEncoder, queries: Sequence[str]
+) -> list[float]:
+    rows = encoder.encode(queries, query=True) if queries else []
     return [max(meaning.all([row.tobytes()])[0].values(), default=0.0) for row in rows]
 
 

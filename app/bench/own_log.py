@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.bench.corpus import catalog_of, open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import catalog_of, open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import Judged, average, mean
+from app.bench.data.sets import Labelled, QuerySet
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
-from app.bench.metrics import Judged, average, mean
-from app.bench.sets import Labelled, QuerySet
-from app.routing import learn
+from app.routing.learning import learn
 from app.routing.router import Router
 from store.records import LabelRecord
+from store.typed import Json
 
 _SEED = 50  # of the first log; the next is drawn with the next seed
 
-Table = dict[str, Any]
+Table = Json
 
 
 def run(

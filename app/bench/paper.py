@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from app.bench.bed import PAPER_K, PAPER_THETA, Bed, Outcome
-from app.bench.corpus import open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.bed import PAPER_K, PAPER_THETA, EmbeddedCatalogue, Outcome
+from app.bench.data.corpus import open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import SetTool
+from app.bench.data.testbed import Testbed, read_testbed
 from app.bench.lexical import tf_idf
 from app.bench.paper_published import TABLE_3, implied_task_tokens, not_adding_up
 from app.bench.prompt_cache import SYSTEM, TASK, TURNS, shares
 from app.bench.report import COMPUTED, PROJECTED, PUBLISHED, Column, Report, Table, label, table
 from app.bench.searching import gateway_over
-from app.bench.sets import SetTool
-from app.bench.testbed import Testbed, read_testbed
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.routing.router import Router
 from app.tokens.counters import counter
@@ -40,17 +40,17 @@ def run(
     try:
         count = counter(ENCODING)
         testbed = read_testbed(count)
-        bed = Bed(testbed.tools, testbed.queries, encoder=cached, counter=count)
+        bed = EmbeddedCatalogue(testbed.tools, testbed.queries, encoder=cached, counter=count)
         models = encoder.files.onnx.parents[1]
         with gateway_over(testbed.as_set, encoder=cached, counter=count, models=models) as gateway:
-            found = [gateway.ask(query) for query in testbed.queries]
+            searches = [gateway.search(query) for query in testbed.queries]
             searched = Outcome(
                 phase1=float(gateway.menu_tokens),
-                phase2=mean(f.tokens for f in found),
-                recall=100 * mean(f.listed for f in found),
-                precision=100 * sum(f.listed for f in found) / sum(f.names for f in found),
-                active=mean(f.names for f in found),
-                empty=100 * mean(not f.names for f in found),
+                phase2=mean(f.tokens for f in searches),
+                recall=100 * mean(f.listed for f in searches),
+                precision=100 * sum(f.listed for f in searches) / sum(f.names for f in searches),
+                active=mean(f.names for f in searches),
+                empty=100 * mean(not f.names for f in searches),
             )
         curated = [i for i, name in enumerate(bed.ids) if name in testbed.curated]
         methods = baselines(bed, curated) | {
@@ -68,7 +68,7 @@ def run(
             _projections(methods),
         ]
         if catalogue:
-            real = Bed(catalogue, testbed.queries, encoder=cached, counter=count)
+            real = EmbeddedCatalogue(catalogue, testbed.queries, encoder=cached, counter=count)
             tables.insert(1, _real(real))
             tables[-2] = _heuristics([("testbed", bed), ("real catalogue", real)])
     finally:
@@ -76,7 +76,7 @@ def run(
     return Report("paper", tuple(tables), not_adding_up())
 
 
-def baselines(bed: Bed, curated: Sequence[int]) -> dict[str, Outcome]:
+def baselines(bed: EmbeddedCatalogue, curated: Sequence[int]) -> dict[str, Outcome]:
     """B1 to B4 and Tool Attention, all in the same serialisation."""
     everything = [list(range(len(bed.ids)))] * len(bed.queries)
     nearest = bed.gate(bed.schema_cosines, theta=-1.0, state=False)
@@ -89,7 +89,7 @@ def baselines(bed: Bed, curated: Sequence[int]) -> dict[str, Outcome]:
     }
 
 
-def _routed(bed: Bed, testbed: Testbed, encoder: CachedEncoder) -> list[list[int]]:
+def _routed(bed: EmbeddedCatalogue, testbed: Testbed, encoder: CachedEncoder) -> list[list[int]]:
     """Per query the tools that Toolcrib's router lets in by default."""
     place = {name: index for index, name in enumerate(bed.ids)}
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
@@ -102,7 +102,7 @@ def _routed(bed: Bed, testbed: Testbed, encoder: CachedEncoder) -> list[list[int
     return [[place[tool.tool_id] for tool in one.shown] for one in ranked]
 
 
-def _cli(bed: Bed) -> Outcome:
+def _cli(bed: EmbeddedCatalogue) -> Outcome:
     """The prompt of every turn; what --list and --help print goes into the history instead."""
     servers = ", ".join(dict.fromkeys(tool.server for tool in bed.tools))
     tokens = counter(ENCODING).count(CLI_PROMPT.format(servers=servers))
@@ -145,7 +145,7 @@ def _published() -> Table:
     return table("The paper's Table 3", columns, rows)
 
 
-def _ablations(bed: Bed) -> Table:
+def _ablations(bed: EmbeddedCatalogue) -> Table:
     """Table 5, with what can be measured (recall, F1) instead of projected success."""
     words = tf_idf(bed)
     variants = {
@@ -163,7 +163,7 @@ def _ablations(bed: Bed) -> Table:
     return table("Ablations (its Table 5)", [label("variant"), *_OUTCOME, *_QUALITY], rows)
 
 
-def _thresholds(bed: Bed) -> Table:
+def _thresholds(bed: EmbeddedCatalogue) -> Table:
     rows = []
     for step in range(10, 51, 2):
         o = bed.outcome(bed.gate(theta=step / 100), pool=True)
@@ -172,7 +172,7 @@ def _thresholds(bed: Bed) -> Table:
     return table("Retrieval per theta, k = 10", [label("theta"), *map(Column, names)], rows)
 
 
-def _scaling(bed: Bed, methods: dict[str, Outcome]) -> Table:
+def _scaling(bed: EmbeddedCatalogue, methods: dict[str, Outcome]) -> Table:
     """rho over the size of the catalogue (its Figure 5), from the testbed's mean sizes."""
     schema, summary = bed.full / len(bed.ids), bed.pool / len(bed.ids)
     promoted = methods["Tool Attention"].phase2
@@ -193,7 +193,7 @@ def _scaling(bed: Bed, methods: dict[str, Outcome]) -> Table:
 
 def _cache(methods: dict[str, Outcome]) -> Table:
     attention, gateway = methods["Tool Attention"], methods["Toolcrib gateway (search)"]
-    found = shares(
+    layouts = shares(
         full=methods["B1 full schemas"].tokens,
         retrieved=methods["B3 top 10 over schemas"].tokens,
         pool=attention.phase1,
@@ -202,7 +202,7 @@ def _cache(methods: dict[str, Outcome]) -> Table:
         answer=gateway.phase2,
     )
     published = {"B1, list changes every turn": 22.0, "Tool Attention": 84.0}
-    rows = [(name, 100 * share, tokens, published.get(name)) for name, share, tokens in found]
+    rows = [(name, 100 * share, tokens, published.get(name)) for name, share, tokens in layouts]
     columns = [
         label("layout"), Column("prefix kept %", COMPUTED), Column("uncached tokens", COMPUTED),
         Column("paper %", PUBLISHED),
@@ -210,7 +210,7 @@ def _cache(methods: dict[str, Outcome]) -> Table:
     return table(f"Prompt that stays a cacheable prefix over {TURNS} turns", columns, rows)
 
 
-def _heuristics(beds: Sequence[tuple[str, Bed]]) -> Table:
+def _heuristics(beds: Sequence[tuple[str, EmbeddedCatalogue]]) -> Table:
     """Equation 2 and characters / 4 against real counts."""
     rows = []
     for name, bed in beds:
@@ -247,7 +247,7 @@ def _projections(methods: dict[str, Outcome]) -> Table:
     return table(title, columns, rows)
 
 
-def _real(bed: Bed) -> Table:
+def _real(bed: EmbeddedCatalogue) -> Table:
     """The same queries over a real catalogue; it has no gold labels there, so tokens only."""
     nearest = bed.gate(bed.schema_cosines, theta=-1.0, state=False)
     gated = bed.outcome(bed.gate(state=False), pool=True)

@@ -6,15 +6,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from app.bench.cpu import CpuClock, cpu_now, cpu_of
-from app.bench.made import MadeEncoder, embed, fill
+from app.bench.data.made import MadeEncoder, embed, fill
 from app.bench.report import Column, Report, label, table
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
+from app.gateway.outgoing import Seen
+from app.policy.budget import Budget
+from app.policy.pruner import propose
+from app.policy.splitter import split
+from app.policy.usage import read_usage
 from app.routing.router import Router
 from store.connection import open_store
 
@@ -47,7 +53,7 @@ def measure() -> tuple[Figure, ...]:
         fill(db, server_count=1, tools_each=350, encoding="o200k_base")
         db.close()
         env = {**os.environ, "TOOLCRIB_HOME": str(home)}
-        return (*_gateway(env), *_routing(), *_window())
+        return (*_gateway(env), _data_out(), *_routing(), _suggestions(), *_window())
 
 
 def report(figures: Sequence[Figure]) -> Report:
@@ -114,13 +120,13 @@ def _start_and_list(env: Mapping[str, str]) -> tuple[float, float]:
             "capabilities": {},
             "clientInfo": {"name": "bench", "version": "1"},
         }
-        _ask(process, "initialize", hello)
+        _request(process, "initialize", hello)
         first = cpu_now(process.pid)
-        answer = _ask(process, "tools/list", {})
+        answer = _request(process, "tools/list", {})
         second = cpu_now(process.pid)
-        found = len(answer["result"]["tools"])
-        if found != 350:
-            raise RuntimeError(f"the gateway listed {found} tools instead of 350")
+        count = len(answer["result"]["tools"])
+        if count != 350:
+            raise RuntimeError(f"the gateway listed {count} tools instead of 350")
     finally:
         if process.stdin:
             process.stdin.close()
@@ -130,7 +136,7 @@ def _start_and_list(env: Mapping[str, str]) -> tuple[float, float]:
     return first, second - first
 
 
-def _ask(process: "subprocess.Popen[bytes]", method: str, params: object) -> Answer:
+def _request(process: "subprocess.Popen[bytes]", method: str, params: object) -> Answer:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the gateway has no pipes")
     message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
@@ -138,6 +144,19 @@ def _ask(process: "subprocess.Popen[bytes]", method: str, params: object) -> Ans
     process.stdin.flush()
     answer: Answer = json.loads(process.stdout.readline())
     return answer
+
+
+def _data_out() -> Figure:
+    """A call that could carry something out, compared with sixty results of 2 kB."""
+    seen = Seen()
+    for number in range(60):
+        words = f"Parcel {number} of the order was opened on its way, says the customer. " * 30
+        seen.note(f"server-{number % 4}", {"content": [{"type": "text", "text": words}]})
+    seen.read()
+    arguments = {"to": "ann@shop.example", "body": "The refund of that parcel is agreed. " * 13}
+    ms = _median_ms(partial(seen.carried, "mail", "send_mail", arguments))
+    name = "gateway: what a call of 500 characters carries out, for tools that can send"
+    return Figure(name, ms, "ms CPU", 0.5, f"median of {RUNS}; other calls are not compared")
 
 
 def _routing() -> tuple[Figure, ...]:
@@ -159,8 +178,26 @@ def _routing() -> tuple[Figure, ...]:
     return tuple(figures)
 
 
+def _suggestions() -> Figure:
+    """What would bring 10,000 tools under a budget, and how they could be split."""
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        db = open_store(Path(folder) / "toolcrib.db")
+        fill(db, server_count=100, tools_each=100, encoding="o200k_base")
+        tools = load_catalog(db).tools
+        usage = read_usage(db, time.time())
+        db.close()
+
+    def suggest() -> None:
+        propose(tools, Budget(), usage)
+        split(tools, Budget())
+
+    ms = _median_ms(suggest)
+    name = "moves and parts for 10,000 tools over budget"
+    return Figure(name, ms, "ms CPU", 1000.0, f"median of {RUNS}")
+
+
 def _window() -> tuple[Figure, Figure]:
-    """Opening the window on 2,000 tools, and a filter key; measured by ui.measure itself."""
+    """Opening the window on 2,000 tools, and a filter key; measured by ui.dev.measure itself."""
     filled, keys = [], []
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         db = open_store(Path(folder) / "toolcrib.db")
@@ -168,17 +205,17 @@ def _window() -> tuple[Figure, Figure]:
         db.close()
         env = {**os.environ, "TOOLCRIB_HOME": folder, "QT_QPA_PLATFORM": "offscreen"}
         for _ in range(3):
-            said = subprocess.run(
-                [sys.executable, "-m", "ui.measure", folder],
+            process = subprocess.run(
+                [sys.executable, "-m", "ui.dev.measure", folder],
                 env=env,
                 cwd=Path(__file__).parents[2],
                 capture_output=True,
                 text=True,
                 check=True,
             )
-            told = json.loads(said.stdout.splitlines()[-1])
-            filled.append(told["filled"])
-            keys += told["keys"]
+            figures = json.loads(process.stdout.splitlines()[-1])
+            filled.append(figures["filled"])
+            keys += figures["keys"]
     worst = f"slowest of {len(keys)}: {max(keys):.0f} ms"
     return (
         Figure(

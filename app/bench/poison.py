@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bench.bed import PAPER_K, PAPER_THETA
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.bed import PAPER_K, PAPER_THETA
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import SetTool
+from app.bench.data.testbed import read_testbed
 from app.bench.report import Cell, Column, Report, Table, label, table
-from app.bench.sets import SetTool
-from app.bench.testbed import read_testbed
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.errors import ToolcribError
 from app.routing.summary import summarise
 from app.safety.patterns import check
 from app.tokens.counters import counter
@@ -94,15 +94,15 @@ def _gate(specimens: Sequence[Specimen], encoder: CachedEncoder) -> Table:
 
     testbed = read_testbed(counter("cl100k_base"))
     own = encoder.encode([summarise(t.name, str(t.raw["description"])) for t in testbed.tools])
-    asked = encoder.encode([q.query for q in testbed.queries], query=True)
-    tenth = np.sort(asked @ own.T, axis=1)[:, -PAPER_K]
+    queries = encoder.encode([q.query for q in testbed.queries], query=True)
+    tenth = np.sort(queries @ own.T, axis=1)[:, -PAPER_K]
     rows: list[tuple[Cell, ...]] = []
     for family in ("poisoned text", "offensive capability"):
         chosen = [s for s in specimens if s.family == family]
         if not chosen:
             continue
         texts = encoder.encode([summarise(s.tool.name, s.tool.description) for s in chosen])
-        scores = texts @ asked.T
+        scores = texts @ queries.T
         active = (scores >= PAPER_THETA) & (scores > tenth)
         covers = encoder.encode([_cover(s) for s in chosen], query=True)
         met = (texts * covers).sum(axis=1) >= PAPER_THETA
@@ -119,7 +119,9 @@ def _gate(specimens: Sequence[Specimen], encoder: CachedEncoder) -> Table:
     columns = ("tools", "never active", "pairs kept out %", "kept out when asked for",
                "gate or held, never active", "gate or held when asked for",
                "gate, held or warned when asked for")  # fmt: skip
-    title = f"The paper's gate (theta {PAPER_THETA}, k {PAPER_K}) over {len(asked)} benign queries"
+    title = (
+        f"The paper's gate (theta {PAPER_THETA}, k {PAPER_K}) over {len(queries)} benign queries"
+    )
     return table(title, [label("family"), *map(Column, columns)], rows)
 
 
@@ -143,8 +145,8 @@ def _rules(specimens: Sequence[Specimen], catalogue: Sequence[SetTool]) -> Table
 
 
 def _severity(specimen: Specimen) -> str:
-    found = check(specimen.tool, specimen.others)
-    return found[0].severity if found else ""
+    findings = check(specimen.tool, specimen.others)
+    return findings[0].severity if findings else ""
 
 
 def _cover(specimen: Specimen) -> str:

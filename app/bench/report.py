@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from store.typed import Json
 
 MEASURED = "measured"  # from running code on data in this run
 COMPUTED = "computed"  # by a formula from measured figures and stated constants
@@ -30,7 +31,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """Column kinds, and each row by column name."""
         names = [column.name for column in self.columns]
         return {
@@ -57,7 +58,7 @@ class Report:
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """The stable JSON form."""
         return {
             "experiment": self.experiment,

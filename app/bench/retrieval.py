@@ -6,16 +6,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from app.bench import leave_one_out, own_log
-from app.bench.corpus import catalog_of, open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import catalog_of, open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import average, mean
+from app.bench.data.sets import QuerySet, read_sets
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
-from app.bench.metrics import average, mean
-from app.bench.sets import QuerySet, read_sets
 from app.encoder.onnx import Encoder
 from app.routing.router import Router
+from store.typed import Json
 
 _TIMED = 40  # queries encoded anew to time the encoder
 _SEED = 20260421
@@ -38,47 +38,47 @@ def run(
     options: Options | None = None,
     *,
     progress: Progress = lambda _line: None,
-) -> dict[str, Any]:
+) -> Json:
     """The report of every set below `data`, as JSON-ready tables (all figures measured).
 
     With `own_log`, "ours" is the cold router on the queries that are not the log, and "learned"
     the same after learning from it.
     """
-    asked = options or Options()
+    options = options or Options()
     sets = read_sets(data)
-    cached = CachedEncoder(encoder, asked.cache)
+    cached = CachedEncoder(encoder, options.cache)
     try:
         milliseconds = _encoder_ms(encoder, sets)
-        report: dict[str, Any] = {
+        report: Json = {
             "measured": True,
             "model": encoder.key,
             "encoder_ms": milliseconds,
         }
-        if asked.leave_one_out:
-            return report | leave_one_out.run(sets, cached, limit=asked.limit, progress=progress)
-        if asked.own_log:
+        if options.leave_one_out:
+            return report | leave_one_out.run(sets, cached, limit=options.limit, progress=progress)
+        if options.own_log:
             return report | own_log.run(
                 sets,
                 cached,
-                count=asked.own_log,
-                limit=asked.limit,
-                logs=asked.logs,
+                count=options.own_log,
+                limit=options.limit,
+                logs=options.logs,
                 encoder_ms=milliseconds,
                 progress=progress,
             )
         tables = {}
         for given in sets:
             progress(f"{given.name}: {len(given.tools)} tools, {len(given.queries)} queries")
-            tables[given.name] = compare(given, cached, limit=asked.limit, encoder_ms=milliseconds)
+            tables[given.name] = compare(
+                given, cached, limit=options.limit, encoder_ms=milliseconds
+            )
     finally:
         cached.close()
     macro = {way: average([table[way] for table in tables.values()]) for way in ("paper", "ours")}
     return report | {"macro": macro, "sets": tables}
 
 
-def compare(
-    given: QuerySet, encoder: CachedEncoder, *, limit: int, encoder_ms: float
-) -> dict[str, Any]:
+def compare(given: QuerySet, encoder: CachedEncoder, *, limit: int, encoder_ms: float) -> Json:
     """Both methods on one set."""
     queries = sample(given.queries, limit)
     encode_queries(queries, encoder)

@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bench.corpus import open_corpus
-from app.bench.embeddings import CachedEncoder
-from app.bench.metrics import Gold
-from app.bench.sets import Labelled, QuerySet
-from app.gateway.search import Finder
-from app.menu import behind, menu_tools
-from app.paths import Paths
-from app.routing.state import State
-from app.settings import GatewaySettings
+from app.bench.data.corpus import open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import Gold
+from app.bench.data.sets import Labelled, QuerySet
+from app.catalog.conditions import State
+from app.catalog.menu_tools import menu_tools, server_list_text
+from app.core.paths import Paths
+from app.core.settings import GatewaySettings
+from app.gateway.menu.search import ToolSearch
+from app.gateway.outside import Outside
 from app.tokens.counters import Counter
 from app.tokens.host_text import host_text
 
@@ -35,33 +36,45 @@ class Searched:
 class Gateway:
     """search_tools of a profile with every tool on, and the menu that stands in tools/list."""
 
-    def __init__(self, finder: Finder, servers: Sequence[str], counter: Counter) -> None:
+    def __init__(self, finder: ToolSearch, servers: Sequence[str], counter: Counter) -> None:
         settings = GatewaySettings()
         self._finder = finder
         self._counter = counter
         self._level = settings.slim
         self._budget = settings.search_tokens
-        menu = menu_tools(behind(servers, settings.pool))
+        menu = menu_tools(server_list_text(servers, settings.pool))
         self.menu_tokens = sum(counter.count(host_text(tool)) for tool in menu)
 
-    def ask(self, asked: Labelled) -> Searched:
+    def search(self, query: Labelled) -> Searched:
         """Search with a query's text."""
-        found = self._finder.search(
-            {"query": asked.query},
+        answer = self._finder.search(
+            {"query": query.query},
             State(),
             generation=0,
             tokens=self._budget,
             level=self._level,
             note="",
         )
-        first = found.best.tool.tool_id if found.best else ""
+        first = answer.best.tool.tool_id if answer.best else ""
         return Searched(
-            self._counter.count(found.text),
-            found.ms,
-            first=_stands_for(first, asked.gold) in asked.gold.tools,
-            listed=_share(found.listed, asked.gold),
-            names=len(found.listed),
+            self._counter.count(answer.text),
+            answer.ms,
+            first=_stands_for(first, query.gold) in query.gold.tools,
+            listed=_share(answer.listed, query.gold),
+            names=len(answer.listed),
         )
+
+
+class _Store(Outside):
+    """The surroundings of a gateway over files of our own."""
+
+    def __init__(self, paths: Paths) -> None:
+        super().__init__()
+        self._paths = paths
+
+    def paths(self) -> Paths:
+        """The made store's files."""
+        return self._paths
 
 
 @contextmanager
@@ -72,7 +85,7 @@ def gateway_over(
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         paths = Paths(Path(folder), models)
         open_corpus(paths.database, given, encoder).close()
-        finder = Finder(lambda: paths, "default", str(paths.database))
+        finder = ToolSearch(_Store(paths).load_encoder, "default", str(paths.database))
         finder.warm()
         finder.wait(_WAIT)
         try:
@@ -86,5 +99,5 @@ def _stands_for(name: str, gold: Gold) -> str:
 
 
 def _share(listed: Sequence[str], gold: Gold) -> float:
-    found = {_stands_for(name, gold) for name in listed} & set(gold.tools)
-    return len(found) / len(gold.tools)
+    hits = {_stands_for(name, gold) for name in listed} & set(gold.tools)
+    return len(hits) / len(gold.tools)

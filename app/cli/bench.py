@@ -2,13 +2,15 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.cli.console import Console, table
-from app.cli.options import Verbs
-from app.context import AppContext
+from app.cli.options import NEEDS_CONSENT, Verbs
+from app.core.context import AppContext
+from app.core.safe_write import write_file
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
+from store.typed import Json
 
 if TYPE_CHECKING:
     from app.bench.report import Report
@@ -20,6 +22,8 @@ _EXPERIMENTS = {
     "discovery": "semantic discovery over 10 to 200 tools",
     "apibank": "API-Bank, beside MCP-Zero's figures",
     "poison": "how many poisoned tools gate and rules keep out",
+    "requests": "what requests beside descriptions are worth, on sets and on developers' queries",
+    "suggest": "what hooks suggest for prompts: coverage, right tools, silence on small talk",
     "own": "our own queries over real servers, and the floor that refuses chit-chat",
 }
 _REPORT = 'JSON: {"experiment", "tables": [{"title", "kinds", "rows"}], "notes"}.'
@@ -52,10 +56,20 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         experiment.add_argument("--data", type=Path, required=True, metavar="DIR")
         experiment.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
         experiment.set_defaults(run=run_experiment, experiment=name)
+    _add_scanner(kinds, common)
     costs = kinds.add_parser(
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
     )
     costs.set_defaults(run=run_performance)
+    memory = kinds.add_parser(
+        "memory",
+        parents=[common],
+        help="what 1 to 6 hosts take over the servers of a config file, which are started",
+        description=_REPORT,
+    )
+    memory.add_argument("config", type=Path, help="an mcpServers file; each entry is run")
+    memory.add_argument("--yes", action="store_true", help="start them without asking")
+    memory.set_defaults(run=run_memory)
     judged = kinds.add_parser(
         "judged", parents=[common], help="the gateway judge's raw folder as a report"
     )
@@ -67,6 +81,32 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     writes.add_argument("folder", type=Path, help="what the experiments wrote with --json")
     writes.add_argument("--out", type=Path, default=Path("BENCHMARKS.md"))
     writes.set_defaults(run=run_document)
+
+
+def _add_scanner(kinds: Verbs, common: argparse.ArgumentParser) -> None:
+    scanner = kinds.add_parser(
+        "scanner",
+        parents=[common],
+        help="what the text scanner holds and warns of, on data split by hash",
+        description=_REPORT,
+    )
+    scanner.add_argument("--data", type=Path, required=True, metavar="DIR")
+    scanner.add_argument("--own", type=Path, metavar="FILE", help="tool lists in none of the data")
+    scanner.add_argument("--last", action="store_true", help="read the untouched half, too")
+    scanner.add_argument("--train", type=Path, metavar="DIR", help="fit, and write weights here")
+    scanner.set_defaults(run=run_scanner)
+
+
+def run_scanner(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure the text scanner, or train its classifier."""
+    from app.bench.scanner import measure, train
+
+    if args.train is not None:
+        report = train.train(args.data, args.train)
+        console.result(report, lambda: "\n".join(f"{k}: {v}" for k, v in report.items()))
+    else:
+        _print(measure.run(args.data, last=args.last, own=args.own), console)
+    return 0
 
 
 def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -96,11 +136,22 @@ def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Consol
     return 0 if all(f.kept for f in figures) else 1
 
 
+def run_memory(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure what hosts take together; 4 without consent to start the servers."""
+    from app.bench.memory import run
+
+    question = f"Start every server of {args.config}, up to six times?"
+    if not args.yes and not console.confirm(question):
+        return NEEDS_CONSENT
+    _print(run(args.config), console)
+    return 0
+
+
 def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Run one of the field's experiments."""
-    from app.bench import apibank, discovery, haystack, own, paper, poison
-    from app.bench.catalogues import find_folder, read_catalogue
-    from app.bench.sets import read_set, read_sets
+    from app.bench import apibank, discovery, haystack, own, paper, poison, requests, suggest
+    from app.bench.data.catalogues import find_folder, read_catalogue
+    from app.bench.data.sets import read_set, read_sets
 
     encoder, data, cache = prepared_encoder(ctx, console), args.data, args.cache
     real = data / "catalog" / "real_catalog.jsonl"
@@ -110,9 +161,13 @@ def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) 
     elif args.experiment == "poison":
         file = data / "poison" / "tools.jsonl"
         made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "requests":
+        made = requests.run(data, encoder, cache=cache, progress=console.progress)
     elif args.experiment == "own":
         sets = read_sets(data) if any(data.rglob("catalogue.jsonl")) else ()
         made = own.run(real, encoder, sets=sets, cache=cache)
+    elif args.experiment == "suggest":
+        made = suggest.run(read_sets(data), encoder, cache=cache)
     elif args.experiment == "apibank":
         made = apibank.run(find_folder(data, ["api-bank"]), encoder, cache=cache)
     elif args.experiment == "haystack":
@@ -139,7 +194,7 @@ def run_document(args: argparse.Namespace, ctx: AppContext, console: Console) ->
     from app.bench.document import document
 
     text = document(args.folder, ctx.clock())
-    args.out.write_text(text, encoding="utf-8")
+    write_file(args.out, text.encode())
     console.result({"written": str(args.out)}, lambda: f"Written: {args.out}")
     return 0
 
@@ -163,7 +218,7 @@ def prepared_encoder(ctx: AppContext, console: Console) -> Encoder:
 _COLUMNS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
 
 
-def _retrieval_text(value: dict[str, Any]) -> str:
+def _retrieval_text(value: Json) -> str:
     ways = ("paper", "ours", "learned", "shipped", "left_out")
     rows = [["set", "method", *_COLUMNS]]
     blocks = [*value["sets"].items(), ("macro", value["macro"])]

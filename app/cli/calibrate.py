@@ -3,22 +3,22 @@
 import argparse
 from contextlib import closing
 from dataclasses import asdict
-from typing import Any
 
-from app.catalog import load_catalog, save_settings
+from app.catalog.catalog import load_catalog, save_settings
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
 from app.cli.route import load_encoder
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.errors import ToolcribError
-from app.routing import learn, query_set
-from app.routing.calibrate import Calibration, Sweep, calibrate
 from app.routing.floor import own_chit_chat
+from app.routing.learning import learn, query_set
+from app.routing.learning.calibrate import Calibration, Sweep, calibrate
+from app.routing.learning.runs import Comparison, compare, save_run
 from app.routing.router import Router
-from app.routing.runs import Comparison, compare, save_run
 from store import queries
 from store.records import RunRecord
+from store.typed import Json
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -74,24 +74,24 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
     with closing(ctx.open_store()) as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         routing = catalog.settings.routing
-        found = calibrate(
+        calibration = calibrate(
             Router.from_store(db, catalog, routing, encoder),
             queries.labels(db),
             settings=routing,
             chit_chat=own_chit_chat(),
             target_recall=args.target_recall,
         )
-        chosen = found.settings(routing)
+        chosen = calibration.settings(routing)
         before = queries.runs(db)
-        run = save_run(db, found, chosen, model=encoder.key, clock=ctx.clock)
+        run = save_run(db, calibration, chosen, model=encoder.key, clock=ctx.clock)
         if args.use:
             changed = catalog.settings.with_routing(
                 theta=chosen.theta, delta=chosen.delta, floor=chosen.floor
             )
             save_settings(db, args.profile, changed)
     compared = compare(before[0], run) if args.compare and before else None
-    value = _calibration_json(found, run, compared, used=args.use)
-    console.result(value, lambda: _calibration_text(found, compared, used=args.use))
+    value = _calibration_json(calibration, run, compared, used=args.use)
+    console.result(value, lambda: _calibration_text(calibration, compared, used=args.use))
     return 0
 
 
@@ -105,28 +105,29 @@ def _needed_encoder(ctx: AppContext, console: Console) -> Encoder:
 
 
 def _calibration_json(
-    found: Calibration, run: RunRecord, compared: Comparison | None, *, used: bool
-) -> dict[str, Any]:
+    calibration: Calibration, run: RunRecord, compared: Comparison | None, *, used: bool
+) -> Json:
     return {
-        "queries": found.queries,
-        "unknown": found.unknown,
-        "floor": found.floor,
-        "note": found.note,
+        "queries": calibration.queries,
+        "unknown": calibration.unknown,
+        "floor": calibration.floor,
+        "note": calibration.note,
         "used": used,
-        "theta": asdict(found.theta) if found.theta else None,
-        "delta": asdict(found.delta) if found.delta else None,
+        "theta": asdict(calibration.theta) if calibration.theta else None,
+        "delta": asdict(calibration.delta) if calibration.delta else None,
         "run": run.id,
         "compared": asdict(compared) if compared else None,
     }
 
 
-def _calibration_text(found: Calibration, compared: Comparison | None, *, used: bool) -> str:
-    lines = [f"{found.queries} labelled queries, {sum(found.passed.values())} get their tools."]
-    if found.unknown:
-        lines.append(f"{found.unknown} more name no tool of this catalogue.")
-    lines += [_sweep_text(sweep) for sweep in (found.theta, found.delta) if sweep]
-    lines += [text for text in (found.note,) if text]
-    lines.append(f"floor {found.floor:.2f}")
+def _calibration_text(calibration: Calibration, compared: Comparison | None, *, used: bool) -> str:
+    served = sum(calibration.passed.values())
+    lines = [f"{calibration.queries} labelled queries, {served} get their tools."]
+    if calibration.unknown:
+        lines.append(f"{calibration.unknown} more name no tool of this catalog.")
+    lines += [_sweep_text(sweep) for sweep in (calibration.theta, calibration.delta) if sweep]
+    lines += [text for text in (calibration.note,) if text]
+    lines.append(f"floor {calibration.floor:.2f}")
     if compared:
         counts = [
             f"{len(compared.fixed)} fixed",
@@ -137,7 +138,7 @@ def _calibration_text(found: Calibration, compared: Comparison | None, *, used: 
         lines.append("Since the run before: " + ", ".join(counts))
         lines += [f"  regressed: {query}" for query in compared.regressed]
         if not compared.same_catalogue:
-            lines.append("The catalogue has changed since.")
+            lines.append("The catalog has changed since.")
     lines.append("Written to the profile." if used else "Use it with: toolcrib calibrate --use")
     return "\n".join(lines)
 

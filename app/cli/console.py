@@ -1,35 +1,56 @@
-"""What verbs write to: results on stdout (text or JSON), everything else on stderr."""
+"""What verbs write to: results on stdout (text or JSON), everything else on stderr.
 
+The border to the terminal: whatever servers, files and repositories put into a text, no control
+or invisible character leaves through here (escape sequences repaint a screen or write a clipboard).
+"""
+
+import argparse
 import getpass
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from app.core.text import visible
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+_KEPT = "\n\t"
+_UNPRINTED = re.compile(r"[^\x20-\x7e\n]")
+
+
+class PlainParser(argparse.ArgumentParser):
+    """An argument parser that repeats what was typed without its control characters."""
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        super()._print_message(visible(message, _KEPT), file)
 
 
 class Console:
     """One command's output; with `as_json` exactly one JSON document reaches stdout."""
 
-    def __init__(self, *, as_json: bool, out: TextIO, err: TextIO, asked: TextIO) -> None:
+    def __init__(self, *, as_json: bool, out: TextIO, err: TextIO, answers: TextIO) -> None:
         self.as_json = as_json
         self._out = out
         self._err = err
-        self._asked = asked
+        self._answers = answers
 
-    def result(self, value: Any, text: Callable[[], str]) -> None:
+    def result(self, value: object, text: Callable[[], str]) -> None:
         """The command's answer: `value` as JSON, or what `text` gives."""
-        shown = json.dumps(value, ensure_ascii=False, indent=2) if self.as_json else text()
+        shown = _json(value) if self.as_json else visible(text(), _KEPT)
         if shown:
             print(shown, file=self._out, flush=True)
 
     def note(self, text: str) -> None:
         """A remark beside the answer."""
-        print(text, file=self._err, flush=True)
+        print(visible(text, _KEPT), file=self._err, flush=True)
 
     def progress(self, text: str) -> None:
         """A line that the next one replaces on a terminal, and that is left out elsewhere."""
         if self._err.isatty():
-            print(f"\r\x1b[2K{text}", end="", file=self._err, flush=True)
+            print(f"\r\x1b[2K{visible(text)}", end="", file=self._err, flush=True)
 
     def progress_done(self) -> None:
         """Clear the progress line."""
@@ -38,36 +59,47 @@ class Console:
     @property
     def can_ask(self) -> bool:
         """Whether somebody is there to answer."""
-        return self._asked.isatty() and self._err.isatty()
+        return self._answers.isatty() and self._err.isatty()
 
-    def ask(self, question: str) -> bool:
+    def confirm(self, question: str) -> bool:
         """A question with yes or no; no is the answer to everything but y and yes."""
-        print(f"{question} [y/N] ", end="", file=self._err, flush=True)
-        return self._asked.readline().strip().lower() in ("y", "yes")
+        print(f"{visible(question)} [y/N] ", end="", file=self._err, flush=True)
+        return self._answers.readline().strip().lower() in ("y", "yes")
 
     def ask_secret(self, question: str) -> str:
         """A line that is not shown as it is typed; from a pipe, its first line."""
         if not self.can_ask:
-            return self._asked.readline().strip()
+            return self._answers.readline().strip()
         return getpass.getpass(f"{question}: ", stream=self._err).strip()
 
 
 def standard_console(*, as_json: bool) -> Console:
     """The console of this process."""
-    return Console(as_json=as_json, out=sys.stdout, err=sys.stderr, asked=sys.stdin)
+    return Console(as_json=as_json, out=sys.stdout, err=sys.stderr, answers=sys.stdin)
 
 
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset()) -> str:
     """Rows in aligned columns, the first row being the header; `right` columns hold numbers."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(rows[0]))]
     lines = []
-    for row in rows:
+    for row in shown:
         cells = [
             cell.rjust(width) if i in right else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _json(value: object) -> str:
+    """One JSON document, in which what is not drawn is escaped; it means the same."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _UNPRINTED.sub(lambda match: _escaped(match[0]), text)
+
+
+def _escaped(char: str) -> str:
+    return char if visible(char) == char else json.dumps(char)[1:-1]
 
 
 def number(value: int) -> str:

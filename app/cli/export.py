@@ -4,24 +4,27 @@ import argparse
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from app.catalog import load_catalog
+from app.catalog.catalog import Catalog, load_catalog
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_profile
-from app.context import AppContext, Db
-from app.errors import ToolcribError
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.core.context import AppContext, Db
+from app.core.errors import ToolcribError
+from app.core.paths import gateway_program
 from app.export import apply as writes
+from app.export.drift import dropped, find_drift
+from app.export.hooks import remove_all
 from app.export.masking import DiffFile, masked_diff
 from app.export.overview import survey
 from app.export.plan import MODES, Plan, plan
+from app.export.sizes import host_sizes
 from app.export.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
-from app.paths import gateway_program
-from app.profiles import DEFAULT
+from app.policy.profiles import DEFAULT
 from store import exports
 from store.records import AS_IS, NATIVE, ExportRecord
+from store.typed import Json
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -32,7 +35,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
         '"problem"}], "state", "mode", "profile", "changes", "modes", "recommended", "reason", '
-        '"saving", "exports"}]}; with --all also hosts that are not here.',
+        '"saving", "exports", "tools", "tokens", "later"}]}; "tokens" is what the model gets '
+        'at its first request, "later" what the host loads on demand; with --all also hosts that '
+        "are not here.",
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
     hosts.add_argument("--project", type=Path, metavar="DIR")
@@ -43,9 +48,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="write a host's config: native, pruned, through Toolcrib, or as it was",
         description='JSON: {"host", "mode", "profile", "written", "files": [{"path", "changes", '
-        '"backup"}], "warnings", "tokens_before", "tokens_after", "tools_before", "tools_after", '
-        '"secrets_moved", "restart"}. --dry-run writes nothing and shows the difference, secrets '
-        "masked.",
+        '"backup"}], "warnings", "tokens_before", "tokens_after", "later", "tools_before", '
+        '"tools_after", "secrets_moved", "restart"}. --dry-run writes nothing and shows the '
+        "difference, secrets masked.",
     )
     export.add_argument("host", help="an id: see toolcrib hosts --all")
     export.add_argument("--mode", choices=MODES, required=True)
@@ -59,10 +64,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="put a host's files back to what they were before Toolcrib",
         description='JSON: {"restored": [PATH]}. "all" restores every host; --last takes only '
-        "the newest write back.",
+        "the newest write back. Changes made since Toolcrib wrote are shown, and dropped only when "
+        "you agree or with --yes; the present file is kept as a copy.",
     )
     restore.add_argument("host", help="an id, or all")
     restore.add_argument("--last", action="store_true", help="only the newest write")
+    restore.add_argument("--yes", action="store_true", help="drop later changes without asking")
     restore.set_defaults(run=run_restore)
 
 
@@ -72,14 +79,14 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-        found = [
-            _host_json(status, exports.for_host(db, status.host.id))
+        hosts = [
+            _host_json(status, exports.for_host(db, status.host.id)) | _size_json(status, catalog)
             for status in survey(db, places, catalog)
             if status.state != NOT_FOUND or args.all
         ]
     finally:
         db.close()
-    console.result({"hosts": found}, lambda: _hosts_text(found))
+    console.result({"hosts": hosts}, lambda: _hosts_text(hosts))
     return 0
 
 
@@ -99,11 +106,10 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             mode=args.mode,
             profile=args.profile,
             gateway_path=gateway_program(),
-            project=args.project,
             history=exports.for_host(db, args.host),
         )
         if made.refusal:
-            raise ToolcribError(made.refusal)
+            raise ToolcribError(made.refusal, _to_paste(made))
         done: tuple[ExportRecord, ...] = ()
         if not args.dry_run:
             done = writes.apply(made, ctx, db, insist=args.insist)
@@ -119,21 +125,26 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take writes back."""
     db = ctx.open_store()
+    unhooked: tuple[Path, ...] = ()
     try:
+        if not args.last and not _may_drop(args, db, console):
+            return NEEDS_CONSENT
         if args.host == "all":
-            done = writes.restore_all(ctx, db)
+            done, unhooked = writes.restore_all(ctx, db), remove_all(ctx, db)
         elif args.last:
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
             done = _restored(_known(args.host), ctx, db)
     finally:
         db.close()
-    paths = list(dict.fromkeys(record.file for record in done))
-    console.result({"restored": paths}, lambda: "\n".join(["Restored:", *paths]))
+    paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked)]))
+    kept = [f"The file as it was is kept as {record.backup}" for record in done if record.backup]
+    lines = ["Restored:", *paths, *([] if args.last else kept)]
+    console.result({"restored": paths}, lambda: "\n".join(lines))
     return 0
 
 
-def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> dict[str, Any]:
+def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
     return {
         "id": status.host.id,
         "name": status.host.name,
@@ -157,6 +168,29 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> dict[str,
         "saving": status.recommendation.saving,
         "exports": [_write(r) for r in history],
     }
+
+
+def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
+    """Say which later changes of the files would be lost; whether that is agreed to."""
+    every = args.host == "all"
+    lost = dropped(
+        find_drift(exports.all_exports(db) if every else exports.for_host(db, args.host))
+    )
+    for sentence in lost:
+        console.note(f"Dropped by restoring: {sentence}")
+    if not lost or args.yes:
+        return True
+    if console.can_ask and console.confirm("Restore and drop these changes?"):
+        return True
+    console.note("Nothing was restored. To drop these changes without being asked, add --yes.")
+    return False
+
+
+def _size_json(status: HostStatus, catalog: Catalog) -> Json:
+    size = next(iter(host_sizes([status], catalog)), None)
+    if size is None:
+        return {"tools": 0, "tokens": 0, "later": 0}
+    return {"tools": size.sent.count, "tokens": size.sent.tokens, "later": size.sent.later}
 
 
 def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[ExportRecord, ...]:
@@ -190,7 +224,7 @@ def _write(record: ExportRecord) -> dict[str, object]:
     }
 
 
-def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> dict[str, Any]:
+def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> Json:
     backups = {record.file: record.backup for record in done}
     return {
         "host": made.host.id,
@@ -208,6 +242,7 @@ def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> dict[str, Any]:
         "warnings": list(made.warnings),
         "tokens_before": made.tokens_before,
         "tokens_after": made.tokens_after,
+        "later": made.later,
         "tools_before": made.tools_before,
         "tools_after": made.tools_after,
         "secrets_moved": [name for name, _ in made.secrets_to_store],
@@ -215,18 +250,27 @@ def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> dict[str, Any]:
     }
 
 
+def _to_paste(made: Plan) -> str:
+    return f"To paste into its settings:\n{made.snippet}".rstrip() if made.snippet else ""
+
+
 def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
+    if made.empty and not made.matched and made.mode != AS_IS:
+        return (
+            f"Nothing to write: no file of {made.host.name} names a server that is trusted and"
+            " read. See: toolcrib scan, toolcrib trust NAME"
+        )
     if made.empty:
         return f"{made.host.name} is in sync: nothing to write."
     lines = []
     if not done:
-        for diff in masked_diff(made):
-            lines += _difference(diff)
+        lines += shown_difference(made)
     for file in made.files:
         lines.append(f"{file.path}: {'; '.join(file.changes)}")
     lines.append(
         f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
         f" {made.tools_before} -> {made.tools_after} tools"
+        + (f"; {number(made.later)} more on demand" if made.later else "")
     )
     if done:
         lines += [f"The old file is kept as {r.backup}" for r in done if r.backup]
@@ -237,20 +281,26 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     return "\n".join(lines)
 
 
+def shown_difference(made: Plan) -> list[str]:
+    """What a plan changes in its files, line by line, secrets masked."""
+    return [line for diff in masked_diff(made) for line in _difference(diff)]
+
+
 def _difference(diff: DiffFile) -> list[str]:
     name = str(diff.path)
     before, after = diff.before.splitlines(), diff.after.splitlines()
     return list(difflib.unified_diff(before, after, name, name, lineterm="", n=2))
 
 
-def _hosts_text(found: list[dict[str, Any]]) -> str:
-    if not found:
+def _hosts_text(hosts: list[Json]) -> str:
+    if not hosts:
         return "No host was found here. See every known one with: toolcrib hosts --all"
-    rows = [["host", "servers", "state", "recommended", "why"]]
-    for one in found:
+    rows = [["host", "servers", "tokens ≈", "state", "recommended", "why"]]
+    for one in hosts:
         count = sum(len(file["servers"]) for file in one["files"])
         state = one["problem"] or one["state"]
         if one["profile"] not in ("", DEFAULT):
             state = f"{state}, profile {one['profile']}"
-        rows.append([one["id"], str(count), state, one["recommended"], one["reason"]])
-    return table(rows, right=frozenset({1}))
+        tokens = f"{number(one['tokens'])}{' +on demand' if one['later'] else ''}"
+        rows.append([one["id"], str(count), tokens, state, one["recommended"], one["reason"]])
+    return table(rows, right=frozenset({1, 2}))

@@ -1,17 +1,23 @@
 """`toolcrib footprint` and `toolcrib check`: what the tools cost, and whether that is too much."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from app.catalog import Catalog, load_catalog
+from app.catalog.catalog import Catalog, CatalogTool, load_catalog
+from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.tokens.footprint import Footprint, footprint
+from store.typed import Json
 
 if TYPE_CHECKING:
+    from app.export.sizes import HostSize
     from app.policy.budget import Budget
 
+WORST = "worst"
 OVER_BUDGET = 4
 
 
@@ -23,7 +29,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="tokens of the tools that are on, per server",
         description="Tokens of the tools that are on, counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
-        '"all_tools", "all_tokens"}]}; with --tools each server also has "list".',
+        '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
+        '"verdict"}]}; with --tools each server also has "list". "hosts" is what the model of each '
+        'host gets at its first request, "later" what the host itself loads on demand.',
     )
     add_profile(cost)
     cost.add_argument("--tools", action="store_true", help="list every tool")
@@ -32,14 +40,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "check",
         parents=[common],
         help="PASS, WARN or BLOCK against a budget (for CI)",
-        description="Compare the tools that are on with a budget. Exit code 4 when the verdict is "
-        'the one named by --fail-on or worse. JSON: {"verdict", "tokens", "budget", "tools", '
-        '"reasons"}; --suggest adds "moves" [{"kind", "title", "tools", "saves", "evidence", '
-        '"needed"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
+        description="Compare the tools that are on, of all servers together or as one host's "
+        "model gets them, with a budget. Exit code 4 when the verdict is "
+        'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
+        '"tools", "reasons"}; --suggest adds "moves" [{"kind", "title", "tools", "saves", '
+        '"evidence", "needed"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
     )
     add_profile(check)
     check.add_argument(
         "--suggest", action="store_true", help="the cheapest ways to get under the budget"
+    )
+    check.add_argument(
+        "--host", metavar="HOST", help="what this host's model gets; worst: the host that is worst"
     )
     check.add_argument("--budget", type=int, metavar="N", help="tokens (default: the profile's)")
     check.add_argument("--warn", type=int, metavar="PCT", help="WARN from this share on")
@@ -51,13 +63,15 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Print the footprint."""
-    catalog = read_catalog(ctx, args.profile)
+    catalog, sizes = _read(ctx, args.profile)
     cost = footprint(catalog.tools, catalog.encoding)
-    value = footprint_json(cost)
+    value = footprint_json(cost) | {"hosts": [size_json(size) for size in sizes]}
     if args.tools:
         for server in value["servers"]:
             server["list"] = _tools(catalog, server["name"])
-    console.result(value, lambda: _text(cost, catalog, tools=args.tools))
+    console.result(
+        value, lambda: _text(cost, catalog, tools=args.tools) + _hosts_text(value["hosts"])
+    )
     return 0
 
 
@@ -65,30 +79,37 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     """Compare with the budget."""
     from app.policy.budget import Budget, verdict
 
-    catalog = read_catalog(ctx, args.profile)
+    if args.host:
+        catalog, sizes = _read(ctx, args.profile)
+        size = _chosen(sizes, args.host)
+    else:
+        catalog, size = read_catalog(ctx, args.profile), None
     given = {
         "limit": args.budget,
         "warn_percent": args.warn,
         "block_percent": args.block,
         "max_tools": args.max_tools,
     }
-    budget = Budget.from_settings(catalog.settings.budget).with_changes(
-        **{k: v for k, v in given.items() if v is not None}
-    )
+    own = size.verdict.budget if size else Budget.from_settings(catalog.settings.budget)
+    budget = own.with_changes(**{k: v for k, v in given.items() if v is not None})
     cost = footprint(catalog.tools, catalog.encoding)
-    found = verdict(cost.shown_tokens, cost.shown_tools, budget)
-    value: dict[str, Any] = {
-        "verdict": found.word,
-        "tokens": cost.shown_tokens,
+    tokens, count = (
+        (size.sent.tokens, size.sent.count) if size else (cost.shown_tokens, cost.shown_tools)
+    )
+    outcome = verdict(tokens, count, budget)
+    value: Json = {
+        "verdict": outcome.word,
+        "host": size.facts.id if size else "",
+        "tokens": tokens,
         "budget": budget.limit,
-        "tools": cost.shown_tools,
-        "reasons": list(found.reasons),
+        "tools": count,
+        "reasons": list(outcome.reasons),
     }
     if args.suggest:
-        value |= _suggestions(ctx, catalog, budget)
+        value |= _suggestions(ctx, catalog, budget, size.sent.tools if size else catalog.tools)
     console.result(value, lambda: _check_text(value))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
-    return OVER_BUDGET if found.word in failing else 0
+    return OVER_BUDGET if outcome.word in failing else 0
 
 
 def read_catalog(ctx: AppContext, profile: str) -> Catalog:
@@ -100,7 +121,47 @@ def read_catalog(ctx: AppContext, profile: str) -> Catalog:
         db.close()
 
 
-def footprint_json(cost: Footprint) -> dict[str, Any]:
+def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]]":
+    """The catalogue as the profile sees it, and what each host's model gets."""
+    from app.export.sizes import measure
+    from app.hosts.places import Places
+
+    db = ctx.open_store()
+    try:
+        catalog = load_catalog(db, profile, ctx.settings.encoding)
+        return catalog, measure(db, Places.here(), catalog)
+    finally:
+        db.close()
+
+
+def _chosen(sizes: "Sequence[HostSize]", host_id: str) -> "HostSize":
+    """The host of that id, or the one that is worst off; raises ToolcribError."""
+    from app.export.sizes import worst
+
+    size = worst(sizes) if host_id == WORST else None
+    size = size or next((size for size in sizes if size.facts.id == host_id), None)
+    if size is None:
+        known = ", ".join(size.facts.id for size in sizes) or "none"
+        raise ToolcribError(
+            f"No host called {host_id} has a server here.", f"Hosts with servers: {known}."
+        )
+    return size
+
+
+def size_json(size: "HostSize") -> Json:
+    """The stable JSON form of a host's size."""
+    return {
+        "id": size.facts.id,
+        "name": size.host,
+        "mode": size.mode,
+        "tools": size.sent.count,
+        "tokens": size.sent.tokens,
+        "later": size.sent.later,
+        "verdict": size.verdict.word,
+    }
+
+
+def footprint_json(cost: Footprint) -> Json:
     """The stable JSON form of a footprint."""
     return {
         "total_tokens": cost.shown_tokens,
@@ -122,7 +183,7 @@ def footprint_json(cost: Footprint) -> dict[str, Any]:
 
 def _tools(catalog: Catalog, server: str) -> list[dict[str, object]]:
     return [
-        {"name": t.tool.name, "on": t.shown, "tokens": t.cost, "held": t.held}
+        {"name": t.tool.name, "on": t.shown, "tokens": t.cost, "held": sentence(t.held)}
         for t in catalog.tools
         if t.server.name == server
     ]
@@ -138,7 +199,7 @@ def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
         if tools:
             rows += [_tool_row(t) for t in _tools(catalog, s.name)]
     on = f"{cost.shown_tools} of {cost.tools}"
-    rows.append(["total", on, number(cost.shown_tokens), number(cost.tokens)])
+    rows.append(["all servers together", on, number(cost.shown_tokens), number(cost.tokens)])
     share = 100 * cost.shown_tokens / catalog.settings.budget.window
     return (
         f"{table(rows, right=frozenset({1, 2, 3}))}\n\n{share:.0f} % of a"
@@ -147,13 +208,28 @@ def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
     )
 
 
+def _hosts_text(sizes: Sequence[Json]) -> str:
+    """What each host's model gets, "" where no host here has a server."""
+    if not sizes:
+        return ""
+    rows = [["what a host's model gets", "way", "tools", "tokens ≈", "on demand", ""]]
+    for one in sizes:
+        later = number(one["later"]) if one["later"] else ""
+        tools, tokens = number(one["tools"]), number(one["tokens"])
+        rows.append([one["name"], one["mode"], tools, tokens, later, one["verdict"]])
+    return f"\n\n{table(rows, right=frozenset({2, 3, 4}))}"
+
+
 def _tool_row(tool: dict[str, object]) -> list[str]:
     state = "held" if tool["held"] else "on" if tool["on"] else "off"
     return [f"  {tool['name']}", state, number(int(str(tool["tokens"]))), ""]
 
 
-def _check_text(value: dict[str, Any]) -> str:
-    lines = [f"{value['verdict']}: {number(value['tokens'])} tokens of {number(value['budget'])}"]
+def _check_text(value: Json) -> str:
+    of = f"{value['host']} gets" if value["host"] else "all servers together have"
+    lines = [
+        f"{value['verdict']}: {of} {number(value['tokens'])} tokens of {number(value['budget'])}"
+    ]
     lines += value["reasons"]
     for move in value.get("moves", ()):
         mark = "needed" if move["needed"] else "more"
@@ -168,7 +244,9 @@ def _check_text(value: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _suggestions(ctx: AppContext, catalog: Catalog, budget: "Budget") -> dict[str, Any]:
+def _suggestions(
+    ctx: AppContext, catalog: Catalog, budget: "Budget", tools: Sequence[CatalogTool]
+) -> Json:
     """The cheapest moves under the budget, and how the profile could be split."""
     from app.policy.pruner import propose
     from app.policy.splitter import split
@@ -182,7 +260,7 @@ def _suggestions(ctx: AppContext, catalog: Catalog, budget: "Budget") -> dict[st
         together = events.called_together(db, now - 30 * DAY)
     finally:
         db.close()
-    moves = propose(catalog.tools, budget, usage).moves
+    moves = propose(tools, budget, usage).moves
     parts = split(catalog.tools, budget, together)
     return {
         "moves": [

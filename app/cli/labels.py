@@ -7,12 +7,12 @@ from pathlib import Path
 
 import apsw
 
-from app.catalog import load_catalog, match_tools
+from app.catalog.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
-from app.errors import ToolcribError
-from app.routing.label_files import SPLIT, read
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.routing.learning.label_files import SPLIT, read
 from store import queries
 from store.connection import transaction
 from store.records import LabelRecord
@@ -55,13 +55,13 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List labelled queries."""
     with closing(ctx.open_store()) as db:
-        found = queries.labels(db)
+        records = queries.labels(db)
     value = [
         {"id": r.id, "query": r.query, "expected": list(r.expected), "source": r.source}
-        for r in found
+        for r in records
     ]
     rows = [["id", "by", "query", "expected"]]
-    rows += [[str(r.id), r.source, r.query, ", ".join(r.expected) or "no tool"] for r in found]
+    rows += [[str(r.id), r.source, r.query, ", ".join(r.expected) or "no tool"] for r in records]
     console.result({"labels": value}, lambda: table(rows, right=frozenset({0})))
     return 0
 

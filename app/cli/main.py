@@ -1,12 +1,17 @@
 """Entry of the command line: parse, run one verb, say what went wrong."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 
-from app.cli.console import standard_console
+import apsw
+
+from app.cli.console import Console, standard_console
 from app.cli.parser import make_parser
-from app.context import AppContext
-from app.errors import ToolcribError
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.export.recovery import recover
+from store.connection import sentences
 from store.errors import StoreError
 
 DONE = 0
@@ -24,7 +29,9 @@ def run(argv: Sequence[str]) -> int:
         return int(stop.code or 0)
     console = standard_console(as_json=args.json)
     try:
-        return int(args.run(args, AppContext.default(), console))
+        ctx = AppContext.default()
+        recover(ctx)
+        return _run(args, ctx, console)
     except (ToolcribError, StoreError) as error:
         console.note(f"toolcrib: {error.title}")
         if error.hint:
@@ -36,3 +43,15 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
+    except OSError as error:
+        console.note(f"toolcrib: {error.filename or 'A file'} cannot be used: {error.strerror}.")
+        return FAILED
+
+
+def _run(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """The verb's exit code; what SQLite says becomes a StoreError with a sentence."""
+    try:
+        return int(args.run(args, ctx, console))
+    except apsw.Error:
+        with sentences(str(ctx.paths.database)):
+            raise

@@ -1,8 +1,9 @@
-"""What the verbs' modules share: the types of their options."""
+"""What the verbs' modules share: types of options, an option, an exit code."""
 
 import argparse
 from typing import TypeAlias
 
+NEEDS_CONSENT = 4  # exit code: nothing is done without --yes
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 

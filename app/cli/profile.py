@@ -7,15 +7,17 @@ from functools import partial
 
 import apsw
 
-from app import catalog as catalogs
-from app import profiles
-from app.catalog import Catalog, load_catalog, match_tools
-from app.changes import Changes
+from app.catalog import catalog as catalogs
+from app.catalog.catalog import Catalog, load_catalog, match_tools
+from app.catalog.reasons import sentence
+from app.catalog.setting_checks import check_change
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
-from app.errors import ToolcribError
-from app.settings import MOST_WEIGHT, ProfileSettings, with_settings
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings, with_settings
+from app.policy import profiles
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -62,15 +64,15 @@ def _action(
 def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     db = ctx.open_store()
     try:
-        found = []
+        summaries = []
         for name in profiles.names(db):
             seen = load_catalog(db, name, ctx.settings.encoding)
-            found.append(_summary(seen))
+            summaries.append(_summary(seen))
     finally:
         db.close()
     rows = [["profile", "tools on", "tokens ≈"]]
-    rows += [[str(p["name"]), f"{p['on']} of {p['tools']}", f"{p['tokens']:,}"] for p in found]
-    console.result({"profiles": found}, lambda: table(rows, right=frozenset({1, 2})))
+    rows += [[str(p["name"]), f"{p['on']} of {p['tools']}", f"{p['tokens']:,}"] for p in summaries]
+    console.result({"profiles": summaries}, lambda: table(rows, right=frozenset({1, 2})))
     return 0
 
 
@@ -94,7 +96,7 @@ def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
             "tool": t.tool.tool_id,
             "on": t.on,
             "pinned": t.pinned,
-            "held": t.held,
+            "held": sentence(t.held),
             "tokens": t.cost,
         }
         for t in seen.tools
@@ -195,8 +197,7 @@ def changed_settings(settings: ProfileSettings, name: str, text: str) -> Profile
         raise ToolcribError(f"There is no setting called {name}.", "See: toolcrib profile show")
     now = getattr(holder, key)
     changed = with_settings(settings, {name: _value(name, now, text)})
-    if not all(0 <= weight <= MOST_WEIGHT for weight in changed.routing.word_weights):
-        raise ToolcribError(f"{name} cannot be {text}.", f"Weights go from 0 to {MOST_WEIGHT:g}.")
+    check_change(settings, changed)
     return changed
 
 

@@ -3,12 +3,15 @@
 import argparse
 from difflib import unified_diff
 
-from app.catalog import Catalog, load_catalog, match_tools, trust_server, trust_tools
+from app.catalog.catalog import Catalog, load_catalog, match_tools, trust_server, trust_tools
+from app.catalog.reasons import sentence
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
+from app.core.context import AppContext
 from app.safety.hidden import spelled_out
+from app.safety.notices import SERVER_TEXT, notices
 from app.safety.review import Difference, differences, hold
+from app.safety.server_texts import findings_of
 from store import findings
 from store.connection import transaction
 
@@ -22,12 +25,13 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="findings: tools that changed, or whose text looks like an instruction",
         description='JSON: {"findings": [{"tool", "rule", "severity", "detail", "decided"}], '
-        '"held": [{"tool", "why"}], "changes": [{"tool", "place", "before", "after"}]}.',
+        '"held": [{"tool", "why"}], "notices": [{"kind", "text", "about"}], '
+        '"changes": [{"tool", "place", "before", "after"}]}.',
     )
     add_profile(review)
     review.add_argument("--info", action="store_true", help="also findings that are remarks only")
     review.set_defaults(run=run_review)
-    for name, run, key, told in (
+    for name, run, key, summary in (
         (
             "trust",
             run_trust,
@@ -37,7 +41,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         ("hold", run_hold, "held", "keep tools from hosts until you trust them"),
     ):
         decide = verbs.add_parser(
-            name, parents=[common], help=told, description=f'JSON: {{"{key}": [TOOL]}}.'
+            name, parents=[common], help=summary, description=f'JSON: {{"{key}": [TOOL]}}.'
         )
         decide.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(decide)
@@ -49,7 +53,7 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-        found = findings.all_findings(db)
+        records = findings.all_findings(db)
     finally:
         db.close()
     names = {t.tool.id: t.tool.tool_id for t in catalog.tools}
@@ -61,12 +65,27 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             "detail": f.detail,
             "decided": f.decided,
         }
-        for f in found
+        for f in records
         if f.tool_id in names and (args.info or f.severity != "info")
     ]
-    held = [{"tool": t.tool.tool_id, "why": t.held} for t in catalog.tools if t.held]
+    rows += [
+        {
+            "tool": server.name,
+            "rule": text_finding["rule"],
+            "severity": text_finding["severity"],
+            "detail": text_finding["detail"],
+            "decided": text_finding["decided"],
+        }
+        for server in catalog.servers
+        for text_finding in findings_of(server)
+    ]
+    profile_notices = [n for n in notices(catalog) if n.kind != SERVER_TEXT]
+    held = [{"tool": t.tool.tool_id, "why": sentence(t.held)} for t in catalog.tools if t.held]
     changes = _changes(catalog)
     value = {
+        "notices": [
+            {"kind": n.kind, "text": n.text, "about": list(n.about)} for n in profile_notices
+        ],
         "findings": rows,
         "held": held,
         "changes": [
@@ -74,7 +93,7 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             for tool, d in changes
         ],
     }
-    console.result(value, lambda: _text(rows, held, changes))
+    console.result(value, lambda: _text(rows, held, changes, [n.text for n in profile_notices]))
     return 0
 
 
@@ -127,11 +146,14 @@ def _changes(catalog: Catalog) -> list[tuple[str, Difference]]:
 
 
 def _text(
-    rows: list[dict[str, str]], held: list[dict[str, str]], changes: list[tuple[str, Difference]]
+    rows: list[dict[str, str]],
+    held: list[dict[str, str]],
+    changes: list[tuple[str, Difference]],
+    notes: list[str],
 ) -> str:
-    if not rows and not held:
+    if not rows and not held and not notes:
         return "Nothing to review."
-    lines = []
+    lines = list(notes)
     if rows:
         head = ["severity", "rule", "tool", "finding", "decided"]
         body = [[r["severity"], r["rule"], r["tool"], r["detail"], r["decided"]] for r in rows]
@@ -148,7 +170,7 @@ def _text(
 def _changed_lines(part: Difference) -> list[str]:
     """The lines that differ; what is invisible, such as control codes, is written out."""
     both = part.before.splitlines(), part.after.splitlines()
-    found = [line for line in list(unified_diff(*both, lineterm="", n=1))[2:] if line[0] != "@"]
-    shown = [f"  {line[0]} {spelled_out(line[1:])}" for line in found[:_MOST_LINES]]
-    more = len(found) - len(shown)
+    lines = [line for line in list(unified_diff(*both, lineterm="", n=1))[2:] if line[0] != "@"]
+    shown = [f"  {line[0]} {spelled_out(line[1:])}" for line in lines[:_MOST_LINES]]
+    more = len(lines) - len(shown)
     return [*shown, f"  … {more} more lines (--json has all)"] if more > 0 else shown

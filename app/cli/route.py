@@ -2,15 +2,17 @@
 
 import argparse
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
-from app.discovery.index import Indexer
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.errors import ToolcribError
+from app.indexing.indexer import Indexer
+from app.routing import phrases
 from app.routing.ranked import Ranked, RankedTool, Request
 from app.routing.router import Router
+from store.errors import StoreError
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -52,7 +54,7 @@ def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:
         return Indexer(
             ctx, db, progress=lambda step, done: console.progress(f"{step} ({done:.0%})")
         ).encoder()
-    except ToolcribError as error:
+    except (ToolcribError, StoreError) as error:
         console.note(f"{error.title} Words only. {error.hint}")
         return None
     finally:
@@ -78,12 +80,12 @@ def _tool_json(tool: RankedTool) -> dict[str, object]:
         "score": round(tool.score, 6),
         "iso": None if tool.iso is None else round(tool.iso, 6),
         "in": tool.shown,
-        "why": tool.why,
+        "why": phrases.why(tool.verdict),
         "tokens": tool.tokens,
         "gate": tool.gate,
         "parts": dict(tool.parts),
         "matched": list(tool.matched),
-        "remedy": tool.remedy.sentence if tool.remedy else "",
+        "remedy": phrases.remedy(tool.verdict),
     }
 
 
@@ -102,7 +104,7 @@ def _text(ranked: Ranked, limit: int, *, explain: bool) -> str:
                 f"{tool.score:.2f}",
                 iso,
                 number(tool.tokens),
-                tool.why,
+                phrases.why(tool.verdict),
             ]
         )
         if explain:
@@ -118,6 +120,6 @@ def _explained(tool: RankedTool) -> list[str]:
     lines = [parts] if parts else []
     if tool.matched:
         lines.append(f"matched: {', '.join(tool.matched)}")
-    if tool.remedy:
-        lines.append(tool.remedy.sentence)
+    if tool.verdict.remedy:
+        lines.append(phrases.remedy(tool.verdict))
     return lines

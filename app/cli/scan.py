@@ -5,30 +5,34 @@ import shlex
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import apsw
 
+from app.catalog.catalog import trust_server
 from app.cli.console import Console, table
-from app.cli.options import Verbs
-from app.context import AppContext
+from app.cli.options import NEEDS_CONSENT, Verbs
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import visible
 from app.discovery import importing
 from app.discovery.register import Registered, Target, register, targets
-from app.errors import ToolcribError
+from app.hosts.display import LaunchText, launch_text, spec_text
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from store import servers, tools
 from store.records import NEEDS_SIGN_IN, READ, ServerRecord
+from store.typed import Json
 
 if TYPE_CHECKING:
     from app.discovery.scan import ScanReport, ServerStatus
 
-NEEDS_CONSENT = 4
 IN_PART = 5
 
 _JSON = (
-    'JSON: {"servers": [{"name", "host", "status", "problem", "tools", "hosts", "command"}], '
+    'JSON: {"servers": [{"name", "host", "status", "problem", "tools", "hosts", "trusted", '
+    '"command", "notes"}], '
     '"counted", "encoded", "files": [{"host", "file", "problem"}]}.'
 )
 
@@ -44,7 +48,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     reads.add_argument("servers", nargs="*", help="only these servers (default: all trusted)")
     reads.add_argument("--project", type=Path, metavar="DIR", help="also this project's files")
-    reads.add_argument("--trust-projects", action="store_true", help="also servers of projects")
+    reads.add_argument(
+        "--trust-projects", action="store_true", help="start and trust those of projects too"
+    )
     reads.add_argument("--yes", action="store_true", help="start them without asking")
     reads.set_defaults(run=run_scan)
     takes = verbs.add_parser(
@@ -86,8 +92,8 @@ def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     db = ctx.open_store()
     try:
         registered = register(ctx, db, readings)
-        wanted = _wanted(db, targets(ctx, db, registered), args)
-        return _read(ctx, db, wanted, args=args, console=console, files=files)
+        known = targets(ctx, db, registered)
+        return _read(ctx, db, known, args=args, console=console, files=files)
     finally:
         db.close()
 
@@ -95,25 +101,35 @@ def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Register a file's servers, and read them when asked to."""
     if args.dry_run:
-        named = importing.preview(args.file)
-        rows = [["server", "command"], *([name, command] for name, command in named)]
-        value = {"servers": [{"name": n, "command": c} for n, c in named]}
-        console.result(value, lambda: table(rows))
-        return 0
+        return _preview(args.file, console)
     db = ctx.open_store()
     try:
         taken = importing.import_file(ctx, db, args.file, profile=args.profile)
         if taken.secrets_in:
             console.note(f"Secret values are kept in the {_where(ctx, taken.secrets_in)}.")
-        wanted = _of(db, taken.registered, ctx)
+        named = _of(db, taken.registered, ctx)
         if args.scan:
-            return _read(ctx, db, wanted, args=args, console=console, files=[])
-        known = [s for s in servers.all_servers(db) if s.name in taken.names]
-        answer = _answer(db, known, (), files=[])
-        console.result(answer, lambda: f"Taken: {', '.join(taken.names)}")
+            return _read(ctx, db, named, args=args, console=console, files=[])
+        rows = [s for s in servers.all_servers(db) if s.name in taken.names]
+        answer = _answer(db, rows, (), named, files=[])
+        console.result(answer, lambda: "\n".join(["Taken:", *_lines(named)]))
         return 0
     finally:
         db.close()
+
+
+def _preview(file: Path, console: Console) -> int:
+    """What a file would bring, as consent would show it."""
+    named = importing.preview(file)
+    value = {
+        "servers": [
+            {"name": name, "command": text.command, "notes": list(text.notes)}
+            for name, text in named
+        ]
+    }
+    lines = [line for name, text in named for line in _launch_lines(name, text)]
+    console.result(value, lambda: "\n".join(lines))
+    return 0
 
 
 def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -133,7 +149,12 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         db.close()
     console.result(
         {"added": taken.names[0]},
-        lambda: f"Added {taken.names[0]}. Read its tools: toolcrib scan {taken.names[0]}",
+        lambda: "\n".join(
+            [
+                *_launch_lines(taken.names[0], launch_text(launch)),
+                f"Added. Read its tools: toolcrib scan {shlex.quote(taken.names[0])}",
+            ]
+        ),
     )
     return 0
 
@@ -155,36 +176,41 @@ def _of(db: apsw.Connection, registered: Registered, ctx: AppContext) -> list[Ta
     return [t for t in targets(ctx, db, registered) if t.server_id in ids]
 
 
-def _wanted(db: apsw.Connection, found: Sequence[Target], args: argparse.Namespace) -> list[Target]:
+def _wanted(
+    db: apsw.Connection, startable: Sequence[Target], args: argparse.Namespace
+) -> list[Target]:
     if args.servers:
-        unknown = set(args.servers) - {t.name for t in found}
+        unknown = set(args.servers) - {t.name for t in startable}
         if unknown:
             raise ToolcribError(
                 f"There is no server called {', '.join(sorted(unknown))} that can be started.",
-                f"Known are: {', '.join(t.name for t in found) or 'none'}.",
+                f"Known are: {', '.join(t.name for t in startable) or 'none'}.",
             )
-        return [t for t in found if t.name in args.servers]
+        return [t for t in startable if t.name in args.servers]
     trusted = {s.id for s in servers.all_servers(db) if s.trusted or args.trust_projects}
-    return [t for t in found if t.server_id in trusted and not t.disabled]
+    return [t for t in startable if t.server_id in trusted and not t.disabled]
 
 
 def _read(
     ctx: AppContext,
     db: apsw.Connection,
-    wanted: Sequence[Target],
+    known: Sequence[Target],
     *,
     args: argparse.Namespace,
     console: Console,
     files: list[dict[str, str]],
 ) -> int:
-    """Ask, read, print; the exit code."""
+    """Ask, read, print; the exit code. All of `known` is read, of a scan what was asked for."""
+    wanted = _wanted(db, known, args) if args.run is run_scan else known
     report = None
     if wanted and (args.yes or _agreed(wanted, console)):
+        if args.run is run_scan and args.trust_projects:
+            _trust(db, wanted, ctx.clock())
         report = _scan(ctx, wanted, console)
     ids = {t.server_id for t in wanted}
     rows = [s for s in servers.all_servers(db) if args.run is run_scan or s.id in ids]
     statuses = report.servers if report else ()
-    answer = _answer(db, rows, statuses, files=files)
+    answer = _answer(db, rows, statuses, known, files=files)
     if report:
         answer |= {"counted": report.counted, "encoded": report.encoded}
         if report.note:
@@ -194,6 +220,14 @@ def _read(
         return _not_read(wanted, console)
     failed = [s for s in statuses if s.status not in (READ, NEEDS_SIGN_IN)]
     return IN_PART if failed else 0
+
+
+def _trust(db: apsw.Connection, chosen: Sequence[Target], at: float) -> None:
+    """Let the tools of these servers reach hosts, as ticking them in the window does."""
+    trusted = {server.id for server in servers.all_servers(db) if server.trusted}
+    for target in chosen:
+        if target.server_id not in trusted:
+            trust_server(db, target.server_id, at)
 
 
 def _not_read(wanted: Sequence[Target], console: Console) -> int:
@@ -209,13 +243,22 @@ def _agreed(wanted: Sequence[Target], console: Console) -> bool:
     if not console.can_ask:
         return False
     _show_commands(wanted, console)
-    return console.ask("Start them?")
+    return console.confirm("Start them?")
 
 
 def _show_commands(wanted: Sequence[Target], console: Console) -> None:
     console.note("These commands would be started, asked for their tools, and stopped:")
-    for target in wanted:
-        console.note(f"  {target.name}: {target.command}")
+    for line in _lines(wanted):
+        console.note(line)
+
+
+def _lines(shown: Sequence[Target]) -> list[str]:
+    return [line for target in shown for line in _launch_lines(target.name, target.text)]
+
+
+def _launch_lines(name: str, text: LaunchText) -> list[str]:
+    """All that runs under a name, what else decides it indented below."""
+    return [f"  {visible(name)}: {text.command}", *(f"      {note}" for note in text.notes)]
 
 
 def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanReport":
@@ -244,12 +287,17 @@ def _answer(
     db: apsw.Connection,
     rows: Sequence[ServerRecord],
     statuses: "Sequence[ServerStatus]",
+    known: Sequence[Target],
     *,
     files: list[dict[str, str]],
-) -> dict[str, Any]:
+) -> Json:
     now = {s.server_id: s for s in statuses}
+    texts = {target.server_id: target.text for target in known}
     return {
-        "servers": [_server(db, row, now.get(row.id)) for row in rows],
+        "servers": [
+            _server(db, row, now.get(row.id), texts.get(row.id) or spec_text(row.spec))
+            for row in rows
+        ],
         "counted": 0,
         "encoded": 0,
         "files": files,
@@ -257,7 +305,7 @@ def _answer(
 
 
 def _server(
-    db: apsw.Connection, row: ServerRecord, status: "ServerStatus | None"
+    db: apsw.Connection, row: ServerRecord, status: "ServerStatus | None", text: LaunchText
 ) -> dict[str, object]:
     hosts = list(dict.fromkeys(entry.host for entry in row.entries))
     return {
@@ -268,11 +316,12 @@ def _server(
         "tools": len(tools.tools(db, row.id)),
         "hosts": hosts,
         "trusted": row.trusted,
-        "command": " ".join((row.spec.command, *row.spec.args)).strip() or row.spec.url,
+        "command": text.command,
+        "notes": list(text.notes),
     }
 
 
-def _text(answer: dict[str, Any]) -> str:
+def _text(answer: Json) -> str:
     if not answer["servers"]:
         return "No MCP servers found. Take a config file with: toolcrib import FILE"
     rows = [["server", "found in", "status", "tools", "problem"]]

@@ -3,20 +3,20 @@
 import argparse
 import threading
 import webbrowser
-from typing import Any
 
 import apsw
 
 from app.cli.console import Console
 from app.cli.options import Verbs
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.discovery.register import Target, register, targets
-from app.errors import ToolcribError
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.signin.grant import Client
 from store import servers, tools
 from store.records import READ, ServerRecord
+from store.typed import Json
 
 IN_PART = 5
 
@@ -88,8 +88,8 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         )
         status = scan(ctx, [target], ScanOptions()).servers[0]
         answer = _answer(target.name, True, status.status, status.problem, status.tools)
-        told = f"Signed in to {target.name}: {status.problem or status.text}"
-        console.result(answer, lambda: told)
+        summary = f"Signed in to {target.name}: {status.problem or status.text}"
+        console.result(answer, lambda: summary)
         return 0 if status.status == READ else IN_PART
     finally:
         db.close()
@@ -122,10 +122,10 @@ def _target(ctx: AppContext, db: apsw.Connection, name: str) -> Target:
     """How the server is reached, as its host's file has it now."""
     registered = register(ctx, db, read_hosts(Places.here(None)))
     _known(db, name)
-    found = [t for t in targets(ctx, db, registered) if t.name == name]
-    if not found:
+    matches = [t for t in targets(ctx, db, registered) if t.name == name]
+    if not matches:
         raise ToolcribError(f"{name} cannot be reached.", "Its host's file names no address.")
-    return found[0]
+    return matches[0]
 
 
 def _known(db: apsw.Connection, name: str) -> ServerRecord:
@@ -136,7 +136,7 @@ def _known(db: apsw.Connection, name: str) -> ServerRecord:
     return server
 
 
-def _answer(name: str, signed_in: bool, status: str, problem: str, known: int) -> dict[str, Any]:
+def _answer(name: str, signed_in: bool, status: str, problem: str, known: int) -> Json:
     return {
         "name": name,
         "signed_in": signed_in,

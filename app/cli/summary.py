@@ -1,26 +1,21 @@
 """`toolcrib summary ...`: what is embedded for each tool, and better words for it."""
 
 import argparse
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from app.catalog import load_catalog, match_tools
+from app.catalog.catalog import load_catalog, match_tools
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
-from app.context import AppContext
-from app.discovery.summaries import MADE, encode, made, put, summary_of, summary_problem, written
-from app.errors import ToolcribError
-from app.routing.rewrite import Endpoint, Rewrite, propose
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.indexing.summaries import MADE, encode, made, put, summary_of, summary_problem, written
 from store import tools
-from store.connection import transaction
 from store.records import Summary, ToolRecord
-
-NEEDS_CONSENT = 4
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("summary", help="show, edit or rewrite what tools are found by")
+    parser = verbs.add_parser("summary", help="show or edit what tools are embedded by")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = actions.add_parser("show", parents=[common], help="the summaries")
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
@@ -35,21 +30,6 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     reset.add_argument("tool")
     add_profile(reset)
     reset.set_defaults(run=run_reset)
-    rewrite = actions.add_parser(
-        "rewrite",
-        parents=[common],
-        help="let a model rewrite summaries as requests; shown before they are taken",
-        description="Sends names and descriptions of these tools to an OpenAI-compatible endpoint "
-        'that you name, and nowhere else. JSON: {"proposals": [{"tool", "before", "after", '
-        '"problem"}], "taken": N}.',
-    )
-    rewrite.add_argument("tools", nargs="+")
-    rewrite.add_argument("--url", required=True, help="as in http://127.0.0.1:11434/v1")
-    rewrite.add_argument("--model", required=True)
-    rewrite.add_argument("--key-env", default="", metavar="NAME", help="variable with the key")
-    rewrite.add_argument("--yes", action="store_true", help="take them without asking")
-    add_profile(rewrite)
-    rewrite.set_defaults(run=run_rewrite)
 
 
 def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -105,54 +85,3 @@ def _put(
     text = summary.text
     console.result({"tool": args.tool, "summary": text}, lambda: f"{args.tool}: {text}")
     return 0
-
-
-def run_rewrite(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Propose, show, and store what is taken."""
-    key = os.environ.get(args.key_env, "") if args.key_env else ""
-    if args.key_env and not key:
-        raise ToolcribError(f"The variable {args.key_env} is not set.", "Put the key into it.")
-    db = ctx.open_store()
-    try:
-        picked = match_tools(load_catalog(db, args.profile, ctx.settings.encoding), args.tools)
-        asked = [(t.tool, t.summary) for t in picked]
-        found = propose(
-            asked,
-            Endpoint(args.url, args.model, key),
-            lambda done: console.progress(f"{done} of {len(asked)} summaries"),
-        )
-        console.progress_done()
-        good = [p for p in found if not p.problem and p.after != p.before]
-        if not console.as_json:
-            console.note(_difference(found))
-        take = bool(good) and (args.yes or (console.can_ask and console.ask("Take these?")))
-        if take:
-            with transaction(db):
-                rows = [Summary(p.tool.id, p.after, "model", p.tool.hash) for p in good]
-                tools.save_summaries(db, rows)
-    finally:
-        db.close()
-    if take:
-        encode(ctx)
-    value = {
-        "proposals": [
-            {
-                "tool": p.tool.tool_id,
-                "before": p.before,
-                "after": p.after,
-                "problem": p.problem,
-            }
-            for p in found
-        ],
-        "taken": len(good) if take else 0,
-    }
-    console.result(value, lambda: f"{value['taken']} of {len(found)} summaries taken.")
-    return 0 if take or not good else NEEDS_CONSENT
-
-
-def _difference(found: Sequence[Rewrite]) -> str:
-    lines = []
-    for p in found:
-        lines += [p.tool.tool_id, f"  - {p.before}"]
-        lines.append(f"  ! {p.problem}" if p.problem else f"  + {p.after}")
-    return "\n".join(lines)

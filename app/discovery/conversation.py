@@ -1,90 +1,150 @@
 """What is asked of a server that answers: its tools first, then all that may fail alone."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+import math
+import threading
+from importlib.metadata import PackageNotFoundError, version
 
-import anyio
-from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND
+from app.indexing.raw_tools import clean
+from app.indexing.reading import LEGACY, MODERN, Limits, Reading, ReadingError
+from app.indexing.tool_checks import check_tools, list_hash
+from app.mcp import jsonrpc, protocol
+from app.mcp.connection import Connection
+from app.mcp.limits import HungError, Watch
+from app.mcp.listing import Listing
+from app.mcp.revisions import server_info
+from store.records import COULD_NOT_START
+from store.typed import Json
 
-from app.discovery.checks import check_tools, list_hash
-from app.discovery.lists import Listed, read_list
-from app.discovery.reading import Limits, Reading, ReadingError
-from app.discovery.wire import CAPABILITIES, Wire, server_info
-from store.records import COULD_NOT_START, Json
-
+# What hosts between them can do: servers show some tools only to a client that can do this.
+CAPABILITIES: Json = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}}}
+_ANSWERS: dict[str, Json] = {
+    "ping": {},
+    "roots/list": {"roots": []},
+    "elicitation/create": {"action": "decline"},
+}
 _LONGEST_INSTRUCTIONS = 100_000  # characters
 _OPTIONAL = "resources/templates/list"  # no capability of its own, many servers lack it
-_EXTRAS = (
-    ("prompts", "prompts/list", "prompts"),
-    ("resources", "resources/list", "resources"),
-    ("resources", _OPTIONAL, "resourceTemplates"),
-)
+_EXTRAS = (("prompts", "prompts/list"), ("resources", "resources/list"), ("resources", _OPTIONAL))
 
 
-async def converse(wire: Wire, *, limits: Limits, list_changes: Callable[[], int]) -> Reading:
-    """Everything the server says of itself; raises ReadingError, MCPError when it hangs up."""
-    greeting = await wire.greet()
+def client_info() -> Json:
+    """Our name and version, as servers see them."""
+    try:
+        return {"name": "toolcrib", "version": version("toolcrib")}
+    except PackageNotFoundError:  # a frozen program carries no metadata
+        return {"name": "toolcrib", "version": "0"}
+
+
+def hello() -> Json:
+    """The params of initialize."""
+    return {
+        "protocolVersion": protocol.HANDSHAKE[-1],
+        "capabilities": CAPABILITIES,
+        "clientInfo": client_info(),
+    }
+
+
+def envelope() -> Json:
+    """The reserved keys of every request to a stateless server."""
+    return {
+        protocol.VERSION_KEY: protocol.MODERN,
+        protocol.CLIENT_INFO_KEY: client_info(),
+        protocol.CAPABILITIES_KEY: CAPABILITIES,
+    }
+
+
+_WHY = "Not while the tools are being read."
+
+
+def answer(connection: Connection, _line: bytes, message: Json, *, why: str = _WHY) -> None:
+    """Answer what a server asks meanwhile, or say why not; notifications do not matter."""
+    if "id" not in message:
+        return
+    result = _ANSWERS.get(message["method"])
+    if result is not None:
+        connection.notify(jsonrpc.result(message["id"], result))
+    else:
+        connection.notify(jsonrpc.error(message["id"], protocol.METHOD_NOT_FOUND, why))
+
+
+def converse(connection: Connection, limits: Limits, watch: Watch) -> Reading:
+    """Everything the greeted server says of itself.
+
+    Raises ReadingError, and HungError or StoppedError while the tools are not known.
+    """
+    greeting: Json = clean(connection.hello_result)
     capabilities = greeting.get("capabilities")
     capabilities = capabilities if isinstance(capabilities, dict) else {}
-    listed = await _tools(wire, limits, list_changes)
-    tools = check_tools(listed.entries, limits)
-    notes = [listed.note] if listed.note else []
-    extras: dict[str, tuple[Json, ...]] = {}
-    for capability, method, key in _EXTRAS:
-        extras[key] = ()
+    tools = _tools(connection, limits, watch)
+    lists: dict[str, tuple[Json, ...]] = {}
+    notes = [tools.note]
+    for capability, method in _EXTRAS:
+        lists[method] = ()
         if capability in capabilities:
-            extras[key], note = await _extra(wire, method, key, limits)
-            notes += [note] if note else []
+            lists[method], note = _extra(connection, method, limits, watch)
+            notes.append(note)
+    if tools.stale and not connection.gone:
+        tools = _tools(connection, limits, watch)
+    checked = check_tools(clean(tools.entries), limits)
+    if connection.channel.junk_lines:
+        count = f"{connection.channel.junk_lines:,}"
+        notes.append(f"It printed {count} lines on stdout that are no messages.")
+    modern = connection.version == protocol.MODERN
+    info = greeting.get("serverInfo") or server_info(greeting)
     return Reading(
-        tools=tools,
-        server_info=server_info(greeting),
+        tools=checked,
+        server_info=info if isinstance(info, dict) else {},
         capabilities=capabilities,
         instructions=str(greeting.get("instructions") or "")[:_LONGEST_INSTRUCTIONS],
-        prompts=extras["prompts"],
-        resources=extras["resources"],
-        templates=extras["resourceTemplates"],
-        list_hash=list_hash(tools),
+        prompts=lists["prompts/list"],
+        resources=lists["resources/list"],
+        templates=lists[_OPTIONAL],
+        list_hash=list_hash(checked),
         taken_with={
-            "protocol": wire.protocol,
-            "era": wire.era,
+            "protocol": connection.version,
+            "era": MODERN if modern else LEGACY,
             "client_capabilities": CAPABILITIES,
-            "notes": notes,
+            "notes": [note for note in notes if note],
         },
     )
 
 
-async def _tools(wire: Wire, limits: Limits, list_changes: Callable[[], int]) -> Listed:
-    """The tools; read once more when the server says that its list changed meanwhile."""
-    read = partial(read_list, wire.ask, "tools/list", "tools", most=limits.tools)
-    changes = list_changes()
-    try:
-        listed = await read()
-        if list_changes() != changes:
-            listed = await read()
-    except ValueError as error:
-        raise ReadingError(COULD_NOT_START, f"It could not be read: {error}.") from error
-    return listed
+def _tools(connection: Connection, limits: Limits, watch: Watch) -> Listing:
+    tools = _listed(connection, "tools/list", limits.tools, limits.total_seconds, watch)
+    if tools.problem:
+        verb = "It refused to answer tools/list" if tools.code else "It could not be read"
+        raise ReadingError(COULD_NOT_START, f"{verb}: {tools.problem}")
+    return tools
 
 
-async def _extra(wire: Wire, method: str, key: str, limits: Limits) -> tuple[tuple[Json, ...], str]:
+def _extra(
+    connection: Connection, method: str, limits: Limits, watch: Watch
+) -> tuple[tuple[Json, ...], str]:
     """One of the lists beside the tools, and why it is missing: that harms nothing else."""
-    listed: Listed | None = None
-    note = f"{method} was not answered."
-    with anyio.move_on_after(limits.extras_seconds):
-        try:
-            listed = await read_list(wire.ask, method, key, most=limits.extras)
-        except (MCPError, ValueError) as error:
-            if method == _OPTIONAL and getattr(error, "code", 0) == METHOD_NOT_FOUND:
-                return (), ""
-            note = f"{method} failed: {error_text(error)}"
-    if listed is None:
-        return (), note
-    return tuple(entry for entry in listed.entries if isinstance(entry, dict)), listed.note
+    seconds = limits.extras_seconds
+    try:
+        extra = _listed(connection, method, limits.extras, seconds, watch, quiet=seconds)
+    except HungError:
+        return (), f"{method} was not answered."
+    if extra.problem:
+        missing = method == _OPTIONAL and extra.code == protocol.METHOD_NOT_FOUND
+        return (), "" if missing else f"{method} failed: {extra.problem}"
+    return tuple(clean([e for e in extra.entries if isinstance(e, dict)])), extra.note
 
 
-def error_text(error: Any) -> str:
-    """The first line of what a server's error says."""
-    text = error.error.message if isinstance(error, MCPError) else str(error)
-    return str(text).strip().partition("\n")[0][:300] or "no reason given"
+def _listed(
+    connection: Connection,
+    method: str,
+    most: int,
+    seconds: float,
+    watch: Watch,
+    *,
+    quiet: float = math.inf,
+) -> Listing:
+    done = threading.Event()
+    listing = Listing(connection, method, lambda _items: done.set(), most=most, seconds=seconds)
+    watch.progress = connection.channel.progress
+    watch.waiting_for = f"to answer {method}"
+    listing.start()
+    watch.wait(done.wait, quiet)
+    return listing

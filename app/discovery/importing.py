@@ -5,16 +5,20 @@ from pathlib import Path
 
 import apsw
 
-from app.context import AppContext
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings
+from app.discovery.own_servers import is_own
 from app.discovery.register import MANUAL, Registered, register
-from app.errors import ToolcribError
+from app.hosts.display import LaunchText, launch_text
 from app.hosts.importing import read_data, read_file
 from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
-from app.secrets import SecretStore, install_key
-from app.settings import ProfileSettings
+from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
 from store.connection import transaction
+from store.records import ServerRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,11 @@ def import_text(ctx: AppContext, db: apsw.Connection, text: str, *, profile: str
     return _take(ctx, db, read_data(text.encode(), Path("pasted.json")), profile, adds=True)
 
 
-def preview(path: Path) -> tuple[tuple[str, str], ...]:
-    """Name and masked command of each server that a file would bring; registers nothing."""
-    reading = read_file(path.expanduser().absolute())
+def preview(path: Path) -> tuple[tuple[str, LaunchText], ...]:
+    """Name and command, as consent shows it, of each server of a file; registers nothing."""
+    reading = _checked(read_file(path.expanduser().absolute()))
     return tuple(
-        (entry.name, entry.launch.masked() if entry.launch else entry.problem)
+        (entry.name, launch_text(entry.launch) if entry.launch else LaunchText(entry.problem))
         for entry in reading.entries
     )
 
@@ -56,6 +60,27 @@ def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSp
     return _take(ctx, db, replace(reading, entries=(entry,)), "", adds=True)
 
 
+def edit_server(
+    ctx: AppContext, db: apsw.Connection, server: ServerRecord, name: str, launch: LaunchSpec
+) -> Changes:
+    """Start an own server otherwise, or call it otherwise; its tools, ticks and trust stay.
+
+    Raises ToolcribError where a host's file names the server, or another one has the new name.
+    """
+    entry = next((one for one in server.entries if one.host == MANUAL), None)
+    if entry is None or not is_own(server):
+        raise ToolcribError(
+            f"{server.name} is named by a host's file.", "Change it there, or duplicate it."
+        )
+    with transaction(db):
+        if name != server.name and not servers.rename(db, server.id, name):
+            raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
+    reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
+    same = FoundEntry(entry.name, entry.scope, launch)
+    _take(ctx, db, replace(reading, file=Path(entry.file), entries=(same,)), "", adds=True)
+    return Changes(servers=True, tools=True)
+
+
 def _take(
     ctx: AppContext,
     db: apsw.Connection,
@@ -64,27 +89,32 @@ def _take(
     *,
     adds: bool = False,
 ) -> Imported:
-    if reading.problem:
-        raise ToolcribError(f"The file cannot be used: {reading.problem}", "Correct the file.")
-    if not reading.entries:
-        raise ToolcribError("The file names no server.", "A map like mcpServers is expected.")
-    manual = replace(reading.host, id=MANUAL)
+    manual = replace(_checked(reading).host, id=MANUAL)
     registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
     by_id = {server.id: server.name for server in servers.all_servers(db)}
     names = tuple(by_id[server_id] for server_id in registered.server_ids)
-    kept = _keep_secrets(ctx, registered, by_id)
+    kept = _keep_secrets(ctx, registered)
     if profile:
         _limit_profile(db, profile, names)
     return Imported(registered, names, profile, kept)
 
 
-def _keep_secrets(ctx: AppContext, registered: Registered, names: dict[int, str]) -> str:
+def _checked(reading: HostReading) -> HostReading:
+    """The reading; ToolcribError when there is nothing in it to take."""
+    if reading.problem:
+        raise ToolcribError(f"The file cannot be used: {reading.problem}", "Correct the file.")
+    if not reading.entries:
+        raise ToolcribError("The file names no server.", "A map like mcpServers is expected.")
+    return reading
+
+
+def _keep_secrets(ctx: AppContext, registered: Registered) -> str:
     store, key = SecretStore.open(ctx.paths), install_key(ctx.paths)
     kept = ""
-    for server_id, launch in registered.launches.items():
-        _, secrets = launch.to_spec(key)
+    for launch in registered.launches.values():
+        spec, secrets = launch.to_spec(key)
         if secrets:
-            kept = store.put(names[server_id], secrets)
+            kept = store.put(spec.key, secrets)
     return kept
 
 

@@ -2,23 +2,26 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
 
-from app.changes import Changes
-from app.context import AppContext
-from app.discovery.reading import LEGACY
-from app.hosts.launch import STDIO, LaunchSpec
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.hosts.display import LaunchText, launch_text
+from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
 from app.hosts.reading import FoundEntry, HostReading
-from app.secrets import Secrets, SecretStore, install_key
-from store import servers
+from app.indexing.reading import LEGACY
+from app.signin.grant import forget
+from app.system.secrets import Secrets, SecretStore, install_key
+from store import exports, servers
 from store.connection import transaction
-from store.records import COULD_NOT_START, EntryRecord, ServerRecord, ServerSpec
+from store.records import COULD_NOT_START, EntryRecord, Launched, ServerRecord, ServerSpec
 
 MANUAL = "manual"
+_NOT_OURS = "It starts Toolcrib's gateway for the server {}, but Toolcrib did not write it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +33,36 @@ class Target:
     launch: LaunchSpec
     era: str = LEGACY
     disabled: bool = False  # by every host that names it
+    folder: str = ""  # where it is started when its entry says nothing: its project's
+
+    def placed(self, home: Path) -> LaunchSpec:
+        """The launch with its folder: the entry's, the project's or the user's own.
+
+        Never the folder that Toolcrib is run in: npx and Python prefer what they find there.
+        """
+        if self.launch.transport != STDIO or self.launch.cwd.startswith(("~", "$", "{")):
+            return self.launch
+        folder = Path(self.folder or home) / self.launch.cwd
+        missing = not self.launch.cwd and not folder.is_dir()
+        return self.launch if missing else replace(self.launch, cwd=str(folder))
 
     @property
     def command(self) -> str:
-        """The exact command or URL, credentials masked: what consent shows."""
-        return self.launch.masked()
+        """All that will run, on one line, only credentials masked: what consent shows."""
+        return self.text.line
+
+    @property
+    def text(self) -> LaunchText:
+        """The same in parts."""
+        return launch_text(self.launch)
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What was placed: ids of the servers named, how each is started, ids of those retired.
-
-    `pruned` are launches out of entries that Toolcrib wrote; they may lack secrets that moved to
-    the secret store.
-    """
+    """What was placed: ids of the servers named, how each is started, ids of those retired."""
 
     server_ids: tuple[int, ...]
     launches: dict[int, LaunchSpec]
-    pruned: dict[int, LaunchSpec]
     retired: tuple[int, ...]
     changes: Changes
 
@@ -59,18 +74,21 @@ def register(
 
     With `adds`, entries that a reading lacks stay: it is not all that its file stands for.
 
-    Servers of a project's file start untrusted. Servers that no file names any more are
-    retired, except those of a file that goes through Toolcrib or cannot be read.
+    Servers of a project's file start untrusted, whatever name they claim. Servers that no file
+    names any more are retired, except those of a file that goes through Toolcrib or cannot be read.
     """
     placing = _Placing(db, install_key(ctx.paths))
     readings = list(readings)
+    before = servers.launches(db)
     with transaction(db):
         for reading in readings:
             _place_file(placing, reading, at=ctx.clock(), adds=adds)
         retired = _retire(db, readings)
+        after = servers.launches(db)
+    _forget_secrets(ctx, before, after)
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
     changes = Changes(servers=True, hosts=True, tools=bool(retired))
-    return Registered(ids, placing.launches, placing.pruned, tuple(retired), changes)
+    return Registered(ids, placing.launches, tuple(retired), changes)
 
 
 def targets(
@@ -78,14 +96,15 @@ def targets(
 ) -> list[Target]:
     """Every server that can be started, by name; what was just registered wins over the store."""
     secrets = SecretStore.open(ctx.paths)
-    found = []
+    startable = []
     for server in servers.all_servers(db):
         launch = _launch(server, registered, secrets)
         if launch is not None:
             era = str(server.taken_with.get("era") or LEGACY)
             off = bool(server.entries) and all(entry.disabled for entry in server.entries)
-            found.append(Target(server.id, server.name, launch, era, off))
-    return found
+            folder = _project_folder(server)
+            startable.append(Target(server.id, server.name, launch, era, off, folder))
+    return startable
 
 
 def _launch(
@@ -93,10 +112,19 @@ def _launch(
 ) -> LaunchSpec | None:
     if registered is not None and server.id in registered.launches:
         return registered.launches[server.id]
-    pruned = registered.pruned.get(server.id) if registered else None
-    if pruned is not None and not secrets.get(server.name):
-        return pruned
     return stored_launch(server, secrets)
+
+
+def _project_folder(server: ServerRecord) -> str:
+    """The project whose file names the server, "" for one that a file of the user names."""
+    for entry in server.entries:
+        if entry.scope.startswith("local:"):
+            return entry.scope.removeprefix("local:")
+        if entry.scope == "project":
+            folder = Path(entry.file).parent
+            hidden = folder.name.startswith(".")  # .vscode/mcp.json stands one level deeper
+            return str(folder.parent if hidden else folder)
+    return ""
 
 
 def stored_launch(server: ServerRecord, secrets: SecretStore) -> LaunchSpec | None:
@@ -104,8 +132,27 @@ def stored_launch(server: ServerRecord, secrets: SecretStore) -> LaunchSpec | No
     spec = server.spec
     if not spec.command and not spec.url:
         return None
-    needs = spec.env_names or spec.header_names or "${secret:" in " ".join((*spec.args, spec.url))
-    return LaunchSpec.from_spec(spec, secrets.get(server.name) if needs else Secrets())
+    return LaunchSpec.from_spec(spec, secrets.get(spec.key) if needs_secrets(spec) else Secrets())
+
+
+def _forget_secrets(
+    ctx: AppContext, before: Mapping[int, Launched], after: Mapping[int, Launched]
+) -> None:
+    """Forget the secret values of launches that are gone, and sign-ins to URLs that are.
+
+    Another server may come under the same name tomorrow: out of a repository, for instance.
+    """
+    kept = {launched.key for launched in after.values()}
+    gone = [launched for launched in before.values() if launched.key not in kept]
+    urls = {(launched.name, launched.url) for launched in after.values()}
+    left = [one.name for one in before.values() if one.url and (one.name, one.url) not in urls]
+    if not gone and not left:
+        return
+    store = SecretStore.open(ctx.paths)
+    for launched in gone:
+        store.delete(launched.key)
+    for name in left:
+        forget(store, name)
 
 
 class _Placing:
@@ -115,33 +162,67 @@ class _Placing:
         self.db = db
         self.placed: list[int] = []
         self.launches: dict[int, LaunchSpec] = {}
-        self.pruned: dict[int, LaunchSpec] = {}
         self._key = key
 
-    def place(self, entry: EntryRecord, found: FoundEntry) -> None:
-        """Place the server that the entry names."""
-        known = servers.by_name(self.db, found.server) if found.server else None
-        if known is not None:  # an entry that we pruned: its server stays what it was
+    def place(self, entry: EntryRecord, file_entry: FoundEntry, *, own: bool) -> None:
+        """Place the server that the entry names; `own`: Toolcrib wrote it for a server."""
+        server = servers.by_name(self.db, file_entry.server) if own else None
+        if server is not None:
             server_id = servers.place(
-                self.db, entry, known.spec, name=known.name, trusted=known.trusted
+                self.db, entry, server.spec, name=server.name, trusted=server.trusted
             )
         else:
-            server_id = self._place_new(entry, found)
+            server_id = self._place_new(entry, file_entry)
         self.placed.append(server_id)
-        if found.launch is not None:
-            launches = self.launches if known is None else self.pruned
-            launches.setdefault(server_id, found.launch)
+        if file_entry.launch is not None and (
+            server is None or self._is_launch_of(file_entry, server)
+        ):
+            self.launches.setdefault(server_id, file_entry.launch)
 
-    def _place_new(self, entry: EntryRecord, found: FoundEntry) -> int:
-        if found.launch is None:
+    def is_own(self, file_entry: FoundEntry, reading: HostReading) -> bool:
+        """Whether an entry that starts the gateway for a server is one that Toolcrib wrote.
+
+        Anybody can write such an entry, and a trusted server's name with it. It counts when it
+        starts exactly what that server starts, or when it starts nothing and stands where Toolcrib
+        wrote to the user's own file.
+        """
+        server = servers.by_name(self.db, file_entry.server) if file_entry.server else None
+        if server is None:
+            return False
+        if file_entry.launch is not None:
+            return self._is_launch_of(file_entry, server)
+        return not file_entry.project_level and file_entry.at in self._places_written(
+            str(reading.file)
+        )
+
+    def _is_launch_of(self, file_entry: FoundEntry, server: ServerRecord) -> bool:
+        return file_entry.launch is not None and file_entry.launch.to_spec(self._key)[0].key == (
+            server.spec.key
+        )
+
+    def _places_written(self, file: str) -> set[tuple[str | int, ...]]:
+        """Where Toolcrib's writes of this file, those not undone, put something."""
+        return {
+            tuple(place[:length])
+            for record in exports.all_exports(self.db)
+            if record.file == file and not record.undone_at and record.scope != "project"
+            for place in record.detail.get("touched", {}).get("places", ())
+            for length in range(1, len(place) + 1)
+        }
+
+    def _place_new(self, entry: EntryRecord, file_entry: FoundEntry) -> int:
+        if file_entry.launch is None:
             spec = _nothing(entry, self._key)
         else:
-            spec, _ = found.launch.to_spec(self._key)
+            spec, _ = file_entry.launch.to_spec(self._key)
         server_id = servers.place(
-            self.db, entry, spec, name=found.name, trusted=not found.project_level
+            self.db, entry, spec, name=file_entry.name, trusted=not file_entry.project_level
         )
-        if found.launch is None and found.problem:
-            servers.set_status(self.db, server_id, COULD_NOT_START, found.problem)
+        problem = file_entry.problem or (
+            _NOT_OURS.format(file_entry.server) if file_entry.server else ""
+        )
+        if file_entry.launch is None and problem:
+            servers.set_status(self.db, server_id, COULD_NOT_START, problem)
         return server_id
 
 
@@ -156,12 +237,14 @@ def _place_file(placing: _Placing, reading: HostReading, *, at: float, adds: boo
         problem=reading.problem,
         at=at,
     )
-    for found in reading.entries:
-        entry = EntryRecord(host, found.scope, file, found.name, disabled=found.disabled)
-        placing.place(entry, found)
+    for file_entry in reading.entries:
+        entry = EntryRecord(
+            host, file_entry.scope, file, file_entry.name, disabled=file_entry.disabled
+        )
+        placing.place(entry, file_entry, own=placing.is_own(file_entry, reading))
     if not reading.problem and not reading.through and not adds:
         servers.drop_missing_entries(
-            placing.db, host, file, [found.name for found in reading.entries]
+            placing.db, host, file, [file_entry.name for file_entry in reading.entries]
         )
 
 

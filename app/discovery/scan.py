@@ -1,8 +1,10 @@
 """Reads servers, two at a time, and stores what is new; indexing goes on beside it."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import anyio
@@ -10,22 +12,21 @@ import apsw
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from app.changes import Changes
-from app.context import AppContext
-from app.discovery.index import Indexer, Progress
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.server_logs import add_lines
 from app.discovery.probe import ProbeOptions, read_server
-from app.discovery.reading import Limits, Reading
 from app.discovery.register import Target
-from app.errors import ToolcribError
-from app.secrets import SecretStore
-from app.settings import ProfileSettings
+from app.discovery.session_log import log_lines
+from app.indexing.indexer import Indexer, Progress
+from app.indexing.ingest import save_reading
+from app.indexing.reading import Limits, Reading
 from app.signin.auth import StoredAuth
-from store import profiles, servers, tools
+from app.system.secrets import SecretStore
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import READING, STOPPED, WAITING, ToolDelta
-
-NEW = "it is new since the server was first read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +169,16 @@ class _Scan:
                 return
             self._say(target, READING)
 
-            def told(reading: Reading) -> None:
+            def on_reading(reading: Reading) -> None:
                 self._read_done(target, reading)
                 free()  # a server that is slow to stop holds up nobody
 
             reading = await read_server(
-                target.launch,
+                target.placed(Path.home()),
                 options=self._probe,
                 cancel=self._options.cancel,
                 era=target.era,
-                on_reading=told,
+                on_reading=on_reading,
                 auth_for=partial(StoredAuth, self._secrets, target.name),
             )
         finally:
@@ -185,12 +186,14 @@ class _Scan:
         with transaction(db):
             self._deltas.append(save_reading(db, target.server_id, reading, at=self._ctx.clock()))
         self._read_done(target, reading)
+        self._log(target, reading)
         if reading.read:
             await send.send(target.server_id)
 
     async def _index(self, receive: MemoryObjectReceiveStream[int], indexer: Indexer) -> None:
         """Index each server as it comes, and encode once nothing else waits."""
         try:
+            await to_thread.run_sync(indexer.recheck, self._goes_on)
             async with receive:
                 async for server_id in receive:
                     await to_thread.run_sync(indexer.texts, server_id)
@@ -201,6 +204,9 @@ class _Scan:
                 await self._encode(None, indexer, prepare=self._options.prepare_encoder)
         except (ToolcribError, StoreError) as error:
             self._note = error.title
+
+    def _goes_on(self) -> bool:
+        return not self._options.cancel.is_set()
 
     async def _encode(
         self, receive: MemoryObjectReceiveStream[int] | None, indexer: Indexer, *, prepare: bool
@@ -219,44 +225,15 @@ class _Scan:
         if known.status == READING:  # said before the server was stopped, or now
             self._say(target, reading.status, reading.problem, tools=len(reading.tools))
 
+    def _log(self, target: Target, reading: Reading) -> None:
+        """Keep what was said and printed; a log that cannot be written stops no reading."""
+        with suppress(OSError, ToolcribError):
+            add_lines(self._ctx.paths.logs, target.name, log_lines(reading, self._ctx.clock()))
+
     def _say(self, target: Target, status: str, problem: str = "", *, tools: int = 0) -> None:
-        said = ServerStatus(target.server_id, target.name, status, problem, tools)
-        self._statuses[target.server_id] = said
-        self._options.on_status(said)
-
-
-def save_reading(db: apsw.Connection, server_id: int, reading: Reading, *, at: float) -> ToolDelta:
-    """Store what came of reading a server; a failure leaves the tools known before alone."""
-    before = next((s for s in servers.all_servers(db) if s.id == server_id), None)
-    if before is None:  # forgotten while it was read
-        return ToolDelta()
-    servers.set_status(db, server_id, reading.status, reading.problem, reading.stderr)
-    if not reading.read:
-        return ToolDelta()
-    servers.save_reading(
-        db,
-        server_id,
-        server_info=reading.server_info,
-        capabilities=reading.capabilities,
-        instructions=reading.instructions,
-        prompts=reading.prompts,
-        resources=reading.resources,
-        templates=reading.templates,
-        list_hash=reading.list_hash,
-        taken_with=reading.taken_with,
-        at=at,
-    )
-    delta = tools.save_list(db, server_id, reading.tools, at)
-    if before.read_at:
-        _hold_new(db, delta.added)
-    return delta
-
-
-def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
-    """Hold tools that a known server did not have before, in the profiles that want that."""
-    for profile in profiles.all_profiles(db) if tool_ids else ():
-        if ProfileSettings.from_json(profile.settings).new_tools == "held":
-            profiles.set_held(db, profile.id, tool_ids, NEW)
+        state = ServerStatus(target.server_id, target.name, status, problem, tools)
+        self._statuses[target.server_id] = state
+        self._options.on_status(state)
 
 
 def _sum(deltas: Sequence[ToolDelta]) -> ToolDelta:

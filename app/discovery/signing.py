@@ -8,18 +8,18 @@ from threading import Event
 
 import apsw
 
-from app.changes import Changes
-from app.context import AppContext
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.discovery.register import Target
-from app.errors import ToolcribError
 from app.hosts.interpolation import expand
 from app.hosts.launch import STDIO
-from app.secrets import SecretStore
 from app.signin.flow import ScopeError, Visit
 from app.signin.flow import sign_in as visit
 from app.signin.grant import Client, Grant, kept, key, load, save
 from app.signin.renewal import give_back
 from app.signin.scopes import union
+from app.system.secrets import SecretStore
 from store import servers
 from store.connection import transaction
 from store.records import NEEDS_SIGN_IN, ServerRecord

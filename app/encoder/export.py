@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from app.core.safe_write import put_folder
 from app.encoder.quantize import LEAST_AGREEMENT, Feed, quantized, sample_texts
 from app.encoder.weights import FORMAT, folder_name, model_key, source_hash
+from store.typed import Json
 
 LONGEST = 256  # tokens; longer texts are cut, as the default model was trained
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -42,14 +44,15 @@ def main(source: str, name: str, models: str) -> None:
             "key": model_key(name, sha256),
             "inputs": inputs,
             "precision": precision,
+            "tokenizer_sha256": file_hash(folder / "tokenizer.json"),
         }
         (folder / "model.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-        publish(folder, Path(models) / folder_name(str(about["key"])))
+        put_folder(folder, Path(models) / folder_name(str(about["key"])))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def load(source: str) -> Any:
+def load(source: str) -> object:
     """The sentence-transformers model, in the form that exports best."""
     import torch
     from sentence_transformers import SentenceTransformer
@@ -85,11 +88,11 @@ def write_graph(model: Any, file: Path) -> list[str]:
         def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
             """Unit-length embeddings of a batch, and means of the layer before the last."""
             given = dict(zip(self.names, values, strict=True))
-            found = self.model(dict(given))
-            rows = [found["sentence_embedding"]]
-            if "all_layer_embeddings" in found:
+            outputs = self.model(dict(given))
+            rows = [outputs["sentence_embedding"]]
+            if "all_layer_embeddings" in outputs:
                 counted = given["attention_mask"].unsqueeze(-1).float()
-                inner = found["all_layer_embeddings"][-2]
+                inner = outputs["all_layer_embeddings"][-2]
                 rows.append((inner * counted).sum(1) / counted.sum(1))
             return tuple(torch.nn.functional.normalize(row, p=2.0, dim=1) for row in rows)
 
@@ -137,7 +140,7 @@ def write_tokenizer(model: Any, file: Path) -> None:
     file.write_text(fast.to_str(), encoding="utf-8")
 
 
-def describe(model: Any, onnx: Path) -> dict[str, Any]:
+def describe(model: Any, onnx: Path) -> Json:
     """What app.encoder.weights and onnx need to know about an export."""
     prompts = model.prompts or {}
     return {
@@ -155,12 +158,3 @@ def describe(model: Any, onnx: Path) -> dict[str, Any]:
 def file_hash(file: Path) -> str:
     """sha256 of a file."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def publish(folder: Path, target: Path) -> None:
-    """Move a finished export into place in one step; what is there is replaced."""
-    try:
-        folder.rename(target)
-    except OSError:
-        shutil.rmtree(target)
-        folder.rename(target)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.core.errors import ToolcribError
+from app.encoder.runtime import load_runtime
 from app.encoder.weights import ModelFiles
-from app.errors import ToolcribError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,10 +29,15 @@ class Encoder:
 
     @classmethod
     def load(cls, files: ModelFiles, threads: int = 1) -> "Encoder":
-        """Load an exported model (about 0.3 s of CPU and 80 MB for the default one)."""
-        import onnxruntime
+        """Load an exported model (about 0.3 s of CPU and 80 MB for the default one).
+
+        Raises ToolcribError when its files are not those that were exported.
+        """
+        _check(files.onnx, files.sha256)
+        _check(files.tokenizer, files.tokenizer_sha256)
         from tokenizers import Tokenizer
 
+        onnxruntime = load_runtime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -81,8 +88,8 @@ class Encoder:
         The inner one keeps more of a query's words: past use knows like queries by both. Models
         without layers have their vector twice.
         """
-        found = self._run(self.files.query_prompt + text)
-        vector, inner = (row.astype("<f4").tobytes() for row in (found[0], found[-1]))
+        outputs = self._run(self.files.query_prompt + text)
+        vector, inner = (row.astype("<f4").tobytes() for row in (outputs[0], outputs[-1]))
         return vector, inner
 
     def _tokens(self, text: str) -> list[int]:
@@ -102,3 +109,17 @@ class Encoder:
         }
         outputs = self._session.run(None, {name: given[name] for name in self._inputs})
         return [rows[0] for rows in outputs]
+
+
+def _check(file: Path, sha256: str) -> None:
+    """Raise ToolcribError unless this is the file that was exported."""
+    import hashlib  # 3.5 MB of libcrypto that a search by words does not need
+
+    hint = f"Delete {file.parent}; it is made again."
+    try:
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise ToolcribError(f"{file} cannot be read: {error.strerror}.", hint) from error
+    if sha256 and digest != sha256:
+        raise ToolcribError(f"{file} is not the file that was exported.", hint)

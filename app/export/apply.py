@@ -1,42 +1,39 @@
 """Writes a plan, takes it back, restores copies: all or nothing, one writer at a time."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 
 import apsw
 
-from app.context import AppContext
-from app.errors import ToolcribError
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.backups import Backup
-from app.export.history import Touched, active_writes
+from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import FilePlan, Plan
-from app.export.writing import Step, host_lock, no_step, one_writer, replace_file, write_error
+from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
+from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
-from app.hosts.reading import hash_bytes
+from app.hosts.places import is_file
+from app.hosts.reading import hash_bytes, read_bytes
 from app.hosts.running import is_running
-from app.secrets import SecretStore
-from store import exports
-from store.connection import transaction
+from app.system.secrets import SecretStore
+from store import exports, servers
+from store.connection import require_writable, transaction
 from store.errors import StoreError
-from store.records import AS_IS, ExportRecord
+from store.records import AS_IS, HOOK, ExportRecord
 
 
 def apply(
-    plan: Plan,
-    ctx: AppContext,
-    db: apsw.Connection,
-    *,
-    insist: bool = False,
-    step: Step = no_step,
+    plan: Plan, ctx: AppContext, db: apsw.Connection, *, insist: bool = False
 ) -> tuple[ExportRecord, ...]:
     """Write the plan's files and record each write; ToolcribError when anything is not as planned.
 
-    `insist` writes although the host runs. When a later file of the plan fails, the earlier ones
-    are put back.
+    `insist` writes although the host runs. Nothing is kept or recorded before every file is what
+    was previewed; when a later file fails, the earlier ones are put back.
     """
     if plan.refusal:
         raise ToolcribError(plan.refusal)
@@ -45,46 +42,114 @@ def apply(
             f"{plan.host.name} is running and would undo the change.",
             f"Quit {plan.host.name} first, or write anyway.",
         )
-    ctx.paths.create()
-    store = SecretStore.open(ctx.paths)
-    for server, secrets in plan.secrets_to_store:
-        store.put(server, secrets)
-    step("secrets kept")
     done: list[ExportRecord] = []
     group = token_hex(8)
-    try:
+    with writer(ctx, db) as journal:
         for file in plan.files:
-            done.append(_write(plan, file, ctx, db, group=group, step=step))
-    except ToolcribError:
-        _put_back(done, ctx, db)
-        raise
-    _prune(ctx, db, plan.host.id)
+            check_replaceable(file.path, file.before_hash)
+        _keep_secrets(plan, ctx, db)
+        try:
+            for file in plan.files:
+                done.append(_write(plan, file, ctx, db, group=group, journal=journal))
+        except BaseException:
+            _put_back(done, ctx, db, journal)
+            raise
+        _prune(ctx, db, plan.host.id)
     return tuple(done)
 
 
-def undo(
-    export_id: int, ctx: AppContext, db: apsw.Connection, *, step: Step = no_step
-) -> ExportRecord:
+@contextmanager
+def writer(
+    ctx: AppContext, db: apsw.Connection, *, wait: float | None = None
+) -> Iterator[WriteJournal]:
+    """Lets this process alone write host files; what a killed one left is settled first."""
+    require_writable(db)
+    ctx.paths.create()
+    with one_writer(ctx.paths.home, wait=wait) as journal:
+        if journal.killed is not None:
+            _forget_killed(journal.killed, ctx, db)
+        try:
+            yield journal
+        except (StoreError, apsw.Error):
+            journal.unfinished = True
+            raise
+
+
+def _forget_killed(killed: Notes, ctx: AppContext, db: apsw.Connection) -> None:
+    """Records of a write that did not happen, and copies that no record names, go."""
+    file = Path(killed.file)
+    for record in active_writes(exports.all_exports(db), file)[:1]:
+        now = hash_of(file)
+        if now == record.before_hash and now != record.after_hash:
+            with transaction(db):
+                exports.mark_undone(db, record.id, ctx.clock())
+    known = [copy for record in exports.all_exports(db) for copy in _copies(record)]
+    with suppress(OSError):
+        backups.remove_unknown(ctx.paths.backups, known)
+
+
+def _copies(record: ExportRecord) -> tuple[str, ...]:
+    return record.backup, *(str(record.detail.get(name, "")) for name in ("base", "after"))
+
+
+def _keep_secrets(plan: Plan, ctx: AppContext, db: apsw.Connection) -> None:
+    store = SecretStore.open(ctx.paths)
+    try:
+        for name, secrets in plan.secrets_to_store:
+            server = servers.by_name(db, name)
+            if server is not None:
+                store.put(server.spec.key, secrets)
+    except OSError as error:
+        raise write_error(ctx.paths.secrets, error) from error
+
+
+def undo(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
     """Take one write back, byte for byte; refused when the file changed since."""
+    return undo_writes([export_id], ctx, db)[0]
+
+
+def undo_writes(
+    ids: Sequence[int], ctx: AppContext, db: apsw.Connection
+) -> tuple[ExportRecord, ...]:
+    """Take writes back in this order, all of them or none; refused when a file changed since."""
+    with writer(ctx, db) as journal:
+        records = [_undoable(export_id, ctx, db) for export_id in ids]
+        seen: dict[str, str] = {}  # what each file will hold by then
+        for record in records:
+            file = record.file
+            now = seen[file] if file in seen else hash_of(Path(file))
+            if now not in (record.before_hash, record.after_hash):
+                raise ToolcribError(
+                    f"{file} changed since Toolcrib wrote it.",
+                    "Compare it with the backup, or restore the whole file.",
+                )
+            seen[file] = record.before_hash
+        for record in records:
+            _take_back(record, ctx, db, journal)
+    return tuple(records)
+
+
+def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
     record = exports.one(db, export_id)
     if record is None or record.undone_at:
         raise ToolcribError("This write was taken back already.")
-    path = Path(record.file)
     data = backups.read(record.backup)
     if record.before_hash and (data is None or hash_bytes(data) != record.before_hash):
         raise ToolcribError("The backup of this write is gone.", f"Look into {ctx.paths.backups}.")
-    with one_writer(ctx.paths.home), host_lock(path.resolve(), _lock_name(record.host)):
-        now = _hash_of(path)
-        if now not in (record.before_hash, record.after_hash):
-            raise ToolcribError(
-                f"{path} changed since Toolcrib wrote it.",
-                "Compare it with the backup, or restore the whole file.",
-            )
-        if now != record.before_hash:
-            replace_file(path, data, expected=record.after_hash, step=step)
+    return record
+
+
+def _take_back(
+    record: ExportRecord, ctx: AppContext, db: apsw.Connection, journal: WriteJournal
+) -> None:
+    path = Path(record.file)
+    with host_lock(path, host(record.host).lock, journal):
+        if hash_of(path) != record.before_hash:
+            journal.note(file=record.file)
+            data = backups.read(record.backup)
+            replace_file(path, data, expected=record.after_hash, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
-    return record
 
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
@@ -94,30 +159,28 @@ def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Expor
         raise ToolcribError("There is no write to take back.")
     group = active[0].detail.get("group", active[0].id)
     newest = [record for record in active if record.detail.get("group", record.id) == group]
-    return tuple(undo(record.id, ctx, db) for record in newest)
+    return undo_writes([record.id for record in newest], ctx, db)
 
 
 def list_backups(db: apsw.Connection, host_id: str) -> tuple[Backup, ...]:
     """The copies of a host's files, newest first."""
-    found = []
+    backups = []
     for record in exports.for_host(db, host_id):
         path = Path(record.backup)
         with suppress(OSError):
             if record.backup:
                 size = path.stat().st_size
                 file = Path(record.file)
-                found.append(Backup(record.host, path, file, record.at, size, record.id))
-    return tuple(found)
+                backups.append(Backup(record.host, path, file, record.at, size, record.id))
+    return tuple(backups)
 
 
-def restore(
-    backup: Backup, ctx: AppContext, db: apsw.Connection, *, step: Step = no_step
-) -> ExportRecord:
+def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
     """Put a copy back whatever the file holds now; the present bytes are kept as a new copy."""
     data = backups.read(str(backup.path))
     if data is None:
         raise ToolcribError(f"The backup {backup.path} is gone.")
-    present = backup.file.read_bytes() if backup.file.is_file() else None
+    present = read_bytes(backup.file) if is_file(backup.file) else None
     older = active_writes(exports.for_host(db, backup.host), backup.file)
     file = FilePlan(
         path=backup.file,
@@ -127,15 +190,16 @@ def restore(
         after=data,
         before_hash=hash_bytes(present) if present is not None else "",
         changes=("restored",),
-        touched=Touched(),
+        touched=ChangedPlaces(),
         base=data,
     )
-    record = _write(
-        Plan(host(backup.host), AS_IS, "", (file,)), file, ctx, db, group=token_hex(8), step=step
-    )
-    with transaction(db):
-        for one in older:
-            exports.mark_undone(db, one.id, ctx.clock())
+    plan = Plan(host(backup.host), AS_IS, "", (file,))
+    with writer(ctx, db) as journal:
+        check_replaceable(file.path, file.before_hash)
+        record = _write(plan, file, ctx, db, group=token_hex(8), journal=journal)
+        with transaction(db):
+            for one in older:
+                exports.mark_undone(db, one.id, ctx.clock())
     return record
 
 
@@ -148,8 +212,9 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
 
 
 def restore_all(ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
-    """Put every host file back to what it was before Toolcrib first wrote to it."""
-    return tuple(_restore_all(exports.all_exports(db), ctx, db))
+    """Put every host file back to what it was before Toolcrib first wrote to it; hooks stay."""
+    about_servers = [one for one in exports.all_exports(db) if one.mode != HOOK]
+    return tuple(_restore_all(about_servers, ctx, db))
 
 
 def _restore_all(
@@ -157,7 +222,7 @@ def _restore_all(
 ) -> Iterator[ExportRecord]:
     for file in dict.fromkeys(record.file for record in records):
         active = active_writes(records, Path(file))
-        if not active:
+        if not active or active[0].mode == AS_IS:  # back already: what came later is the user's
             continue
         copy = str(active[0].detail.get("base", ""))
         if copy:
@@ -174,36 +239,55 @@ def _write(
     db: apsw.Connection,
     *,
     group: str,
-    step: Step,
+    journal: WriteJournal,
 ) -> ExportRecord:
     """Write one file: copies and the record first, so that a killed write can be taken back."""
-    with one_writer(ctx.paths.home), host_lock(file.path.resolve(), plan.host.lock):
-        record = _record(plan, file, ctx, group)
-        step("backed up")
-        with transaction(db):
-            record = replace(record, id=exports.add(db, record))
-        step("recorded")
+    journal.note(file=str(file.path))
+    with host_lock(file.path, plan.host.lock, journal):
+        check_replaceable(file.path, file.before_hash)
+        record = _recorded(plan, file, ctx, db, group=group)
         try:
-            replace_file(file.path, file.after, expected=file.before_hash, step=step)
-        except ToolcribError:
-            # on a full disk this fails too; a write whose file is unchanged counts as undone anyway
-            with suppress(apsw.Error, StoreError), transaction(db):
-                exports.mark_undone(db, record.id, ctx.clock())
+            replace_file(file.path, file.after, expected=file.before_hash, journal=journal)
+        except BaseException:
+            try:
+                with transaction(db):
+                    exports.mark_undone(db, record.id, ctx.clock())
+            except (apsw.Error, StoreError):  # on a full disk; done at the next start
+                journal.unfinished = True
             raise
     return record
 
 
-def _record(plan: Plan, file: FilePlan, ctx: AppContext, group: str) -> ExportRecord:
+def _recorded(
+    plan: Plan, file: FilePlan, ctx: AppContext, db: apsw.Connection, *, group: str
+) -> ExportRecord:
+    """Keep the copies and the record of a write; none of them where one fails."""
+    copies: list[Path] = []
+    try:
+        record = _record(plan, file, ctx, group, copies)
+        with transaction(db):
+            return replace(record, id=exports.add(db, record))
+    except BaseException:
+        for copy in copies:
+            with suppress(OSError):
+                copy.unlink()
+        raise
+
+
+def _record(
+    plan: Plan, file: FilePlan, ctx: AppContext, group: str, copies: list[Path]
+) -> ExportRecord:
     at = ctx.clock()
 
     def keep(data: bytes | None, label: str) -> str:
         if data is None:
             return ""
+        folder = ctx.paths.backups
         try:
-            folder = ctx.paths.backups
-            return str(backups.keep(folder, plan.host.id, file.path, data, at=at, label=label))
+            copies.append(backups.keep(folder, plan.host.id, file.path, data, at=at, label=label))
         except OSError as error:
-            raise write_error(ctx.paths.backups, error) from error
+            raise write_error(folder, error) from error
+        return str(copies[-1])
 
     backup = keep(file.before, "before")
     base = file.base_copy or (backup if file.base == file.before else keep(file.base, "base"))
@@ -228,28 +312,20 @@ def _record(plan: Plan, file: FilePlan, ctx: AppContext, group: str) -> ExportRe
     )
 
 
-def _put_back(done: Sequence[ExportRecord], ctx: AppContext, db: apsw.Connection) -> None:
+def _put_back(
+    done: Sequence[ExportRecord], ctx: AppContext, db: apsw.Connection, journal: WriteJournal
+) -> None:
     """Take the files of a half-written plan back; one that changed meanwhile stays."""
     for record in reversed(done):
-        with suppress(ToolcribError):
-            undo(record.id, ctx, db)
+        with suppress(ToolcribError, StoreError, apsw.Error):
+            _take_back(record, ctx, db, journal)
 
 
 def _prune(ctx: AppContext, db: apsw.Connection, host_id: str) -> None:
     needed: list[str] = []
-    for file in {record.file for record in exports.for_host(db, host_id)}:
-        active = active_writes(exports.for_host(db, host_id), Path(file))
-        needed += [str(record.detail.get("base", "")) for record in active]
-        needed += [active[0].backup, str(active[0].detail.get("after", ""))] if active else []
+    for history in (exports.for_host(db, host_id), exports.hooks_of(db, host_id)):
+        for file in {record.file for record in history}:
+            active = active_writes(history, Path(file))
+            needed += [str(record.detail.get("base", "")) for record in active]
+            needed += [active[0].backup, str(active[0].detail.get("after", ""))] if active else []
     backups.prune(ctx.paths.backups, host_id, ctx.settings.backups_kept, needed)
-
-
-def _hash_of(path: Path) -> str:
-    try:
-        return hash_bytes(path.read_bytes())
-    except FileNotFoundError:
-        return ""
-
-
-def _lock_name(host_id: str) -> str:
-    return host(host_id).lock

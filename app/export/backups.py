@@ -3,11 +3,12 @@
 import hashlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
+from app.core.safe_write import remove_leftovers, write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +24,20 @@ class Backup:
 
 
 def keep(folder: Path, host: str, file: Path, data: bytes, *, at: float, label: str) -> Path:
-    """Write a copy with mode 0600 and return its path; it is on the disk when this returns."""
+    """Write a copy with mode 0600 and return its path; it is on the disk when this returns.
+
+    Only for the one writer of host files: nobody else takes the same name.
+    """
     home = folder / host
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for made in (folder, home):
+        made.mkdir(mode=0o700, parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at))
     place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
     for number in range(1000):
         path = home / f"{stamp}-{number:03d}-{place}-{label}-{file.name}"
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        return path
+        if not os.path.lexists(path):
+            write_file(path, data, mode=0o600)
+            return path
     raise ToolcribError("No backup could be written.", f"Look into {home}.")
 
 
@@ -48,6 +47,15 @@ def read(path: str) -> bytes | None:
         return Path(path).read_bytes() if path else None
     except OSError:
         return None
+
+
+def remove_unknown(folder: Path, known: Collection[str]) -> None:
+    """Remove what a killed writer left: half copies, and copies that no record names."""
+    for home in folder.iterdir() if folder.is_dir() else ():
+        remove_leftovers(home)
+        for path in home.iterdir() if home.is_dir() else ():
+            if str(path) not in known:
+                path.unlink(missing_ok=True)
 
 
 def prune(folder: Path, host: str, most: int, needed: Sequence[str]) -> None:

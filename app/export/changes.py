@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.catalog import Catalog
-from app.errors import ToolcribError
+from app.catalog.catalog import Catalog
+from app.core.errors import ToolcribError
 from app.export import native
-from app.export.history import Touched, touched
+from app.export.history import ChangedPlaces, touched
 from app.export.matching import (
     Match,
     find_matches,
@@ -25,8 +25,9 @@ from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
-from app.secrets import Secrets
+from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
+from store.typed import JsonMapping
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -36,7 +37,7 @@ class FileChange:
     edits: tuple[Edit, ...] = ()
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    touched: Touched = field(default_factory=Touched)
+    touched: ChangedPlaces = field(default_factory=ChangedPlaces)
     secrets: tuple[tuple[str, Secrets], ...] = ()
     server_ids: tuple[int, ...] = ()
     kind_closed: bool = False
@@ -71,7 +72,8 @@ def change_file(
         if mode == PRUNED:
             _prune(work, matches, host=target.host, style=style, call=call)
         elif mode == THROUGH:
-            _through(work, target, tree, matches, reading=reading, call=call)
+            served = bool(catalog.shown or _all_matches(target, catalog))
+            _through(work, target, tree, matches, reading=reading, call=call, served=served)
         elif mode == NATIVE:
             _native(work, target, tree, matches, catalog=catalog)
         if target.scope == "project" and work.edits and holds_secrets(reading):
@@ -104,10 +106,10 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
     reading = HostReading(target.host, target.path, target.scope, (), kind=target.kind)
     if not base:
         return reading
-    found = with_entries(reading, read_values(base, target.kind.format), target.kind)
-    if found.problem:
-        raise ToolcribError(f"{target.path}: {found.problem}", "Correct the file and try again.")
-    return found
+    reading = with_entries(reading, read_values(base, target.kind.format), target.kind)
+    if reading.problem:
+        raise ToolcribError(f"{target.path}: {reading.problem}", "Correct the file and try again.")
+    return reading
 
 
 def _prune(
@@ -139,7 +141,7 @@ def _prune(
             _keep_secrets(work, match, entry.launch)
 
 
-def _original(raw: Mapping[str, Any], style: EntryStyle, entry: FoundEntry) -> Mapping[str, Any]:
+def _original(raw: JsonMapping, style: EntryStyle, entry: FoundEntry) -> JsonMapping:
     """The entry with its own command, also when an earlier write wrapped it."""
     if not entry.pruned or entry.launch is None:
         return raw
@@ -169,14 +171,21 @@ def _through(
     *,
     reading: HostReading,
     call: GatewayCall,
+    served: bool,
 ) -> None:
     gone = [match for match in matches if _goes_through(work, match)]
-    if target.primary or (gone and target.kind.pick != "first"):
+    if target.primary or (gone and target.kind.pick != "first" and not target.served):
         at = (*_map_place(tree, target), THROUGH_NAME)
         if THROUGH_NAME in _tree_at(tree, at[:-1]) and reading.through_at != at:
             raise ToolcribError(
                 f"{target.path} has a server called toolcrib that Toolcrib did not write.",
                 "Rename it in the file and try again.",
+            )
+        if not served:
+            reasons = " ".join(work.warnings)
+            raise ToolcribError(
+                f"No server would stand behind the entry, so nothing is written. {reasons}".strip(),
+                "Read the servers and trust them first: toolcrib scan, toolcrib trust NAME.",
             )
         passed = {
             name: spelled
@@ -245,21 +254,21 @@ def _native(
     if not servers:
         return
     if route.route == "entry" and target.role == SERVERS:
-        found = native.entry_edits(servers, target.host.style, route)
+        native_edits = native.entry_edits(servers, target.host.style, route)
     elif route.route == "permissions" and target.role == SERVERS:
-        found = native.permission_edits(servers, target.host, tree)
+        native_edits = native.permission_edits(servers, target.host, tree)
     elif route.route == "profile" and target.role == SERVERS:
-        found = native.profile_edits(servers, tree)
+        native_edits = native.profile_edits(servers, tree)
     elif route.route == "deny-rules" and target.role == RULES:
-        found = native.rule_edits(servers, target.host, tree)
+        native_edits = native.rule_edits(servers, target.host, tree)
     elif route.route == "toolsets" and target.role == RULES:
-        found = native.toolset_edits(servers, route)
+        native_edits = native.toolset_edits(servers, route)
     else:
         return
-    work.edits += found.edits
-    work.items.update(found.items)
-    work.warnings += found.warnings
-    work.changes += found.changes
+    work.edits += native_edits.edits
+    work.items.update(native_edits.items)
+    work.warnings += native_edits.warnings
+    work.changes += native_edits.changes
 
 
 def _server_tools(match: Match, catalog: Catalog) -> native.ServerTools:
@@ -293,9 +302,9 @@ def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> 
 
 
 def _map_place(tree: Any, target: Target) -> Path:
-    found = next(iter(server_maps(tree, replace(target.kind, also_at=()))), None)
+    own = next(iter(server_maps(tree, replace(target.kind, also_at=()))), None)
     other = next(iter(server_maps(tree, target.kind)), None)
-    if found is None and other is not None and not other[1].startswith("local:"):
+    if own is None and other is not None and not other[1].startswith("local:"):
         return other[0]
     return target.kind.at
 

@@ -1,20 +1,26 @@
 """Whether a host's files still are what Toolcrib last wrote, and what differs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.history import active_writes
+from app.export.hook_entries import without_hook
 from app.export.masking import masked_text
+from app.hosts.display import launch_text
+from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts, host
 from app.hosts.importing import read_data
 from app.hosts.places import Places, is_file
-from app.hosts.reading import FoundEntry, hash_bytes
+from app.hosts.reading import FoundEntry, hash_bytes, read_bytes
 from store.records import AS_IS, ExportRecord
 
+_MOST_KEYS = 8  # named in a sentence
+_NOTHING = object()
 IN_SYNC, OUTSIDE, GONE = "in sync", "changed outside", "gone"
 
 
@@ -41,17 +47,29 @@ class Drift:
     before: str = ""  # masked texts
     written: str = ""
     now: str = ""
+    besides: str = ""  # a sentence for what differs besides servers
 
 
 def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
     """The state of every file that carries a write; reads only, rewrites nothing."""
     files = dict.fromkeys(record.file for record in history)
-    found = []
+    drifts = []
     for file in files:
         active = active_writes(history, Path(file))
         if active and active[0].mode != AS_IS:  # as is: nothing of ours can be missing
-            found.append(file_drift(active[0]))
-    return tuple(found)
+            drifts.append(file_drift(active[0]))
+    return tuple(drifts)
+
+
+def dropped(drifts: Sequence[Drift]) -> tuple[str, ...]:
+    """What restoring would drop, a sentence a file: changes made since Toolcrib wrote it."""
+    return tuple(
+        " ".join(
+            (f"{one.file} changed since Toolcrib wrote it.", *one.sentences, one.besides)
+        ).strip()
+        for one in drifts
+        if one.state != IN_SYNC
+    )
 
 
 def watched(places: Places, facts: HostFacts) -> tuple[Path, ...]:
@@ -66,9 +84,9 @@ def file_drift(record: ExportRecord) -> Drift:
     """How the file of this write differs from what was written."""
     path = Path(record.file)
     try:
-        data: bytes | None = path.read_bytes()
-    except OSError:
-        data = None
+        data = read_bytes(path) if os.path.lexists(path) else None
+    except ToolcribError as error:
+        return Drift(record.host, path, record, OUTSIDE, (f"{error.title} {error.hint}",))
     now_hash = hash_bytes(data) if data is not None else ""
     if now_hash == record.after_hash:
         return Drift(record.host, path, record, IN_SYNC)
@@ -77,12 +95,24 @@ def file_drift(record: ExportRecord) -> Drift:
         sentence = f"{facts.name} removed its file {path.name}."
         return Drift(record.host, path, record, GONE, (sentence,))
     kind = str(record.detail.get("format", "json"))
+    written = backups.read(str(record.detail.get("after", "")))
+    if written and without_hook(data, facts) == without_hook(written, facts):
+        return Drift(record.host, path, record, IN_SYNC)
     copies = [backups.read(str(record.detail.get(name, ""))) for name in ("base", "after")]
-    texts = [masked_text(copy, kind) for copy in (*copies, data)]
     readings = [_entries(copy, path, facts) for copy in (*copies, data)]
     differing = tuple(_compare(*readings))
-    sentences = tuple(_sentences(facts, differing, path))
-    return Drift(record.host, path, record, OUTSIDE, sentences, differing, *texts)
+    return Drift(
+        host=record.host,
+        file=path,
+        record=record,
+        state=OUTSIDE,
+        sentences=tuple(_sentences(facts, differing, path)),
+        entries=differing,
+        before=masked_text(copies[0], kind),
+        written=masked_text(copies[1], kind),
+        now=masked_text(data, kind),
+        besides=_besides(facts, copies[1], data, kind),
+    )
 
 
 def _entries(data: bytes | None, path: Path, facts: HostFacts) -> dict[str, FoundEntry | None]:
@@ -93,8 +123,8 @@ def _entries(data: bytes | None, path: Path, facts: HostFacts) -> dict[str, Foun
         reading = read_data(data, path, facts.id)
     except ToolcribError:
         return {}
-    found: dict[str, FoundEntry | None] = {entry.name: entry for entry in reading.entries}
-    return {**found, **({THROUGH_NAME: None} if reading.through else {})}
+    entries: dict[str, FoundEntry | None] = {entry.name: entry for entry in reading.entries}
+    return {**entries, **({THROUGH_NAME: None} if reading.through else {})}
 
 
 def _compare(
@@ -113,7 +143,7 @@ def _described(name: str, side: Mapping[str, FoundEntry | None]) -> str:
     entry = side[name]
     if entry is None:
         return "all servers, through the gateway"
-    shown = entry.launch.masked() if entry.launch else entry.problem or "a URL server"
+    shown = launch_text(entry.launch).line if entry.launch else entry.problem or "a URL server"
     return f"{shown}, through the gateway" if entry.pruned else shown
 
 
@@ -130,3 +160,25 @@ def _sentences(facts: HostFacts, differing: Sequence[EntryDrift], path: Path) ->
         yield f"Changed in the file: {', '.join(changed)}."
     if not differing:
         yield f"{path.name} changed in places that name no server."
+
+
+def _besides(facts: HostFacts, written: bytes | None, now: bytes, kind: str) -> str:
+    """What differs besides servers: keys only, never a value."""
+    try:
+        trees = [read_values(data, kind).value if data else {} for data in (written, now)]
+    except ToolcribError as error:
+        return error.title
+    servers = {one.at[0] for one in facts.files if one.role == "servers" and one.at}
+    keys = list(dict.fromkeys(_differing(trees[0], trees[1], servers)))
+    if len(keys) > _MOST_KEYS:
+        keys[_MOST_KEYS:] = [f"{len(keys) - _MOST_KEYS} more"]
+    return f"Changed besides servers: {', '.join(keys)}." if keys else ""
+
+
+def _differing(written: object, now: object, servers: Set[str]) -> Iterator[str]:
+    """The keys of a file that differ and hold no servers."""
+    if not isinstance(written, Mapping) or not isinstance(now, Mapping):
+        return
+    for key in (*written, *now):
+        if written.get(key, _NOTHING) != now.get(key, _NOTHING) and key not in servers:
+            yield str(key)

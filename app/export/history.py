@@ -5,23 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.export import backups
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import read_values
 from app.hosts.reading import hash_bytes
 from store.records import ExportRecord
+from store.typed import Json, JsonMapping
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ChangedPlaces:
     """What one write changed in a file: places, and items added to lists of the user."""
 
     places: tuple[Path, ...] = ()
     items: tuple[tuple[Path, tuple[Any, ...]], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """Plain JSON for the export record; keys and tool names only, never a value."""
         return {
             "places": [list(place) for place in self.places],
@@ -29,7 +30,7 @@ class Touched:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Touched":
+    def from_json(cls, data: JsonMapping) -> "ChangedPlaces":
         """What to_json wrote."""
         places = tuple(tuple(place) for place in data.get("places", ()))
         items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
@@ -44,7 +45,9 @@ class Base:
     copy: str = ""  # path of the kept copy of `data`, "" when there is none yet
 
 
-def touched(tree: Any, edits: Iterable[Edit], items: Mapping[Path, Sequence[Any]]) -> Touched:
+def touched(
+    tree: object, edits: Iterable[Edit], items: Mapping[Path, Sequence[Any]]
+) -> ChangedPlaces:
     """What these edits change: the highest key that is new, or the place itself."""
     places: list[Path] = []
     for one in edits:
@@ -53,7 +56,7 @@ def touched(tree: Any, edits: Iterable[Edit], items: Mapping[Path, Sequence[Any]
         place = _highest_new(tree, one.path)
         if place not in places:
             places.append(place)
-    return Touched(tuple(places), tuple((at, tuple(values)) for at, values in items.items()))
+    return ChangedPlaces(tuple(places), tuple((at, tuple(values)) for at, values in items.items()))
 
 
 def active_writes(history: Sequence[ExportRecord], file: FilePath) -> tuple[ExportRecord, ...]:
@@ -84,12 +87,12 @@ def base_of(
         )
     if active[0].after_hash == now:
         return Base(before, copy)
-    change = Touched.from_json(active[0].detail.get("touched", {}))
+    change = ChangedPlaces.from_json(active[0].detail.get("touched", {}))
     was = read_values(before, kind).value if before else {}
     return Base(edit(current, kind, revert_edits(read_values(current, kind).value, was, change)))
 
 
-def revert_edits(now: Any, before: Any, change: Touched) -> list[Edit]:
+def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edit]:
     """Edits that put the touched places back to what they were."""
     edits: list[Edit] = []
     tree = now
@@ -116,7 +119,7 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def _look(tree: Any, path: Iterable[Any]) -> Any:
+def _look(tree: object, path: Iterable[Any]) -> object:
     for key in path:
         try:
             tree = tree[key] if isinstance(tree, dict | list) else _NOTHING
@@ -125,11 +128,11 @@ def _look(tree: Any, path: Iterable[Any]) -> Any:
     return tree
 
 
-def _exists(tree: Any, path: Path) -> bool:
+def _exists(tree: object, path: Path) -> bool:
     return _look(tree, path) is not _NOTHING
 
 
-def _highest_new(tree: Any, path: Path) -> Path:
+def _highest_new(tree: object, path: Path) -> Path:
     for length in range(1, len(path)):
         if not _exists(tree, path[:length]):
             return path[:length]

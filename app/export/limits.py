@@ -2,25 +2,27 @@
 
 from collections.abc import Sequence
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.hosts.facts import HostFacts
 
 
 def limit_warnings(host: HostFacts, rows: Sequence[CatalogTool]) -> list[str]:
     """Sentences for what goes over this host's limits."""
-    found: list[str] = []
+    warnings: list[str] = []
     if host.tool_limit and len(rows) > host.tool_limit:
         takes = "takes at most" if host.limit_kind == "hard" else "works best with at most"
-        found.append(f"{host.name} {takes} {host.tool_limit} tools; {len(rows)} are on.")
+        warnings.append(f"{host.name} {takes} {host.tool_limit} tools; {len(rows)} are on.")
     if long := long_names(host, rows):
         example = long[0].tool.tool_id
-        found.append(
+        warnings.append(
             f"{len(long)} tool names are longer than the {host.names.max} characters that"
             f" {host.name} takes, for instance {example}."
         )
     if clashes := name_clashes(host, rows):
-        found.append(f"{host.name} shows different tools as {clashes[0]}, so one of them is lost.")
-    return found
+        warnings.append(
+            f"{host.name} shows different tools as {clashes[0]}, so one of them is lost."
+        )
+    return warnings
 
 
 def long_names(host: HostFacts, rows: Sequence[CatalogTool]) -> list[CatalogTool]:

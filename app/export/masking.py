@@ -2,19 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
+from app.core.home import HOME_VARIABLE
 from app.export.plan import FilePlan, Plan
-from app.home import HOME_VARIABLE
-from app.hosts.credentials import MASK, hide_in_args, is_interpolation, is_secret_name, mask
+from app.hosts.credentials import MASK, hide_in_args, is_secret_name, mask
 from app.hosts.documents.encoding import decode
 from app.hosts.documents.json_spans import JsonError, Node, parse
 from app.hosts.documents.values import read_values
+from app.hosts.plain_values import is_interpolation
 
 # Maps whose values are environment values or headers: none of them is shown.
 _HIDDEN_MAPS = frozenset(
@@ -64,12 +65,12 @@ def _diff(file: FilePlan) -> DiffFile:
 def masked_change(path: Path, before: bytes | None, after: bytes | None, kind: str) -> DiffFile:
     """What turns one text of a file into another, both masked."""
     shown = (masked_text(before, kind), masked_text(after, kind))
-    raw = [_lines(before), _lines(after)]
+    raw = (_lines(before), _lines(after))
     left, right = shown[0].splitlines(), shown[1].splitlines()
     if len(raw[0]) != len(left) or len(raw[1]) != len(right):
-        raw = [left, right]
-    pairs = tuple(_pairs(raw, left, right))
-    truth = _pairs(raw, raw[0], raw[1])
+        raw = (left, right)
+    pairs = tuple(line_pairs(raw, left, right))
+    truth = line_pairs(raw, raw[0], raw[1])
     hidden = (
         number
         for number, (real, masked) in enumerate(zip(truth, pairs, strict=True))
@@ -85,14 +86,24 @@ def _lines(data: bytes | None) -> list[str]:
         return []
 
 
-def _pairs(raw: list[list[str]], left: list[str], right: list[str]) -> Iterator[Pair]:
-    matcher = SequenceMatcher(None, raw[0], raw[1], autojunk=False)
+def line_pairs(
+    raw: tuple[Sequence[str], Sequence[str]], left: Sequence[str], right: Sequence[str]
+) -> Iterator[Pair]:
+    """Lines of both sides next to each other, as the raw ones correspond; None: no line there.
+
+    Brackets alone are in every entry: they must not tie one server's lines to another's.
+    """
+    matcher = SequenceMatcher(_is_bracket, raw[0], raw[1], autojunk=False)
     for _, i1, i2, j1, j2 in matcher.get_opcodes():
         for step in range(max(i2 - i1, j2 - j1)):
             yield (
                 left[i1 + step] if i1 + step < i2 else None,
                 right[j1 + step] if j1 + step < j2 else None,
             )
+
+
+def _is_bracket(line: str) -> bool:
+    return not line.strip(" \t[]{}(),")
 
 
 def _masked_json(text: str) -> str:
@@ -161,9 +172,9 @@ def _secrets(value: Any, key: str, *, inside: bool) -> Iterator[str]:
             yield from _secrets(item, name, inside=inside or name in _HIDDEN_MAPS)
     elif isinstance(value, list):
         if not inside and all(isinstance(item, str) for item in value):
-            found: list[str] = []
-            hide_in_args(value, found)
-            yield from _split(found)
+            secrets: list[str] = []
+            hide_in_args(value, secrets)
+            yield from _split(secrets)
             return
         for item in value:
             yield from _secrets(item, key, inside=inside)
@@ -173,9 +184,9 @@ def _secrets(value: Any, key: str, *, inside: bool) -> Iterator[str]:
         if inside or is_secret_name(key):
             yield from _split([value])
         else:
-            found = []
-            hide_in_args([value], found)
-            yield from _split(found)
+            secrets = []
+            hide_in_args([value], secrets)
+            yield from _split(secrets)
 
 
 def _split(values: list[str]) -> Iterator[str]:

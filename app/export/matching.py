@@ -4,15 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.catalog import Catalog
-from app.hosts.credentials import is_interpolation
+from app.catalog.catalog import Catalog
 from app.hosts.documents.edits import Path
 from app.hosts.facts import HostFacts
 from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import LaunchSpec
+from app.hosts.plain_values import is_interpolation
 from app.hosts.reading import FoundEntry, HostReading
-from app.secrets import Secrets
+from app.system.secrets import Secrets
 from store.records import READ, ServerRecord
+from store.typed import JsonMapping
 
 # With one of these a remote entry gets its credentials from the host at run time.
 _SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
@@ -23,12 +24,12 @@ class Match:
     """An entry of the file and the catalogue's server behind it."""
 
     entry: FoundEntry
-    raw: Mapping[str, Any]
+    raw: JsonMapping
     server: ServerRecord
 
 
 def find_matches(
-    reading: HostReading, tree: Any, catalog: Catalog, warnings: list[str]
+    reading: HostReading, tree: object, catalog: Catalog, warnings: list[str]
 ) -> Iterator[Match]:
     """Entries whose server is known, trusted and read; `warnings` says why others stay."""
     for entry in reading.entries:
@@ -36,7 +37,7 @@ def find_matches(
             continue
         server = find_server(catalog, reading, entry)
         if server is None:
-            warnings.append(f"{entry.name} is not in the catalogue; it stays as it is.")
+            warnings.append(f"{entry.name} is not in the catalog; it stays as it is.")
         elif not server.trusted:
             warnings.append(f"{entry.name} is not trusted yet; it stays as it is.")
         elif server.status != READ and not catalog.of_server(server.id):
@@ -46,9 +47,11 @@ def find_matches(
 
 
 def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> ServerRecord | None:
-    """The catalogue's server that this entry of this file names."""
-    if entry.server:
-        return catalog.server(entry.server)
+    """The catalogue's server that this entry of this file names, as it was registered.
+
+    What an entry says of itself (`--server NAME`) counts for the user's own URL servers only:
+    anybody can write another server's name there.
+    """
     here = [
         (server, record)
         for server in catalog.servers
@@ -58,10 +61,12 @@ def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> Se
     same_host = [pair for pair in here if pair[1].host == reading.host.id]
     exact = [pair for pair in same_host if pair[1].scope == entry.scope]
     best = exact or same_host or here
+    if not best and entry.server and entry.launch is None and not entry.project_level:
+        return catalog.server(entry.server)
     return best[0][0] if best else None
 
 
-def raw_at(tree: Any, at: Path) -> Mapping[str, Any]:
+def raw_at(tree: Any, at: Path) -> JsonMapping:
     """The map at this place of a value tree, {} when there is none."""
     for key in at:
         tree = tree[key] if tree is not None else None
@@ -77,8 +82,8 @@ def passed_on(match: Match, host: HostFacts) -> dict[str, str]:
 
 def why_not_movable(match: Match, launch: LaunchSpec) -> str:
     """What the host does for this entry that the gateway cannot, "" when it can do all."""
-    if asked := only_host_fills(launch):
-        return f"uses {asked[0]}, which only the host fills in"
+    if references := only_host_fills(launch):
+        return f"uses {references[0]}, which only the host fills in"
     if any(match.raw.get(key) for key in _SIGN_IN_KEYS):
         return "signs in through the host"
     return ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle, HostFacts, NativeRoute
+from store.typed import JsonMapping
 
 PROFILE_KEY = "toolcrib"
 # What Zed's own `write` profile switches on; a profile without tools would switch all of it off.
@@ -22,7 +23,7 @@ class ServerTools:
 
     name: str  # the entry's key in the host's file
     at: Path
-    raw: Mapping[str, Any]
+    raw: JsonMapping
     kept: tuple[str, ...]
     hidden: tuple[str, ...]
 

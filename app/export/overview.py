@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import apsw
 
-from app.catalog import Catalog, load_catalog
+from app.catalog.catalog import Catalog, load_catalog
+from app.core.paths import gateway_program
 from app.export.plan import Plan, plan
 from app.export.recommend import recommend
 from app.export.status import HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
-from app.paths import gateway_program
-from app.profiles import names, profile_of
+from app.policy.profiles import names, profile_of
 from store import exports
 
 
@@ -23,7 +23,7 @@ def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostS
     gateway = gateway_program()
     seen = {catalog.profile.name: catalog}
     known = names(db)
-    found = []
+    statuses = []
     for facts in load_hosts():
         history = exports.for_host(db, facts.id)
         gets = profile_of([record for record in history if record.scope != "project"])
@@ -33,8 +33,8 @@ def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostS
         status = host_status(places, facts, catalog=own, gateway_path=gateway, history=history)
         if own is not catalog:  # what would be written is of the one in view
             status = replace(status, recommendation=recommend(facts, catalog))
-        found.append(status)
-    return tuple(found)
+        statuses.append(status)
+    return tuple(statuses)
 
 
 def prepare(

@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.catalog import Catalog, CatalogTool
-from app.errors import ToolcribError
+from app.catalog.catalog import Catalog, CatalogTool
+from app.core.errors import ToolcribError
 from app.export.changes import FileChange, base_reading, change_file
-from app.export.history import Base, Touched, base_of
+from app.export.history import Base, ChangedPlaces, base_of
 from app.export.limits import limit_warnings
-from app.export.targets import SERVERS, Target, find_targets
+from app.export.model_tools import model_tools
+from app.export.snippet import snippet
+from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, hash_bytes
 from app.hosts.running import is_running
-from app.secrets import Secrets
-from app.tokens.menu import MENU_TOOLS, menu_tokens
+from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ExportRecord
 
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
@@ -34,7 +35,7 @@ class FilePlan:
     after: bytes | None  # None: there would be no file
     before_hash: str
     changes: tuple[str, ...]  # in words
-    touched: Touched
+    touched: ChangedPlaces
     base: bytes | None = None  # the file without Toolcrib
     base_copy: str = ""  # where a copy of that is kept already
 
@@ -52,10 +53,13 @@ class Plan:
     files: tuple[FilePlan, ...] = ()
     warnings: tuple[str, ...] = ()
     refusal: str | None = None
+    snippet: str = ""  # to paste, when it is refused because Toolcrib does not write there
+    matched: int = 0  # entries of its files whose server is known, trusted and read
     tokens_before: int = 0
     tokens_after: int = 0
     tools_before: int = 0
     tools_after: int = 0
+    later: int = 0  # tokens that the host then loads on demand
     secrets_to_store: tuple[tuple[str, Secrets], ...] = ()  # catalogue name, values
     also_read_by: tuple[str, ...] = ()
     restart_hint: str = ""
@@ -99,19 +103,24 @@ def plan(
         return replace(empty, refusal=refusal)
     call = GatewayCall.here(gateway_path, profile, places)
     try:
+        if not facts.writable:
+            title = f"Toolcrib reads the files of {facts.name} but does not write them"
+            raise NotWrittenError(f"{title}; copy the snippet.")
         return _plan(empty, places, catalog, call, history)
+    except NotWrittenError as error:
+        return replace(empty, refusal=_sentence(error), snippet=snippet(facts, call))
     except ToolcribError as error:
-        return replace(empty, refusal=f"{error.title} {error.hint}".strip())
+        return replace(empty, refusal=_sentence(error))
+
+
+def _sentence(error: ToolcribError) -> str:
+    return f"{error.title} {error.hint}".strip()
 
 
 def _refusal(facts: HostFacts, mode: str, gateway_path: Path) -> str:
     if mode not in MODES:
         return f"There is no mode called {mode}; there are {', '.join(MODES)}."
-    if not facts.writable:
-        return (
-            f"Toolcrib reads the files of {facts.name} but does not write them; copy the snippet."
-        )
-    if mode == NATIVE and facts.native is None:
+    if mode == NATIVE and facts.writable and facts.native is None:
         return f"{facts.name} has no per-tool switches in its files."
     if mode in (PRUNED, THROUGH) and not gateway_path.is_absolute():
         return "The gateway's path must be absolute."
@@ -134,14 +143,16 @@ def _plan(
     )
     files: list[FilePlan] = []
     changes: list[FileChange] = []
-    for found, base in zip(targets, bases, strict=True):
-        target = replace(found, readings=readings)
+    for place, base in zip(targets, bases, strict=True):
+        target = replace(place, readings=readings)
         change = change_file(target, base.data, mode=empty.mode, catalog=catalog, call=call)
         changes.append(change)
         after = _after(base.data, change, target)
         if after != target.current:
             files.append(_file_plan(target, base, change, after))
-    return _described(replace(empty, files=tuple(files)), places, catalog, changes)
+    in_project = any(target.scope == "project" for target in targets)
+    result = replace(empty, files=tuple(files))
+    return _described(result, places, catalog, changes, in_project=in_project)
 
 
 def _file_plan(target: Target, base: Base, change: FileChange, after: bytes | None) -> FilePlan:
@@ -169,33 +180,17 @@ def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | No
         raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a host's model gets in a mode; the gateway's own menu is in the numbers only."""
-
-    tools: tuple[CatalogTool, ...]
-    tokens: int
-    count: int
-
-
-def sent_to_model(rows: Sequence[CatalogTool], mode: str, catalog: Catalog) -> Sent:
-    """The part of a host's tools that its model gets in that mode.
-
-    Through Toolcrib that is the menu of all servers of the profile, with their pinned tools.
-    """
-    if mode == THROUGH and rows:
-        pinned = tuple(row for row in catalog.shown if row.pinned)
-        tokens = sum(row.cost for row in pinned) + menu_tokens(catalog)
-        return Sent(pinned, tokens, len(pinned) + MENU_TOOLS)
-    shown = tuple(rows) if mode == AS_IS else tuple(row for row in rows if row.shown)
-    return Sent(shown, sum(row.cost for row in shown), len(shown))
-
-
 def _described(
-    result: Plan, places: Places, catalog: Catalog, changes: Sequence[FileChange]
+    result: Plan,
+    places: Places,
+    catalog: Catalog,
+    changes: Sequence[FileChange],
+    *,
+    in_project: bool,
 ) -> Plan:
-    rows = _rows(catalog, changes)
-    sent = sent_to_model(rows, result.mode, catalog)
+    rows = _rows(catalog, changes) if in_project else None
+    before = model_tools(result.host, AS_IS, catalog, rows)
+    sent = model_tools(result.host, result.mode, catalog, rows)
     warnings = [warning for change in changes for warning in change.warnings]
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
@@ -206,11 +201,13 @@ def _described(
     result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(
         result,
+        matched=sum(len(change.server_ids) for change in changes),
         warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent.tools, alive))),
-        tokens_before=sum(row.cost for row in rows),
+        tokens_before=before.tokens,
         tokens_after=sent.tokens,
-        tools_before=len(rows),
+        tools_before=before.count,
         tools_after=sent.count,
+        later=sent.later,
         also_read_by=tuple(dict.fromkeys(readers)),
         running=running,
     )
@@ -228,14 +225,14 @@ def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
 
 def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
-    found: list[str] = []
+    warnings: list[str] = []
     if alive:
-        found.append(f"{host_name} is running and may undo the change; quit it first.")
+        warnings.append(f"{host_name} is running and may undo the change; quit it first.")
     if result.host.asks_trust and result.files:
-        found.append(f"{host_name} will ask again whether you trust the servers that change.")
+        warnings.append(f"{host_name} will ask again whether you trust the servers that change.")
     if result.secrets_to_store:
         names = ", ".join(name for name, _ in result.secrets_to_store)
-        found.append(f"The credentials of {names} are copied to Toolcrib's secret store.")
+        warnings.append(f"The credentials of {names} are copied to Toolcrib's secret store.")
     if result.mode != THROUGH:
-        found += limit_warnings(result.host, kept)
-    return found
+        warnings += limit_warnings(result.host, kept)
+    return warnings

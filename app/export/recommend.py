@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.catalog import Catalog, CatalogTool
+from app.catalog.catalog import Catalog, CatalogTool
 from app.export.limits import long_names
+from app.export.model_tools import host_rows, model_tools
 from app.hosts.facts import HostFacts
-from app.tokens.menu import menu_tokens
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 
 
@@ -22,29 +22,30 @@ class Recommendation:
 
 def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     """The mode for this host under the catalogue's profile."""
-    rows = host_rows(host, catalog)
+    rows = [row for row in host_rows(host, catalog) if row.server.trusted]
     shown = [row for row in rows if row.shown]
     all_tokens, on_tokens = _tokens(rows), _tokens(shown)
     cut = all_tokens - on_tokens
+    through = all_tokens - model_tools(host, THROUGH, catalog).tokens
     note = _note(host)
     native = host.native is not None and not host.native.partial
     if not rows:
-        return Recommendation(AS_IS, f"{host.name} has no server in the catalogue.", 0)
-    if host.defers in ("always", "default"):
+        return Recommendation(AS_IS, f"{host.name} has no server in the catalog.", 0)
+    if host.defers_tools:
         if len(shown) == len(rows):
-            return Recommendation(AS_IS, host.defers_why, 0, note)
+            return Recommendation(AS_IS, host.defers_why, 0, _measured(host))
         reason = f"{host.name} loads tools on demand; its own switches hide the rest from it."
         return Recommendation(NATIVE if native else PRUNED, reason, 0, note)
     limit = host.tool_limit
     if limit and len(shown) > limit:
         reason = f"{host.name} takes about {limit} tools and {len(shown)} are on."
-        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
+        return Recommendation(THROUGH, reason, through, note)
     if on_tokens > catalog.settings.budget.tokens:
         reason = f"The tools that are on take {on_tokens:,} tokens, over the profile's budget."
-        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
+        return Recommendation(THROUGH, reason, through, note)
     if long := long_names(host, shown):
         reason = f"{len(long)} tool names are too long for {host.name}; behind one entry they fit."
-        return Recommendation(THROUGH, reason, all_tokens - _menu(catalog), note)
+        return Recommendation(THROUGH, reason, through, note)
     if len(shown) == len(rows):
         return Recommendation(AS_IS, "Every tool is on and within the limits.", 0, note)
     off = len(rows) - len(shown)
@@ -57,26 +58,12 @@ def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:
     return Recommendation(PRUNED, reason, cut, note)
 
 
-def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
-    """The usable tools of the servers that this host's files name."""
-    return [
-        row
-        for row in catalog.tools
-        if not row.tool.gone
-        and not row.tool.problem
-        and row.server.trusted
-        and any(entry.host == host.id and not entry.disabled for entry in row.server.entries)
-    ]
-
-
 def _note(host: HostFacts) -> str:
-    measured = f" Measured with 60 tools: {host.measured}." if host.measured else ""
-    return f"{host.defers_why}{measured}".strip()
+    return f"{host.defers_why} {_measured(host)}".strip()
 
 
-def _menu(catalog: Catalog) -> int:
-    """What the model gets through Toolcrib."""
-    return menu_tokens(catalog) + _tokens([row for row in catalog.shown if row.pinned])
+def _measured(host: HostFacts) -> str:
+    return f"Measured with 60 tools: {host.measured}." if host.measured else ""
 
 
 def _tokens(rows: Sequence[CatalogTool]) -> int:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.catalog import Catalog
+from app.catalog.catalog import Catalog
 from app.export.drift import IN_SYNC, OUTSIDE, Drift, find_drift
 from app.export.plan import Plan, plan
 from app.export.recommend import Recommendation, recommend
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_host
-from app.profiles import profile_of
+from app.policy.profiles import profile_of
 from store.records import AS_IS, ExportRecord
 
 CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"

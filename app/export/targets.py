@@ -4,16 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.export.history import active_writes
 from app.hosts.documents.values import format_of
 from app.hosts.facts import HostFacts, HostFile
 from app.hosts.places import Places, is_file
-from app.hosts.reading import HostReading, read_bytes
-from store.records import NATIVE, THROUGH, ExportRecord
+from app.hosts.reading import HostReading, leads_outside, left_behind, read_bytes, read_one
+from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 
 SERVERS, RULES, REVERT = "servers", "rules", "revert"
 TOOLSET_FILE = "toolcrib.toolsets.jsonc"
+_PASTE = "Copy the snippet there yourself."
+
+
+class NotWrittenError(ToolcribError):
+    """Toolcrib does not write where this host has its servers; a snippet can be pasted there."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,6 +31,7 @@ class Target:
     role: str  # servers | rules | revert
     current: bytes | None
     primary: bool = False  # gets what is written once per host
+    served: bool = False  # what it starts is in the entry that stands beside it
     readings: tuple[HostReading, ...] = ()  # of every server file of this export, without Toolcrib
 
     @property
@@ -42,34 +48,68 @@ def find_targets(
 ) -> tuple[Target, ...]:
     """The files of this export: server files, rule files, and files written earlier."""
     scope = "project" if places.project else "user"
-    kinds = [kind for kind in host.files if kind.role == "servers" and kind.writable]
-    kinds = [kind for kind in kinds if kind.scope == scope]
+    kinds = [kind for kind in host.files if kind.role == "servers" and kind.scope == scope]
+    kinds = [kind for kind in kinds if kind.writable and not left_behind(places, host, kind)]
     if not kinds:
-        raise ToolcribError(f"{host.name} has no {scope} file that Toolcrib writes.")
-    found = list(_server_files(places, host, kinds, create=mode == THROUGH))
+        raise NotWrittenError(f"{host.name} has no {scope} file that Toolcrib writes.", _PASTE)
+    targets = list(_server_files(places, host, kinds, history))
+    if mode != AS_IS and not targets:
+        _refuse_read_only(places, host, scope)
+    if mode == THROUGH and not targets:
+        targets = [_new_file(places, host, kinds)]
     if mode == NATIVE:
-        found += _rule_files(places, host, found)
-    known = {target.path for target in found}
-    found += [
+        targets += _rule_files(places, host, targets)
+    known = {target.path for target in targets}
+    targets += [
         target for target in _written(places, host, history, scope) if target.path not in known
     ]
-    return tuple(found)
+    for target in targets:
+        if problem := leads_outside(places, target.kind, target.path):
+            raise ToolcribError(problem, "Put a file of the project in its place.")
+    return tuple(targets)
 
 
 def _server_files(
-    places: Places, host: HostFacts, kinds: Sequence[HostFile], *, create: bool
+    places: Places,
+    host: HostFacts,
+    kinds: Sequence[HostFile],
+    history: Sequence[ExportRecord],
 ) -> Iterator[Target]:
-    primary = True
-    for kind in kinds:
+    """Those that exist, an earlier place only where it names servers; the first is primary."""
+    first: Target | None = None
+    for kind in sorted(kinds, key=lambda kind: kind.older):
         for path in places.existing(kind):
-            yield Target(host, kind, path, SERVERS, read_bytes(path), primary)
-            primary = False
-    if primary and create:
-        for kind in kinds:
-            for path in places.candidates(kind)[:1]:
-                yield Target(host, kind, path, SERVERS, None, True)
-                return
-        raise ToolcribError(f"{host.name} has no file on this system.")
+            ours = bool(active_writes(history, path))
+            if kind.older and not ours and not _names_servers(read_one(places, host, kind, path)):
+                continue
+            beside = kind.older and first is not None and path.parent == first.path.parent
+            made = Target(host, kind, path, SERVERS, read_bytes(path), first is None, served=beside)
+            first = first or made
+            yield made
+
+
+def _names_servers(reading: HostReading) -> bool:
+    return bool(reading.entries or reading.through or reading.problem)
+
+
+def _new_file(places: Places, host: HostFacts, kinds: Sequence[HostFile]) -> Target:
+    for kind in kinds:
+        for path in places.candidates(kind)[:1]:
+            if not kind.older:
+                return Target(host, kind, path, SERVERS, None, True)
+    raise NotWrittenError(f"{host.name} has no file on this system.")
+
+
+def _refuse_read_only(places: Places, host: HostFacts, scope: str) -> None:
+    """Where servers stand only in files that Toolcrib does not write, nothing is written beside."""
+    for kind in host.files:
+        if kind.role != "servers" or kind.scope != scope or kind.writable:
+            continue
+        for path in places.existing(kind):
+            if read_one(places, host, kind, path).entries:
+                raise NotWrittenError(
+                    f"{host.name} has its servers in {path}, which Toolcrib does not write.", _PASTE
+                )
 
 
 def _rule_files(places: Places, host: HostFacts, servers: Sequence[Target]) -> Iterator[Target]:
@@ -79,7 +119,8 @@ def _rule_files(places: Places, host: HostFacts, servers: Sequence[Target]) -> I
         return
     kind = host.file(route.project_file if places.project and route.project_file else route.file)
     if route.route == "toolsets":
-        folders = [target.path.parent for target in servers if target.path.parent.name == "User"]
+        above = dict.fromkeys(target.path.parent for target in servers)
+        folders = [folder for folder in above if folder.name == "User"]
         paths = [folder / "prompts" / TOOLSET_FILE for folder in folders]
     else:
         paths = [_first_existing(places.candidates(kind))]
@@ -97,8 +138,15 @@ def _written(
         if (record.scope == "project") == (scope == "project")
     )
     for path in paths:
-        if active_writes(history, path):
+        if active_writes(history, path) and _concerns(places, host, path):
             yield Target(host, _kind_of(places, host, path, scope), path, REVERT, _bytes(path))
+
+
+def _concerns(places: Places, host: HostFacts, path: Path) -> bool:
+    """Whether a file that was written is of this project: another project's stays as it is."""
+    if places.project is None or path.is_relative_to(places.project):
+        return True
+    return any(path in places.candidates(kind) for kind in host.files)
 
 
 def _kind_of(places: Places, host: HostFacts, path: Path, scope: str) -> HostFile:

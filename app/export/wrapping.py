@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
-from app.home import HOME_VARIABLE, moved_folder
+from app.core.home import HOME_VARIABLE, moved_folder
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle
 from app.hosts.places import Places
+from store.typed import Json, JsonMapping
 
 # Keys that only a remote entry has; they would be wrong or unsafe beside a command.
 _REMOTE_KEYS = (
@@ -59,7 +59,7 @@ class GatewayCall:
 
 def pruned_edits(
     at: Path,
-    raw: Mapping[str, Any],
+    raw: JsonMapping,
     *,
     style: EntryStyle,
     call: GatewayCall,
@@ -72,7 +72,7 @@ def pruned_edits(
     """
     nested = raw.get("transport")
     inside = isinstance(nested, Mapping)
-    here: Mapping[str, Any] = nested if isinstance(nested, Mapping) else raw
+    here: JsonMapping = nested if isinstance(nested, Mapping) else raw
     where = (*at, "transport") if inside else at
     remote = style.command not in here
     edits: list[Edit] = [Delete((*where, key)) for key in _REMOTE_KEYS if remote and key in here]
@@ -86,10 +86,10 @@ def pruned_edits(
 
 def through_entry(
     style: EntryStyle, call: GatewayCall, name: str, passed: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> Json:
     """The one entry for all servers, spelled as the host wants it."""
     variables = dict(passed or {})
-    entry: dict[str, Any] = {"type": style.type} if style.type else {}
+    entry: Json = {"type": style.type} if style.type else {}
     if style.command == "cmd":  # Goose names its extensions inside as well
         entry |= {"name": name, "description": "Toolcrib"}
     if style.array:
@@ -106,7 +106,7 @@ def through_entry(
 
 
 def _passed_on(
-    at: Path, raw: Mapping[str, Any], style: EntryStyle, passed: Mapping[str, str]
+    at: Path, raw: JsonMapping, style: EntryStyle, passed: Mapping[str, str]
 ) -> list[Edit]:
     if not style.passes:
         return [Set((*at, style.env, name), spelled) for name, spelled in passed.items()]
@@ -115,7 +115,7 @@ def _passed_on(
     return [Set((*at, style.passes), list(dict.fromkeys(names)))] if passed else []
 
 
-def _words(keys: Mapping[str, Any], style: EntryStyle) -> list[str]:
+def _words(keys: JsonMapping, style: EntryStyle) -> list[str]:
     command = keys[style.command]
     words = command if isinstance(command, list) else [command]
     return [str(word) for word in [*words, *(keys.get(style.args) or [])]]

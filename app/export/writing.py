@@ -1,122 +1,211 @@
-"""Puts bytes in place of a file: beside it, on the disk, then one rename."""
+"""Puts bytes in place of a host's file, unless it is no longer what was previewed."""
 
 import contextlib
 import errno
 import os
+import signal
 import stat
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from app.errors import ToolcribError
-from app.hosts.reading import hash_bytes
+from app.core.errors import ToolcribError
+from app.core.safe_write import (
+    exchange,
+    put_new,
+    sync_folder,
+    temporary_name,
+    written_beside,
+)
+from app.export.write_journal import WriteJournal, lock_id, write_error
+from app.hosts.reading import hash_bytes, read_bytes
 
-# Named points of a write; the kill tests stop the process at each of them.
-Step = Callable[[str], None]
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _LOCK_WAIT = 3.0  # seconds to wait for the host's own writer
 _LOCK_STALE = 30.0  # seconds after which a lock is left over from a dead process
 
 
-def no_step(_name: str) -> None:
-    """Does nothing at any step."""
-
-
-def replace_file(path: Path, data: bytes | None, *, expected: str, step: Step) -> None:
+def replace_file(path: Path, data: bytes | None, *, expected: str, journal: WriteJournal) -> None:
     """Replace the file's bytes (None: remove it) if it still is what was previewed.
 
     `expected` is the hash of the bytes previewed, "" for no file. The target of a symbolic link
-    is replaced, not the link; a file keeps its mode, a new one is readable by its owner only.
+    is replaced, not the link; a file keeps mode, owner and attributes, a new one is readable by
+    its owner only. What the host writes in the last moment stays.
     """
-    target = path.resolve()
-    _check_writable(target)
-    if data is None:
-        _check_unchanged(target, expected)
-        target.unlink()
-        step("replaced")
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.toolcrib-{os.getpid()}")
+    target = os.path.realpath(path)
+    check_replaceable(path, expected)
     try:
-        _write_beside(beside, data, mode=_mode(target), step=step)
-        _check_unchanged(target, expected)
-        step("checked")
-        beside.replace(target)
-        step("replaced")
+        if data is None:
+            _remove(target, expected, journal)
+        else:
+            _make_folders(os.path.dirname(target), journal)
+            _replace(target, data, expected, journal)
+        sync_folder(os.path.dirname(target))
+        with contextlib.suppress(ToolcribError):  # they are in use now, so they would stay anyway
+            journal.note(folders=[], sync=False)
     except OSError as error:
         raise write_error(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-    _sync_folder(target.parent)
-    step("folder synced")
 
 
-def write_error(path: Path, error: OSError) -> ToolcribError:
-    """A sentence for a write that failed; the file itself was not touched."""
-    if error.errno in _FULL:
-        return ToolcribError(
-            f"The disk is full, so {path} was not written.", "Free some space and try again."
-        )
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return ToolcribError(f"{path} is read-only.", "Give yourself write access and try again.")
-    return ToolcribError(f"{path} could not be written: {error.strerror}.", "Nothing was changed.")
-
-
-@contextlib.contextmanager
-def one_writer(home: Path) -> Iterator[None]:
-    """Lets one Toolcrib process write host files at a time; a killed one lets go by itself."""
-    with (home / "export.lock").open("ab") as file:
-        deadline = time.monotonic() + _LOCK_WAIT
-        while not _try_lock(file.fileno()):
-            if time.monotonic() > deadline:
-                raise ToolcribError("Another Toolcrib is writing host files.", "Try again.")
-            time.sleep(0.02)
-        yield
-
-
-def _try_lock(handle: int) -> bool:
+def check_replaceable(path: Path, expected: str) -> None:
+    """Raise ToolcribError unless the file may be replaced and is what was previewed."""
+    target = os.path.realpath(path)
     try:
-        if sys.platform == "win32":
-            import msvcrt
+        now = os.stat(target)
+    except FileNotFoundError:
+        now = None
+    except OSError as error:
+        raise write_error(path, error) from error
+    if now is not None and not stat.S_ISREG(now.st_mode):
+        raise ToolcribError(f"{path} is not a file.", "Move it away and try again.")
+    if now is not None and now.st_nlink > 1:
+        raise ToolcribError(
+            f"{path} has {now.st_nlink} names (hard links), which a write would part.",
+            "Make it a file of its own, or a symbolic link, and try again.",
+        )
+    if now is not None and not os.access(target, os.W_OK):
+        raise ToolcribError(f"{path} is read-only.", "Give yourself write access and try again.")
+    if hash_of(Path(target)) != expected:
+        raise _changed(target)
 
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
 
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+def hash_of(path: Path) -> str:
+    """The hash of a file's bytes, "" where there is none."""
+    return hash_bytes(read_bytes(path)) if os.path.lexists(path) else ""
+
+
+def _changed(target: str) -> ToolcribError:
+    return ToolcribError(
+        f"{target} was changed meanwhile.", "Look at the new preview, then write again."
+    )
+
+
+def _make_folders(folder: str, journal: WriteJournal) -> None:
+    """Make the folder and those above it; under sudo they belong to whom the one above does."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    if missing:
+        journal.note(folders=missing)
+    above = os.stat(folder)
+    for new in reversed(missing):
+        os.mkdir(new)
+        if os.name != "nt" and os.geteuid() == 0:
+            os.chown(new, above.st_uid, above.st_gid)
+
+
+def _replace(target: str, data: bytes, expected: str, journal: WriteJournal) -> None:
+    ours = hash_bytes(data)
+
+    def name(target: str) -> str:
+        made = temporary_name(target)
+        journal.note(target=target, temporary=made, inode=0, expected=expected, ours=ours)
+        return made
+
+    mode = None if expected else 0o600
+    with written_beside(
+        target, data, mode=mode, name=name, made=lambda inode: journal.note(inode=inode)
+    ) as temporary:
+        if not expected:
+            try:
+                put_new(temporary, target)
+            except FileExistsError:
+                raise _changed(target) from None
+        elif not _exchanged(temporary, target, expected, ours):
+            raise _changed(target)
+
+
+def _exchanged(temporary: str, target: str, expected: str, ours: str) -> bool:
+    """Put a file in the target's place; False, and the target as it is, where that changed."""
+    if not exchange(temporary, target):
+        # no such step here: what a host writes between this look and the rename is lost
+        if hash_of(Path(target)) != expected:
+            return False
+        os.replace(temporary, target)
+        return True
+    try:
+        if _is_settled(temporary, expected):
+            os.unlink(temporary)
+            return True
+    except BaseException:
+        exchange(temporary, target)
+        raise
+    exchange(temporary, target)  # the host's own write goes back
+    if hash_of(Path(temporary)) != ours:  # it has written once more, and that is the newest
+        exchange(temporary, target)
+        os.unlink(temporary)
+    return False
+
+
+def _is_settled(path: str, expected: str) -> bool:
+    """Whether a file that was taken away is what was previewed, and nobody is writing it still."""
+    with open(path, "rb") as file:
+        return not _has_writer(file.fileno()) and hash_bytes(file.read()) == expected
+
+
+def _has_writer(handle: int) -> bool:
+    """Whether somebody has the file open for writing; False where the system cannot say."""
+    try:
+        import fcntl
+
+        # a lease is refused while there is a writer; SIGIO, its usual signal, would end us
+        fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except (ImportError, AttributeError):
         return False
-    return True
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
+
+
+def _remove(target: str, expected: str, journal: WriteJournal) -> None:
+    """Take the file away, look at what was taken, and put it back if the host had changed it."""
+    aside = temporary_name(target)
+    journal.note(target=target, temporary=aside, expected=expected, inode=-1)
+    os.rename(target, aside)
+    try:
+        if not _is_settled(aside, expected):
+            raise _changed(target)
+        os.unlink(aside)
+    except BaseException:
+        with contextlib.suppress(FileExistsError):  # then there is a newer one
+            put_new(aside, target)
+        raise
 
 
 @contextlib.contextmanager
-def host_lock(path: Path, name: str) -> Iterator[None]:
+def host_lock(path: Path, name: str, journal: WriteJournal) -> Iterator[None]:
     """Holds the lock that the host's own writer honours, if it has one."""
-    if not name or not path.parent.is_dir():
+    target = Path(os.path.realpath(path))
+    if not name or not target.parent.is_dir():
         yield
         return
-    lock = path.with_name(name.rstrip("/").replace("{file}", path.name))
+    lock = target.with_name(name.rstrip("/").replace("{file}", target.name))
     as_folder = name.endswith("/")
-    _take(lock, as_folder=as_folder, path=path)
+    _take(lock, as_folder=as_folder, path=target, journal=journal)
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ToolcribError):
             lock.rmdir() if as_folder else lock.unlink()
+            journal.note(lock="", sync=False)
 
 
-def _take(lock: Path, *, as_folder: bool, path: Path) -> None:
+def _take(lock: Path, *, as_folder: bool, path: Path, journal: WriteJournal) -> None:
     deadline = time.monotonic() + _LOCK_WAIT
     while True:
         try:
+            if not os.path.lexists(lock):
+                journal.note(lock=str(lock), lock_id="", sync=False)
             if as_folder:
                 lock.mkdir()
             else:
                 os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            journal.note(lock_id=lock_id(str(lock)), sync=False)
             return
         except FileExistsError:
+            journal.note(lock="", sync=False)
             if _is_stale(lock):
                 with contextlib.suppress(OSError):
                     lock.rmdir() if lock.is_dir() else lock.unlink()
@@ -133,49 +222,3 @@ def _is_stale(lock: Path) -> bool:
     with contextlib.suppress(OSError):
         return time.time() - lock.stat().st_mtime > _LOCK_STALE
     return False
-
-
-def _check_writable(target: Path) -> None:
-    if target.exists() and not os.access(target, os.W_OK):
-        raise ToolcribError(f"{target} is read-only.", "Give yourself write access and try again.")
-
-
-def _check_unchanged(target: Path, expected: str) -> None:
-    try:
-        now = hash_bytes(target.read_bytes())
-    except FileNotFoundError:
-        now = ""
-    if now != expected:
-        raise ToolcribError(
-            f"{target} was changed meanwhile.", "Look at the new preview, then write again."
-        )
-
-
-def _mode(target: Path) -> int:
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except FileNotFoundError:
-        return 0o600
-
-
-def _write_beside(beside: Path, data: bytes, *, mode: int, step: Step) -> None:
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        step("opened")
-        out.write(data)
-        out.flush()
-        step("written")
-        os.fsync(out.fileno())
-    beside.chmod(mode)
-    step("synced")
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # a folder cannot be opened there
-        return
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

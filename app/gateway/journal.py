@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import apsw
 
+from app.system.threads import start_thread
 from store.errors import StoreError
-from store.typed import Any
+from store.typed import Any, Json
 
-_Event = tuple[float, str, dict[str, Any]]  # when, kind, fields of store.records.EventRecord
+_Event = tuple[float, str, Json]  # when, kind, fields of store.records.EventRecord
 
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
 _BATCH_SECONDS = 0.3
@@ -28,12 +29,14 @@ class Journal:
         profile: str,
         session: str,
         keep: Callable[[], int] = lambda: 100_000,
+        hide: Callable[[Any], Any] = lambda fields: fields,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._open = open_db
         self._keep = keep
         self._profile = profile
         self._session = session
+        self._hide = hide  # takes secret values out of an event
         self._clock = clock
         self._queue: deque[_Event] = deque()
         self._wake = threading.Event()
@@ -43,7 +46,7 @@ class Journal:
         self.host = ""
         self.dropped = 0
 
-    def add(self, kind: str, **fields: Any) -> None:
+    def add(self, kind: str, **fields: object) -> None:
         """Note an event; fields are those of store.records.EventRecord."""
         if len(self._queue) >= CAPACITY:
             self.dropped += 1
@@ -52,8 +55,7 @@ class Journal:
         if not self._wake.is_set():
             self._wake.set()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, daemon=True)
-            self._thread.start()
+            self._thread = start_thread(self._run)
 
     def close(self, seconds: float = 1.0) -> None:
         """Write what is left, for at most `seconds`."""
@@ -103,7 +105,10 @@ class Journal:
         common = {"profile": self._profile, "session": self._session, "host": self.host}
         try:
             with transaction(db):
-                made = [EventRecord(at=at, kind=k, **{**common, **more}) for at, k, more in batch]
+                made = [
+                    EventRecord(at=at, kind=kind, **{**common, **self._hide(fields)})
+                    for at, kind, fields in batch
+                ]
                 events.add(db, made)
                 if many:
                     events.prune(db, kept)

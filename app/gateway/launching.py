@@ -2,67 +2,108 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from app.errors import ToolcribError
-from app.gateway.exchange import Channel
-from app.gateway.own import has_credentials
+from app.core.errors import ToolcribError
+from app.core.scrubber import Scrubber
+from app.mcp.requests import Channel
 from store.serving import ServerRow
-from store.typed import TYPE_CHECKING, Any
+from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
-    from app.paths import Paths
+    from app.core.paths import Paths
 
 
-def from_command(command: Sequence[str]) -> Channel:
+def from_command(
+    command: Sequence[str],
+    row: ServerRow | None,
+    scrubber: Scrubber,
+    environ: Mapping[str, str] = os.environ,
+    folder: str = "",
+) -> Channel:
     """The channel of the command that follows `--`, in the environment the host gave us."""
-    from app.gateway.channel import StdioChannel
-    from app.processes import prepare
+    from app.hosts.launch import STDIO, LaunchSpec, inherited_secrets
+    from app.mcp.stdio import StdioChannel
+    from app.system.processes import prepare
 
-    return StdioChannel(prepare(command[0], list(command[1:])))
+    names = json.loads(row.spec).get("env_names", ()) if row is not None else ()
+    env = {name: environ[name] for name in names if name in environ}
+    launch = LaunchSpec(STDIO, command[0], tuple(command[1:]), env)
+    scrubber.add((*launch.secret_values(), *inherited_secrets(environ)))
+    prepared = prepare(command[0], list(command[1:]), environ=environ, cwd=folder)
+    return StdioChannel(prepared, scrubber.values)
 
 
-def from_row(row: ServerRow, paths: "Callable[[], Paths]") -> Channel:
+def from_row(
+    row: ServerRow,
+    paths: "Callable[[], Paths]",
+    scrubber: Scrubber,
+    environ: Mapping[str, str] = os.environ,
+    folder: str = "",
+) -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
     from pathlib import Path
 
-    from app.gateway.channel import StdioChannel
     from app.hosts.interpolation import expand
-    from app.hosts.launch import LaunchSpec
-    from app.processes import prepare
-    from app.secrets import Secrets, SecretStore
+    from app.hosts.launch import LaunchSpec, inherited_secrets
+    from app.mcp.stdio import StdioChannel
+    from app.system.processes import prepare
+    from app.system.secrets import Secrets, SecretStore
     from store.records import ServerSpec
 
-    fields: dict[str, Any] = json.loads(row.spec)
-    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+    fields: Json = json.loads(row.spec)
+    plain: Json = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     spec = ServerSpec(**plain)
     # a keychain is slow to load, and most servers have nothing in it
     store = SecretStore.open(paths())
-    secrets = store.get(row.name) if has_credentials(row.spec) else Secrets()
-    launch = expand(LaunchSpec.from_spec(spec, secrets), os.environ, Path.home())
-    values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)
+    secrets = store.get(spec.key) if has_credentials(row.spec) else Secrets()
+    launch = expand(LaunchSpec.from_spec(spec, secrets), environ, Path.home())
+    scrubber.add((*launch.secret_values(), *inherited_secrets(environ)))
+    values = scrubber.values
     if launch.transport != "stdio":
-        from app.gateway.remote import RemoteChannel
+        from app.mcp.http import RemoteChannel
         from app.signin.auth import StoredAuth
 
         auth = StoredAuth(store, row.name, launch.url)
+        scrubber.watch(auth.values)
         return RemoteChannel(launch, values, str(row.taken_with.get("transport", "")), auth=auth)
-    prepared = prepare(launch.command, launch.args, env=dict(launch.env), cwd=launch.cwd)
+    prepared = prepare(
+        launch.command,
+        launch.args,
+        env=dict(launch.env),
+        cwd=launch.cwd or folder,
+        environ=environ,
+    )
     return StdioChannel(prepared, values)
 
 
 def launcher(
-    row: ServerRow | None, command: Sequence[str], paths: "Callable[[], Paths]"
+    row: ServerRow | None,
+    command: Sequence[str],
+    paths: "Callable[[], Paths]",
+    scrubber: Scrubber,
+    environ: Mapping[str, str] = os.environ,
+    folder: str = "",
 ) -> Callable[[], Channel]:
-    """How to start a server: by its own command where one was given."""
+    """How to start a server: by its own command where one was given.
+
+    `scrubber` learns the server's secret values before the server can say anything. `environ` and
+    `folder` are those of the host that it is started for, "" for our own folder.
+    """
 
     def launch() -> Channel:
         if command:
-            return from_command(command)
+            return from_command(command, row, scrubber, environ, folder)
         if row is None:
             raise ToolcribError("It is not in Toolcrib's catalogue.", "Read the servers again.")
-        return from_row(row, paths)
+        return from_row(row, paths, scrubber, environ, folder)
 
     return launch
+
+
+def has_credentials(spec: str) -> bool:
+    """Whether a server's stored spec names any secret."""
+    content = json.loads(spec)
+    return bool(content.get("env_names") or content.get("header_names") or "${secret:" in spec)

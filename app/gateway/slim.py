@@ -4,8 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from app.gateway.protocol import Json
-from store.typed import Any
+from store.typed import Json
 
 NONE = "none"
 PLAIN = "plain"  # what no client can tell: unused definitions, a superseded $schema
@@ -83,12 +82,12 @@ def tool(item: Json, level: str) -> Json:
 def slimmed(schema: Json, level: str = LOSSLESS) -> Json:
     """A schema that accepts and rejects what `schema` does (but for STRONG), in fewer tokens."""
     anchored = any(word in node for node in _objects(schema) for word in _ANCHORS[:-1])
-    found = schema if anchored else _without_unused(schema)
-    found = _without_dialect(found, level)
+    result = schema if anchored else _without_unused(schema)
+    result = _without_dialect(result, level)
     if level in (LOSSLESS, STRONG):
-        found = _mapped(found, _ROOT, lambda node, name: _without_titles(node, name, level))
-        found = found if anchored else _shared(found)
-    return found
+        result = _mapped(result, _ROOT, lambda node, name: _without_titles(node, name, level))
+        result = result if anchored else _shared(result)
+    return result
 
 
 def _without_dialect(schema: Json, level: str) -> Json:
@@ -139,14 +138,14 @@ def _without_unused(schema: Json) -> Json:
             continue
         wanted.add(target)
         queue += _targets(schema.get(target[0], {}).get(target[1]))
-    found: Json = {}
+    result: Json = {}
     for key, value in schema.items():
         if key in present:
             value = {name: one for name, one in value.items() if (key, name) in wanted}
             if not value:
                 continue
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def _targets(value: object) -> Iterator[tuple[str, str]]:
@@ -188,20 +187,20 @@ def _mapped(schema: Json, name: str, change: Callable[[Json, str], Json]) -> Jso
 
     `name` is the property's or definition's, "" elsewhere.
     """
-    found: Json = {}
+    result: Json = {}
     for key, value in schema.items():
         if key in _NAMED and isinstance(value, dict):
-            found[key] = {
+            result[key] = {
                 inner: _mapped(one, inner, change) if isinstance(one, dict) else one
                 for inner, one in value.items()
             }
         elif key in _MANY and isinstance(value, list):
-            found[key] = [_mapped(v, "", change) if isinstance(v, dict) else v for v in value]
+            result[key] = [_mapped(v, "", change) if isinstance(v, dict) else v for v in value]
         elif key in _ONE and isinstance(value, dict):
-            found[key] = _mapped(value, "", change)
+            result[key] = _mapped(value, "", change)
         else:
-            found[key] = value
-    return change(found, name)
+            result[key] = value
+    return change(result, name)
 
 
 # ---- duplicates
@@ -246,5 +245,5 @@ def _share(schema: Json, inner: Json, text: str) -> Json:
     return _shared(candidate)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,13 +1,14 @@
 """One server entry of a host file: what it launches, and whether Toolcrib wrote it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath, PureWindowsPath
 from typing import Any
 
-from app.home import HOME_VARIABLE
+from app.core.home import HOME_VARIABLE
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
+from store.typed import JsonMapping
 
 GATEWAY = "toolcrib-gateway"
 THROUGH_NAME = "toolcrib"
@@ -45,7 +46,7 @@ class EntryView:
     gateway: Gateway | None = None
 
 
-def is_built_in(raw: Mapping[str, Any]) -> bool:
+def is_built_in(raw: JsonMapping) -> bool:
     """Whether the entry names a part of the host itself."""
     return raw.get("type") in _BUILT_IN
 
@@ -58,6 +59,8 @@ def view_entry(raw: object, style: EntryStyle) -> EntryView:
     keys = {**raw, **nested} if isinstance(nested, Mapping) else dict(raw)
     disabled = style.off is not None and keys.get(style.off[0]) is style.off[1]
     launch, problem = _launch(keys, style)
+    if launch is not None and not all(map(_is_text, _words_of(launch))):
+        launch, problem = None, "This entry has a broken character (half a pair, or NUL)."
     if launch is None:
         return EntryView(None, disabled, problem)
     gateway = gateway_of(launch)
@@ -66,6 +69,21 @@ def view_entry(raw: object, style: EntryStyle) -> EntryView:
     env = {name: value for name, value in launch.env.items() if name != HOME_VARIABLE}
     inner = replace(launch, command=gateway.command, args=gateway.args, env=env)
     return EntryView(inner if gateway.command else None, disabled, problem, gateway)
+
+
+def storable(text: str) -> str:
+    """The text with a replacement for halves of characters, which no file and no terminal takes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _words_of(launch: LaunchSpec) -> Iterator[str]:
+    yield from (launch.command, *launch.args, launch.cwd, launch.url)
+    for pairs in (launch.env, launch.headers):
+        yield from (*pairs, *pairs.values())
+
+
+def _is_text(word: str) -> bool:
+    return "\0" not in word and word == storable(word)
 
 
 def gateway_of(launch: LaunchSpec) -> Gateway | None:
@@ -96,13 +114,13 @@ def _split(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
     return words[:cut], "--", words[cut + 1 :]
 
 
-def _launch(keys: Mapping[str, Any], style: EntryStyle) -> tuple[LaunchSpec | None, str]:
+def _launch(keys: JsonMapping, style: EntryStyle) -> tuple[LaunchSpec | None, str]:
     command, args = _command(keys, style)
-    found = next(((key, how) for key, how in style.urls if isinstance(keys.get(key), str)), None)
-    if command and found:
+    address = next(((key, how) for key, how in style.urls if isinstance(keys.get(key), str)), None)
+    if command and address:
         return None, "This entry has a command and a URL; it must have one of them."
-    if found:
-        return _remote(keys, style, found)
+    if address:
+        return _remote(keys, style, address)
     if not command:
         if "settings" in keys:
             return None, "This server comes from an extension of the host."
@@ -114,7 +132,7 @@ def _launch(keys: Mapping[str, Any], style: EntryStyle) -> tuple[LaunchSpec | No
     return LaunchSpec(STDIO, command, args, env, cwd if isinstance(cwd, str) else ""), ""
 
 
-def _command(keys: Mapping[str, Any], style: EntryStyle) -> tuple[str, tuple[str, ...] | None]:
+def _command(keys: JsonMapping, style: EntryStyle) -> tuple[str, tuple[str, ...] | None]:
     raw = keys.get(style.command)
     words = raw if isinstance(raw, list) else [raw] if isinstance(raw, str) else []
     more = keys.get(style.args) or []
@@ -125,9 +143,9 @@ def _command(keys: Mapping[str, Any], style: EntryStyle) -> tuple[str, tuple[str
 
 
 def _remote(
-    keys: Mapping[str, Any], style: EntryStyle, found: tuple[str, str]
+    keys: JsonMapping, style: EntryStyle, address: tuple[str, str]
 ) -> tuple[LaunchSpec | None, str]:
-    key, assumed = found
+    key, assumed = address
     kind = str(keys.get("type", "")).lower()
     transport = _TRANSPORTS.get(kind, assumed)
     if not transport or transport == STDIO:
@@ -137,8 +155,8 @@ def _remote(
     return LaunchSpec(transport, url=keys[key], headers=_headers(keys, style)), ""
 
 
-def _headers(keys: Mapping[str, Any], style: EntryStyle) -> dict[str, str]:
-    value: Any = keys
+def _headers(keys: JsonMapping, style: EntryStyle) -> dict[str, str]:
+    value: object = keys
     for part in style.headers.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     headers = _texts(value)
@@ -149,7 +167,7 @@ def _headers(keys: Mapping[str, Any], style: EntryStyle) -> dict[str, str]:
     return headers
 
 
-def _passed_on(keys: Mapping[str, Any]) -> dict[str, str]:
+def _passed_on(keys: JsonMapping) -> dict[str, str]:
     """Variables that the host only names: Codex passes them on, Goose keeps them in a keyring."""
     names = [*_list(keys.get("env_vars")), *_list(keys.get("env_keys"))]
     return {name: f"${{{name}}}" for name in names if isinstance(name, str)}

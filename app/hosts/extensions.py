@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.values import read_values
 from app.hosts.entries import EntryView
 from app.hosts.launch import STDIO, LaunchSpec
+from store.typed import Json, JsonMapping
 
-_VARIABLE = re.compile(r"\$\{([^}]+)\}")
+_VARIABLE = re.compile(r"\$\{([^}]{1,400})\}")
 _PLATFORMS = {"windows": "win32", "macos": "darwin", "linux": "linux"}
 _FOLDERS = {"DESKTOP": "Desktop", "DOCUMENTS": "Documents", "DOWNLOADS": "Downloads"}
 
@@ -41,7 +42,7 @@ def view_extension(manifest: Any, folder: Path, home: Path, system: str) -> Entr
 class _Variables:
     """Fills the variables of a manifest and remembers those without a value."""
 
-    def __init__(self, folder: Path, home: Path, system: str, chosen: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, home: Path, system: str, chosen: JsonMapping) -> None:
         self.missing: set[str] = set()
         separator = "\\" if system == "windows" else "/"
         self._fixed = {"__dirname": str(folder), "HOME": str(home)}
@@ -79,7 +80,7 @@ class _Variables:
         return self.text(str(value)) if f"${{{name}}}" not in str(value) else str(value)
 
 
-def _settings(folder: Path) -> Mapping[str, Any]:
+def _settings(folder: Path) -> JsonMapping:
     path = folder.parent.parent / "Claude Extensions Settings" / f"{folder.name}.json"
     with contextlib.suppress(OSError, ToolcribError):
         value = read_values(path.read_bytes(), "json").value
@@ -87,7 +88,7 @@ def _settings(folder: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _chosen(manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(manifest: JsonMapping, settings: JsonMapping) -> Json:
     declared = manifest.get("user_config", {})
     defaults = {
         key: item["default"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
+from store.typed import Json, JsonMapping
 
 SYSTEMS = ("linux", "macos", "windows")
 
@@ -27,7 +27,7 @@ class EntryStyle:
     type: str = ""  # the type a stdio entry must have
     passes: str = ""  # key with names of variables that the host passes on
     array: bool = False  # program and arguments in one list
-    new: Mapping[str, Any] = field(default_factory=dict)  # what a new entry needs besides
+    new: JsonMapping = field(default_factory=dict)  # what a new entry needs besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class HostFile:
     comments: bool = False
     commas: bool = False
     bom: bool | None = None
+    older: bool = False  # an earlier place, still read: written where it names servers
+    gone_once: tuple[str, ...] = ()  # file key and the key in it with which the host left this file
     style: EntryStyle | None = None  # where it is not the host's
 
     @property
@@ -69,6 +71,18 @@ class NativeRoute:
     file: str = ""  # key of the file the rules are in
     project_file: str = ""
     partial: str = ""  # why this route does not narrow everything
+
+
+@dataclass(frozen=True, slots=True)
+class HookFacts:
+    """What a host runs before a prompt reaches its model, and where that is written."""
+
+    paths: tuple[str, ...]  # templates; the first is written where none exists
+    shape: str = "groups"  # groups of hooks by event | list by event | plugin: a file of our own
+    event: str = "UserPromptSubmit"
+    milliseconds: bool = False  # its time limit's unit; else seconds
+    mcp: bool = False  # it can ask a connected server instead of starting a program
+    note: str = ""  # what the user has to do besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +117,13 @@ class HostFacts:
     gui: bool = False
     interpolation: str = ""  # how variables are spelled in its files; "" = it fills in none
     native: NativeRoute | None = None
+    hook: HookFacts | None = None
     names: NameRule = NameRule()
     tool_limit: int = 0  # 0 = none known
     limit_kind: str = ""  # hard | warn
     defers: str = ""  # "" | always | default | model | auto
     defers_why: str = ""
+    selects: bool = False  # its own search loads tools by their exact names: select:NAME,NAME
     measured: str = ""  # request bytes saved with 10 of 60 tools kept, by tests/hosts/measure.py
     list_changed: str = "unknown"
     restart: str = ""
@@ -120,6 +136,11 @@ class HostFacts:
     def writable(self) -> bool:
         """Whether Toolcrib can export to this host."""
         return any(file.writable and file.role == "servers" for file in self.files)
+
+    @property
+    def defers_tools(self) -> bool:
+        """Whether its first request has only the names of tools, schemas follow on demand."""
+        return self.defers in ("always", "default")
 
     def file(self, key: str) -> HostFile:
         """The kind of file with this key."""
@@ -149,26 +170,27 @@ def style(name: str) -> EntryStyle:
 
 
 @cache
-def _data() -> tuple[Mapping[str, Any], Mapping[str, EntryStyle]]:
+def _data() -> tuple[JsonMapping, Mapping[str, EntryStyle]]:
     text = files("resources").joinpath("hosts.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     plain = data["style"]["plain"]
     return data, {name: _style({**plain, **keys}) for name, keys in data["style"].items()}
 
 
-def _style(keys: Mapping[str, Any]) -> EntryStyle:
+def _style(keys: JsonMapping) -> EntryStyle:
     urls = tuple((key, transport) for key, transport in keys["urls"])
     off = (keys["off"][0], keys["off"][1]) if keys["off"] else None
     return EntryStyle(**{**keys, "urls": urls, "off": off})
 
 
-def _host(entry: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFacts:
+def _host(entry: JsonMapping, styles: Mapping[str, EntryStyle]) -> HostFacts:
     limit = entry.get("limit", {})
     defers = entry.get("defers", {})
     nested = {
         "files": tuple(_file(item, styles) for item in entry.get("file", ())),
         "style": styles[entry["style"]],
         "native": NativeRoute(**_frozen(entry["native"])) if "native" in entry else None,
+        "hook": HookFacts(**_frozen(entry["hook"])) if "hook" in entry else None,
         "names": NameRule(**entry.get("names", {})),
         "tool_limit": limit.get("tools", 0),
         "limit_kind": limit.get("kind", ""),
@@ -180,7 +202,7 @@ def _host(entry: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFac
     return HostFacts(**nested, **_frozen(rest))
 
 
-def _file(item: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFile:
+def _file(item: JsonMapping, styles: Mapping[str, EntryStyle]) -> HostFile:
     shared = item.get("paths", ())
     paths = {system: tuple(item.get(system, shared)) for system in SYSTEMS}
     rest = {key: value for key, value in item.items() if key not in (*SYSTEMS, "paths", "style")}
@@ -188,5 +210,5 @@ def _file(item: Mapping[str, Any], styles: Mapping[str, EntryStyle]) -> HostFile
     return HostFile(paths=paths, style=own, **_frozen(rest))
 
 
-def _frozen(keys: Mapping[str, Any]) -> dict[str, Any]:
+def _frozen(keys: JsonMapping) -> Json:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}

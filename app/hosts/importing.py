@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.values import format_of, read_values
 from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
 from app.hosts.places import Places
@@ -16,6 +15,7 @@ from app.hosts.reading import (
     read_extension,
     with_entries,
 )
+from store.typed import JsonMapping
 
 # Where servers stand, and the entry style that means.
 _SHAPES = (
@@ -26,7 +26,10 @@ _SHAPES = (
     (("mcp", "servers"), "plain"),
     (("mcp",), "opencode"),
     (("servers",), "plain"),
+    (("experimental", "modelContextProtocolServers"), "continue"),
 )
+_NOTHING = object()
+_LIST = "continue"  # the host that names its servers in a list, in YAML
 
 
 def read_file(
@@ -42,14 +45,16 @@ def read_file(
 def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:
     """The servers that bytes name, read as the file `path` would be."""
     parsed = read_values(data, format_of(path))
+    if format_of(path) == "yaml" and _is_list_of_maps(parsed.value):  # one block of Continue's
+        parsed = replace(parsed, value={"mcpServers": parsed.value})
     facts, kind = _kind(parsed.value, path, host_hint)
     reading = HostReading(facts, path, "manual", (), bytes_hash=hash_bytes(data), kind=kind)
-    found = with_entries(reading, parsed, kind)
+    reading = with_entries(reading, parsed, kind)
     entries = tuple(
         entry if entry.scope.startswith("local:") else replace(entry, scope="manual")
-        for entry in found.entries
+        for entry in reading.entries
     )
-    return replace(found, entries=entries)
+    return replace(reading, entries=entries)
 
 
 def _read_manifest(data: bytes, path: Path, places: Places) -> HostReading:
@@ -70,7 +75,7 @@ def _host_of(path: Path, places: Places | None) -> str:
     return ""
 
 
-def _kind(value: Any, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
+def _kind(value: object, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
     if not isinstance(value, Mapping):
         raise ToolcribError("The file holds no servers.", "A map like mcpServers is expected.")
     facts = host(hint) if hint else _no_host()
@@ -79,14 +84,15 @@ def _kind(value: Any, path: Path, hint: str) -> tuple[HostFacts, HostFile]:
             return facts, kind
     for at, spelling in _SHAPES:
         if _has(value, at):
-            own = facts.style if hint else style(_spelling(spelling, value))
+            listed = format_of(path) == "yaml" and _is_list_of_maps(_value_at(value, at))
+            own = facts.style if hint else style(_LIST if listed else _spelling(spelling, value))
             return replace(facts, style=own), _made(path, at)
     if hint == "" and value and all(isinstance(item, Mapping) for item in value.values()):
         return facts, _made(path, ())
     raise ToolcribError("The file holds no servers.", "A map like mcpServers is expected.")
 
 
-def _spelling(spelling: str, value: Mapping[str, Any]) -> str:
+def _spelling(spelling: str, value: JsonMapping) -> str:
     if spelling != "opencode":
         return spelling
     entries = [item for item in value["mcp"].values() if isinstance(item, Mapping)]
@@ -111,9 +117,17 @@ def _made(path: Path, at: tuple[str, ...]) -> HostFile:
     )
 
 
-def _has(value: Any, at: tuple[str, ...]) -> bool:
+def _has(value: object, at: tuple[str, ...]) -> bool:
+    return _value_at(value, at) is not _NOTHING
+
+
+def _is_list_of_maps(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+
+
+def _value_at(value: object, at: tuple[str, ...]) -> object:
     for key in at:
         if not isinstance(value, Mapping) or key not in value:
-            return False
+            return _NOTHING
         value = value[key]
-    return True
+    return value

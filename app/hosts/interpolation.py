@@ -13,9 +13,9 @@ from app.hosts.launch import LaunchSpec
 
 # ${VAR} ${VAR:-default} ${env:VAR} {env:VAR} ${input:id} ${file:path} {file:path}
 _REFERENCE = re.compile(
-    r"\$\{\{[^}]*\}\}|\{\{[^}]*\}\}|\$\([^)]*\)"
-    r"|\$\{(?P<kind>env:|input:|file:)?(?P<name>[A-Za-z_/~.][^}:]*)(?::-(?P<default>[^}]*))?\}"
-    r"|\{(?P<short>env|file):(?P<what>[^}]+)\}"
+    r"\$\{\{[^}]{0,400}\}\}|\{\{[^}]{0,400}\}\}|\$\([^)]{0,400}\)"
+    r"|\$\{(?P<kind>env:|input:|file:)?(?P<name>[A-Za-z_/~.][^}:]{0,400})(?::-(?P<default>[^}]{0,400}))?\}"
+    r"|\{(?P<short>env|file):(?P<what>[^}]{1,400})\}"
 )
 # A bare $VAR counts only as a whole value or after one word (`Bearer $TOKEN`).
 _BARE = re.compile(r"^(?P<lead>(?:[A-Za-z]+ )?)\$(?P<name>[A-Za-z_]\w*)$")
@@ -25,25 +25,25 @@ _HOSTS_OWN = ("workspaceFolder", "workspaceFolderBasename", "CLAUDE_PROJECT_DIR"
 
 def variables(launch: LaunchSpec) -> dict[str, str]:
     """Environment variables that a launch refers to, each as it is spelled there."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for text in _texts(launch):
         if bare := _BARE.match(text):
-            found.setdefault(bare["name"], f"${bare['name']}")
+            spellings.setdefault(bare["name"], f"${bare['name']}")
         for match in _REFERENCE.finditer(text):
             if name := _variable(match):
-                found.setdefault(name, match[0])
-    return found
+                spellings.setdefault(name, match[0])
+    return spellings
 
 
 def only_host_fills(launch: LaunchSpec) -> tuple[str, ...]:
     """References that only the host can fill in: inputs, files, commands, its own folders."""
-    found = [
+    references = [
         match[0]
         for text in _texts(launch)
         for match in _REFERENCE.finditer(text)
         if not _variable(match) and match["name"] not in ("userHome", "/", "pathSeparator")
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(references))
 
 
 def _variable(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.hosts import credentials
-from app.secrets import Secrets
+from app.system.secrets import Secrets
 from store.records import ServerSpec
 
 STDIO, HTTP, SSE = "stdio", "http", "sse"
@@ -24,26 +24,18 @@ class LaunchSpec:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"LaunchSpec({self.masked()})"
-
-    def masked(self) -> str:
-        """The command line or URL with credentials masked: safe to show."""
-        values: list[str] = []
-        if self.transport != STDIO:
-            return credentials.mask(credentials.hide_in_url(self.url, values))
-        words = [self.command, *credentials.hide_in_args(self.args, values)]
-        return credentials.mask(" ".join(_quoted(word) for word in words))
+        return f"LaunchSpec({self.transport}, ••••)"
 
     def to_spec(self, install_key: bytes) -> tuple[ServerSpec, Secrets]:
         """The spec without any secret, and the secrets taken out of it."""
         values: list[str] = []
-        args = tuple(credentials.hide_in_args(self.args, values))
+        command, *args = credentials.hide_in_args((self.command, *self.args), values, unknown=True)
         url = credentials.hide_in_url(self.url, values)
         spec = ServerSpec(
             transport=self.transport,
             key=_digest(self, install_key),
-            command=self.command,
-            args=args,
+            command=command,
+            args=tuple(args),
             env_names=tuple(self.env),
             cwd=self.cwd,
             url=url,
@@ -51,12 +43,28 @@ class LaunchSpec:
         )
         return spec, Secrets(dict(self.env), dict(self.headers), tuple(values))
 
+    def secret_values(self) -> tuple[str, ...]:
+        """What must not be stored, logged or shown of the values the server is given.
+
+        Environment, header and argument values that are not plainly something else, and the
+        credentials inside them. The launch must have its variables filled in.
+        """
+        _, secrets = self.to_spec(b"none")
+        values = set(secrets.values)
+        forms: set[str] = set()
+        for name, value in (*self.env.items(), *self.headers.items()):
+            if credentials.is_secret_name(name) or not credentials.is_setting(value):
+                values.add(value)
+            else:
+                forms.update(credentials.credentials_in(value))
+        return tuple(forms.union(*map(credentials.forms_of, values)))
+
     @classmethod
     def from_spec(cls, spec: ServerSpec, secrets: Secrets) -> "LaunchSpec":
         """The launch spec again; a secret that is not in the store becomes empty text."""
         return cls(
             transport=spec.transport,
-            command=spec.command,
+            command=credentials.reveal(spec.command, secrets.values),
             args=tuple(credentials.reveal(arg, secrets.values) for arg in spec.args),
             env={name: secrets.env.get(name, "") for name in spec.env_names},
             cwd=spec.cwd,
@@ -65,8 +73,16 @@ class LaunchSpec:
         )
 
 
-def _quoted(word: str) -> str:
-    return json.dumps(word, ensure_ascii=False) if not word or " " in word else word
+def needs_secrets(spec: ServerSpec) -> bool:
+    """Whether a stored spec lacks values that the secret store may have."""
+    hidden = credentials.has_references((spec.command, *spec.args, spec.url))
+    return hidden or bool(spec.env_names or spec.header_names)
+
+
+def inherited_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What a server may repeat of the environment that every program started here gets."""
+    values = (value for name, value in environ.items() if credentials.is_secret_name(name))
+    return tuple({form for value in values for form in credentials.forms_of(value)})
 
 
 def _digest(launch: LaunchSpec, install_key: bytes) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.errors import ToolcribError
 from app.hosts.facts import HostFile
 
 _FIELD = re.compile(r"\{([A-Za-z_]+)(?:\|([A-Za-z_]+)([^{}]*))?\}")
@@ -31,22 +32,32 @@ class Places:
 
     @classmethod
     def here(cls, project: Path | None = None, environ: Mapping[str, str] = os.environ) -> "Places":
-        """This machine and this user."""
+        """This machine and this user; ToolcribError when there is no such project folder."""
+        if project is not None:
+            project = project.absolute()  # what is written is remembered by its path
+            if not project.is_dir():
+                raise ToolcribError(f"There is no folder {project}.", "Name the project's folder.")
         system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
         home = environ.get("USERPROFILE" if system == "windows" else "HOME")
         return cls(Path(home) if home else Path.home(), environ, system, project)
 
     def candidates(self, file: HostFile) -> tuple[Path, ...]:
         """Every path this kind of file can have here, existing or not, best first."""
-        found = list(self.paths(file.override)[:1] or self.paths(file.paths.get(self.system, ())))
-        found += self.paths(file.extra)
+        paths = list(self.paths(file.override)[:1] or self.paths(file.paths.get(self.system, ())))
+        paths += self.paths(file.extra)
         if file.parents and self.project is not None:
-            found += [folder / path.name for path in found for folder in self._above(self.project)]
-        return tuple(dict.fromkeys(found))
+            paths += [folder / path.name for path in paths for folder in self._above(self.project)]
+        return tuple(dict.fromkeys(paths))
 
     def existing(self, file: HostFile) -> tuple[Path, ...]:
         """The paths of this kind of file that exist here."""
         return tuple(path for path in self.candidates(file) if is_file(path))
+
+    def outside(self, path: Path) -> Path | None:
+        """Where a project's file really is, when links lead out of the folder that it is of."""
+        folder = self.project if self.project and path.is_relative_to(self.project) else path.parent
+        real = Path(os.path.realpath(path))
+        return None if real.is_relative_to(os.path.realpath(folder)) else real
 
     def paths(self, templates: tuple[str, ...]) -> tuple[Path, ...]:
         """The paths that bare templates stand for; none for an unset variable."""
@@ -123,18 +134,18 @@ def _globbed(path: Path) -> Iterator[Path]:
     if "**" in parts:
         tree = parts.index("**")
         for folder in _folders(Path(*parts[:tree])):
-            if is_file(found := folder.joinpath(*parts[tree + 1 :])):
-                yield found
+            if is_file(file := folder.joinpath(*parts[tree + 1 :])):
+                yield file
         return
     pattern, tail = "/".join(parts[wild[0] : wild[-1] + 1]), parts[wild[-1] + 1 :]
-    for found in sorted(base.glob(pattern)):
-        yield found.joinpath(*tail)
+    for match in sorted(base.glob(pattern)):
+        yield match.joinpath(*tail)
 
 
 def _folders(base: Path) -> Iterator[Path]:
     """The folder and those below it, a few levels deep, without package trees."""
-    for found, names, _files in os.walk(base):
-        folder = Path(found)
+    for root, names, _files in os.walk(base):
+        folder = Path(root)
         yield folder
         deep = len(folder.parts) - len(base.parts) >= _DEEPEST
         names[:] = [] if deep else sorted(name for name in names if name not in _PACKAGE_TREES)

@@ -1,21 +1,27 @@
 """Reads the hosts' files: which servers are named where. Starts nothing, runs no host."""
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.values import Parsed, read_values
-from app.hosts.entries import EntryView, is_built_in, view_entry
+from app.hosts.entries import EntryView, is_built_in, storable, view_entry
 from app.hosts.extensions import view_extension
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, load_hosts
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
+from store.typed import JsonMapping
 
-# Real state files reach some hundred kilobytes; more is not a config file.
-_LARGEST = 16_000_000
+# Claude Code keeps its state and all its projects' histories in one file.
+_LARGEST = 100_000_000
+_TOO_LARGE = "Toolcrib reads up to 100 MB."
+_BINARY = getattr(os, "O_BINARY", 0)
 _SCOPES = {"state": "managed"}
 
 
@@ -60,15 +66,30 @@ def read_host(places: Places, host: HostFacts) -> tuple[HostReading, ...]:
     return tuple(
         read_one(places, host, kind, path)
         for kind in host.files
-        if kind.role != "settings"
+        if kind.role != "settings" and not left_behind(places, host, kind)
         for path in places.existing(kind)
     )
+
+
+def left_behind(places: Places, host: HostFacts, kind: HostFile) -> bool:
+    """Whether the host says, in its newer file, that it took these servers over."""
+    if not kind.gone_once:
+        return False
+    newer, mark = kind.gone_once
+    for path in places.existing(host.file(newer)):
+        with suppress(ToolcribError):
+            value = read_values(read_bytes(path), host.file(newer).format).value
+            if isinstance(value, Mapping) and mark in value:
+                return True
+    return False
 
 
 def read_one(places: Places, host: HostFacts, kind: HostFile, path: Path) -> HostReading:
     """One file of a host; a file that cannot be read is a reading with a problem."""
     scope = _SCOPES.get(kind.scope, kind.scope)
     reading = HostReading(host, path, scope, (), kind=kind)
+    if problem := leads_outside(places, kind, path):
+        return replace(reading, problem=problem)
     try:
         data = read_bytes(path)
     except ToolcribError as error:
@@ -81,6 +102,12 @@ def read_one(places: Places, host: HostFacts, kind: HostFile, path: Path) -> Hos
     if kind.role == "manifest":
         return replace(reading, entries=(read_extension(places, parsed.value, path),))
     return with_entries(reading, parsed, kind)
+
+
+def leads_outside(places: Places, kind: HostFile, path: Path) -> str:
+    """Why a project's file is not used: whoever wrote the project chose the user's file by it."""
+    real = places.outside(path) if kind.scope == "project" else None
+    return f"{path} leads outside the project, to {real}." if real else ""
 
 
 def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostReading:
@@ -123,12 +150,12 @@ def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, .
     if not isinstance(value, Mapping):
         return
     main = _SCOPES.get(kind.scope, kind.scope)
-    found = _at(value, kind.at)
-    if found is not None:
-        yield kind.at, main, found
+    main_map = _at(value, kind.at)
+    if main_map is not None:
+        yield kind.at, main, main_map
     for place in kind.also_at:
         if not place:
-            if found is None and value and all(isinstance(v, Mapping) for v in value.values()):
+            if main_map is None and value and all(isinstance(v, Mapping) for v in value.values()):
                 yield (), main, value
             continue
         head, star, tail = place.partition(".*.")
@@ -151,14 +178,21 @@ def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a host file; ToolcribError when it cannot be read."""
+    """The bytes of a host file; ToolcribError when it cannot be read, or is no plain file."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ToolcribError("The file is too large for a config file.")
-        return path.read_bytes()
+        # what is planted there instead, as a pipe without a writer, must not stop us
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        with os.fdopen(handle, "rb") as file:
+            now = os.fstat(handle)
+            if not stat.S_ISREG(now.st_mode):
+                raise ToolcribError(f"{path} is not a file.", "Name a config file.")
+            if now.st_size > _LARGEST:
+                raise ToolcribError(f"{path} is too large for a config file.", _TOO_LARGE)
+            return file.read(_LARGEST + 1)
     except OSError as error:
         hint = "Check that the file exists and that you may read it."
-        raise ToolcribError(f"The file {path} cannot be read: {error.strerror}.", hint) from error
+        reason = error.strerror or str(error)
+        raise ToolcribError(f"The file {path} cannot be read: {reason}.", hint) from error
 
 
 def hash_bytes(data: bytes) -> str:
@@ -179,7 +213,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _entries(
-    servers: Mapping[str, Any] | list[Any],
+    servers: JsonMapping | list[Any],
     at: tuple[str | int, ...],
     scope: str,
     reading: HostReading,
@@ -188,13 +222,17 @@ def _entries(
     for key, raw in pairs:
         if isinstance(raw, Mapping) and (is_built_in(raw) or _is_nested_map(key, raw)):
             continue  # parts of the host; the map mcp.servers is read for itself
-        name = (
-            str(raw.get("name", key)) if isinstance(key, int) and isinstance(raw, Mapping) else key
-        )
-        yield _entry(str(name), raw, (*at, key), scope, style_of(reading))
+        name = _listed_name(key, raw) if isinstance(key, int) else str(key)
+        yield _entry(storable(name), raw, (*at, key), storable(scope), style_of(reading))
 
 
-def _is_nested_map(key: object, raw: Mapping[str, Any]) -> bool:
+def _listed_name(number: int, raw: object) -> str:
+    """What an entry of a list calls itself, or the block that it uses."""
+    keys = raw if isinstance(raw, Mapping) else {}
+    return str(keys.get("name") or keys.get("uses") or f"server-{number + 1}")
+
+
+def _is_nested_map(key: object, raw: JsonMapping) -> bool:
     """Whether this is opencode's `mcp.servers` map and not a server called servers."""
     return key == "servers" and bool(raw) and all(isinstance(v, Mapping) for v in raw.values())
 
@@ -204,12 +242,12 @@ def _entry(
 ) -> tuple[FoundEntry, str]:
     """The entry, and the profile when it is Toolcrib's entry for all servers."""
     view = view_entry(raw, style)
-    found = _found(name, view, at, scope)
+    entry = _entry_of(name, view, at, scope)
     through = view.gateway is not None and not view.gateway.server
-    return found, found.pruned if through else ""
+    return entry, entry.pruned if through else ""
 
 
-def _found(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) -> FoundEntry:
+def _entry_of(name: str, view: EntryView, at: tuple[str | int, ...], scope: str) -> FoundEntry:
     return FoundEntry(
         name=name,
         scope=scope,
@@ -227,7 +265,7 @@ def read_extension(places: Places, manifest: Any, path: Path) -> FoundEntry:
     """The server of an installed extension."""
     view = view_extension(manifest, path.parent, places.home, places.system)
     name = manifest.get("name") if isinstance(manifest, Mapping) else None
-    return _found(str(name or path.parent.name), view, (), "extension")
+    return _entry_of(str(name or path.parent.name), view, (), "extension")
 
 
 def _notes(parsed: Parsed, kind: HostFile, host: HostFacts) -> Iterator[str]:

@@ -6,8 +6,8 @@ After the Tool Budget pattern (V13): both count and tokens are measured, and BLO
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.catalog import Catalog
-from app.settings import BudgetSettings
+from app.catalog.catalog import Catalog
+from app.core.settings import BudgetSettings
 
 PASS, WARN, BLOCK = "PASS", "WARN", "BLOCK"
 
@@ -85,9 +85,9 @@ class Verdict:
 
 def verdict(tokens: int, tools: int, budget: Budget) -> Verdict:
     """Compare what a profile shows with its budget."""
-    found = [_of_tokens(tokens, budget), _of_tools(tools, budget)]
-    reasons = [reason for word, reason in found if word != PASS]
-    words = {word for word, _reason in found}
+    parts = [_of_tokens(tokens, budget), _of_tools(tools, budget)]
+    reasons = [reason for word, reason in parts if word != PASS]
+    words = {word for word, _reason in parts}
     word = next(w for w in (BLOCK, WARN, PASS) if w in words)
     return Verdict(word, tokens, tools=tools, budget=budget, reasons=tuple(reasons))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.catalog import Catalog, CatalogTool
+from app.catalog.catalog import Catalog, CatalogTool
 from app.policy.usage import Usage
 
 

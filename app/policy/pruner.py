@@ -1,10 +1,12 @@
 """The cheapest moves that bring a profile under its budget, each with its evidence."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import pairwise
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.policy.budget import Budget
 from app.policy.usage import Usage
 from app.tokens.host_text import compact
@@ -12,6 +14,9 @@ from app.tokens.host_text import compact
 RARE_CALLS = 2  # at most this many calls in the period observed
 COSTLY = 500  # tokens from which a rarely called tool is worth proposing
 ALIKE = 0.9  # of descriptions, for two tools of the same name to count as one
+_TINY = 1e-6
+_WORK = 40_000_000  # comparisons of letters, past which only equal texts count
+_PAIR_WORK = 10  # of them that looking up a pair of letters costs
 _COMPARED = 2_000  # characters; comparing takes up to the cube of that, and servers write them
 
 
@@ -84,39 +89,101 @@ def duplicates(
     """Pairs (spare, kept) of tools that say the same; pinned and more used ones are kept."""
     calls = usage.calls if usage else {}
     ordered = sorted(tools, key=lambda t: (not t.pinned, -calls.get(t.tool.tool_id, 0), t.tool.id))
-    kept: dict[str, list[CatalogTool]] = {}
-    found: list[tuple[CatalogTool, CatalogTool]] = []
+    groups: dict[object, _Group] = {}
+    work = _Work()
+    pairs: list[tuple[CatalogTool, CatalogTool]] = []
     for tool in ordered:
-        same_name = kept.setdefault(tool.tool.name.casefold().replace("-", "_"), [])
-        other = next((k for k in same_name if _alike(tool, k)), None)
-        if other is None:
-            same_name.append(tool)
-        else:
-            found.append((tool, other))
-    return found
+        name = tool.tool.name.casefold().replace("-", "_")
+        arguments = frozenset(tool.tool.input_schema.get("properties") or ())
+        other = groups.setdefault((name, arguments), _Group(work)).like(tool)
+        if other is not None:
+            pairs.append((tool, other))
+    return pairs
 
 
-def _alike(one: CatalogTool, other: CatalogTool) -> bool:
-    a, b = one.tool, other.tool
-    if set(a.input_schema.get("properties") or {}) != set(b.input_schema.get("properties") or {}):
-        return False
-    if a.description == b.description:
-        return bool(a.description) or compact(a.input_schema) == compact(b.input_schema)
-    if max(len(a.description), len(b.description)) > _COMPARED:
-        return False
-    match = SequenceMatcher(None, a.description, b.description, autojunk=False)
-    # the cheap upper bounds first: most pairs of one name differ widely
-    return all(
-        ratio() >= ALIKE for ratio in (match.real_quick_ratio, match.quick_ratio, match.ratio)
-    )
+class _Work:
+    """What comparing may still cost: the texts, and how many, are the servers'."""
+
+    def __init__(self) -> None:
+        self._left = _WORK
+
+    def allows(self, cost: int) -> bool:
+        """Whether that much may be spent; it is spent then."""
+        self._left -= cost
+        return self._left >= 0
+
+
+class _Text:
+    """A description that others of its name are compared with."""
+
+    def __init__(self, tool: CatalogTool) -> None:
+        self.tool, self.text = tool, tool.tool.description
+        self._pairs: Counter[str] | None = None
+
+    @property
+    def pairs(self) -> Counter[str]:
+        """How often each two letters follow each other; most texts are never asked."""
+        if self._pairs is None:
+            self._pairs = Counter(map("".join, pairwise(self.text)))
+        return self._pairs
+
+
+class _Group:
+    """Kept tools of one name with the same arguments."""
+
+    def __init__(self, work: _Work) -> None:
+        self._work = work
+        self._same: dict[tuple[str, str], CatalogTool] = {}  # by what is the same to the letter
+        self._texts: list[_Text] = []
+
+    def like(self, tool: CatalogTool) -> CatalogTool | None:
+        """The kept tool that says the same; where there is none this one is kept too."""
+        text = tool.tool.description
+        exact = text, "" if text else compact(tool.tool.input_schema)
+        if other := self._same.get(exact):
+            return other
+        if text and len(text) <= _COMPARED:
+            new = _Text(tool)
+            for kept in self._texts:
+                if self._are_alike(new, kept):
+                    return kept.tool
+            self._texts.append(new)
+        self._same[exact] = tool
+        return None
+
+    def _are_alike(self, one: _Text, other: _Text) -> bool:
+        lengths = len(one.text), len(other.text)
+        if 2 * min(lengths) < ALIKE * sum(lengths):
+            return False
+        if not self._work.allows(_PAIR_WORK * min(lengths)) or not _could_be(one, other):
+            return False
+        return self._work.allows(lengths[0] * lengths[1]) and _alike(one.text, other.text)
+
+
+def _could_be(one: _Text, other: _Text) -> bool:
+    """False where the ratio of two texts is below ALIKE for sure; most are, and this is quick.
+
+    Of a ratio r and n letters in both together, (1 - r) n match nothing, so the matching r n / 2
+    stand in at most (1 - r) n + 1 runs, and in each run one pair fewer than letters matches.
+    """
+    total = len(one.text) + len(other.text)
+    least = ALIKE * total / 2 - (1 - ALIKE) * total - 1
+    few, many = sorted((one.pairs, other.pairs), key=len)
+    matching = sum(min(times, many[pair]) for pair, times in few.items() if pair in many)
+    return matching >= least - _TINY
+
+
+def _alike(one: str, other: str) -> bool:
+    match = SequenceMatcher(None, one, other, autojunk=False)
+    return match.quick_ratio() >= ALIKE and match.ratio() >= ALIKE
 
 
 def _never_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     if not usage.enough or not usage.total:
         return None
-    found = [t for t in left if not usage.calls.get(t.tool.tool_id)]
-    title = f"{_tools(len(found))} never called in {round(usage.days)} days"
-    return _move("never called", title, tools=found, evidence=usage.evidence)
+    unused = [t for t in left if not usage.calls.get(t.tool.tool_id)]
+    title = f"{_tools(len(unused))} never called in {round(usage.days)} days"
+    return _move("never called", title, tools=unused, evidence=usage.evidence)
 
 
 def _duplicates(left: list[CatalogTool], shown: list[CatalogTool], usage: Usage) -> Move | None:
@@ -136,11 +203,11 @@ def _duplicates(left: list[CatalogTool], shown: list[CatalogTool], usage: Usage)
 def _rarely_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     if not usage.enough or not usage.total:
         return None
-    found = [
+    rare = [
         t for t in left if t.cost >= COSTLY and usage.calls.get(t.tool.tool_id, 0) <= RARE_CALLS
     ]
-    title = f"{_tools(len(found))} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
-    return _move("rarely called", title, tools=found, evidence=usage.evidence)
+    title = f"{_tools(len(rare))} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
+    return _move("rarely called", title, tools=rare, evidence=usage.evidence)
 
 
 def _move(kind: str, title: str, *, tools: list[CatalogTool], evidence: str) -> Move | None:

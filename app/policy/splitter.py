@@ -1,11 +1,11 @@
 """Splits a catalogue that no budget holds into several, one agent each (V13: split the agent)."""
 
-from collections import Counter as Tally
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.policy.budget import Budget
 
 
@@ -27,20 +27,6 @@ class Part:
         return tuple(dict.fromkeys(t.server.name for t in self.tools))
 
 
-@dataclass(slots=True)
-class _Bin:
-    """A part while it is being filled, with the numbers of its units."""
-
-    tools: list[CatalogTool] = field(default_factory=list)
-    units: list[int] = field(default_factory=list)
-    cost: int = 0
-
-    def add(self, unit: Sequence[CatalogTool], number: int = 0) -> None:
-        self.tools += unit
-        self.units.append(number)
-        self.cost += _cost(unit)
-
-
 def split(
     tools: Iterable[CatalogTool], budget: Budget, together: Iterable[Sequence[str]] = ()
 ) -> tuple[Part, ...]:
@@ -50,23 +36,114 @@ def split(
     """
     shown = [t for t in tools if t.shown]
     units = [u for server in _by_server(shown) for u in _units(server, budget)]
-    units.sort(key=lambda u: (-_cost(u), u[0].tool.tool_id))
-    close = _closeness(units, together)
-    left = dict(enumerate(units))
-    bins: list[_Bin] = []
-    while left:
-        options = [(b, n) for b in bins for n, u in left.items() if _fits(b, u, budget)]
-        # the closest pair; among equals the largest unit into the oldest part
-        best = max(
-            options,
-            key=lambda o: (sum(close[min(n, o[1]), max(n, o[1])] for n in o[0].units), -o[1]),
-            default=None,
-        )
-        into, number = best or (_Bin(), min(left))
-        if best is None:
-            bins.append(into)
-        into.add(left.pop(number), number)
-    return tuple(Part(_name(b.tools, n), tuple(b.tools)) for n, b in enumerate(bins, 1))
+    units.sort(key=lambda u: (-u.cost, u.tools[0].tool.tool_id))
+    left = _Left(units, _called_together(units, together))
+    parts: list[list[CatalogTool]] = []
+    while left.count:
+        parts.append(left.fill(budget))
+    return tuple(Part(_name(tools, n), tuple(tools)) for n, tools in enumerate(parts, 1))
+
+
+class _Unit:
+    """Tools that stay together, or a part while it is being filled."""
+
+    def __init__(self, tools: Iterable[CatalogTool] = ()) -> None:
+        self.tools: list[CatalogTool] = []
+        self.cost = 0
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: CatalogTool) -> None:
+        """Put one more tool in."""
+        self.tools.append(tool)
+        self.cost += tool.cost
+
+    def takes(self, cost: int, count: int, budget: Budget) -> bool:
+        """Whether so many tokens of so many tools still fit."""
+        fits = self.cost + cost <= budget.limit
+        return fits and not (budget.max_tools and len(self.tools) + count > budget.max_tools)
+
+
+class _Left:
+    """The units that are in no part yet, the costliest first.
+
+    One part is filled at a time: when nothing fits it any more nothing ever will, as parts only
+    grow.
+    """
+
+    def __init__(self, units: Sequence[_Unit], close: Mapping[int, Mapping[int, int]]) -> None:
+        self.count = len(units)
+        self._units = units
+        self._close = close
+        self._here = [True] * len(units)
+        self._costs = [-unit.cost for unit in units]  # ascending
+        self._cheapest = len(units) - 1
+        self._first = 0
+        self._of_server: dict[str, list[int]] = {}
+        for number, unit in enumerate(units):
+            self._of_server.setdefault(unit.tools[0].server.name, []).append(number)
+
+    def fill(self, budget: Budget) -> list[CatalogTool]:
+        """A part: the costliest unit, then the closest that fits; among equals the costliest."""
+        while not self._here[self._first]:
+            self._first += 1
+        part = _Unit()
+        called: Counter[int] = Counter()  # with units of this part, in one session
+        served: Counter[str] = Counter()  # units of this part, by server
+        following = dict.fromkeys(("", *self._of_server), 0)  # where to look on, by server
+        number: int | None = self._first
+        while number is not None:
+            self._take(number, part)
+            called.update(self._close.get(number, {}))
+            served[self._units[number].tools[0].server.name] += 1
+            number = self._next(part, budget, called, served, following)
+        return part.tools
+
+    def _take(self, number: int, part: _Unit) -> None:
+        self._here[number] = False
+        self.count -= 1
+        for tool in self._units[number].tools:
+            part.add(tool)
+
+    def _next(
+        self,
+        part: _Unit,
+        budget: Budget,
+        called: Mapping[int, int],
+        served: Mapping[str, int],
+        following: dict[str, int],
+    ) -> int | None:
+        """The unit to put in next, None when none fits."""
+        while self._cheapest >= 0 and not self._here[self._cheapest]:
+            self._cheapest -= 1
+        if self._cheapest < 0 or not part.takes(self._units[self._cheapest].cost, 1, budget):
+            return None
+
+        def fits(number: int) -> bool:
+            unit = self._units[number]
+            return self._here[number] and part.takes(unit.cost, len(unit.tools), budget)
+
+        options = [
+            (times + served.get(self._units[n].tools[0].server.name, 0), -n)
+            for n, times in called.items()
+            if fits(n)
+        ]
+        for name, times in served.items():
+            numbers = self._of_server[name]
+            at = following[name]
+            while at < len(numbers) and not fits(numbers[at]):
+                at += 1
+            following[name] = at
+            options += [(times, -numbers[at])] if at < len(numbers) else []
+        if options:
+            return -max(options)[1]
+        # what costs more than there is room for is passed over at once
+        room = bisect_left(self._costs, part.cost - budget.limit)
+        at = max(following[""], room)
+        while at < len(self._units) and not fits(at):
+            at += 1
+        following[""] = at
+        return at if at < len(self._units) else None
 
 
 def _by_server(tools: Sequence[CatalogTool]) -> list[list[CatalogTool]]:
@@ -76,17 +153,17 @@ def _by_server(tools: Sequence[CatalogTool]) -> list[list[CatalogTool]]:
     return list(servers.values())
 
 
-def _units(server: list[CatalogTool], budget: Budget) -> list[list[CatalogTool]]:
+def _units(server: list[CatalogTool], budget: Budget) -> list[_Unit]:
     """A server whole if it fits, else cut into runs of tools about the same object."""
-    empty = _Bin()
-    if _fits(empty, server, budget):
-        return [server]
-    units: list[_Bin] = []
+    whole = _Unit(server)
+    if _Unit().takes(whole.cost, len(server), budget):
+        return [whole]
+    units: list[_Unit] = []
     for tool in sorted(server, key=lambda t: (_object(t.tool.name), t.tool.name)):
-        if not units or not _fits(units[-1], [tool], budget):
-            units.append(_Bin())
-        units[-1].add([tool])
-    return [u.tools for u in units]
+        if not units or not units[-1].takes(tool.cost, 1, budget):
+            units.append(_Unit())
+        units[-1].add(tool)
+    return units
 
 
 def _object(name: str) -> str:
@@ -95,31 +172,20 @@ def _object(name: str) -> str:
     return "_".join(words[1:]).rstrip("s") or name
 
 
-def _fits(part: _Bin, unit: Sequence[CatalogTool], budget: Budget) -> bool:
-    if part.cost + _cost(unit) > budget.limit:
-        return False
-    return not budget.max_tools or len(part.tools) + len(unit) <= budget.max_tools
-
-
-def _cost(unit: Sequence[CatalogTool]) -> int:
-    return sum(t.cost for t in unit)
-
-
-def _closeness(
-    units: Sequence[Sequence[CatalogTool]], together: Iterable[Sequence[str]]
-) -> Tally[tuple[int, int]]:
-    """How often two units were called in one session; one more if they share a server."""
-    unit_of = {t.tool.tool_id: n for n, unit in enumerate(units) for t in unit}
-    close: Tally[tuple[int, int]] = Tally()
+def _called_together(
+    units: Sequence[_Unit], together: Iterable[Sequence[str]]
+) -> dict[int, Counter[int]]:
+    """How often two units were called in one session, both ways round."""
+    unit_of = {t.tool.tool_id: n for n, unit in enumerate(units) for t in unit.tools}
+    close: dict[int, Counter[int]] = {}
     for session in together:
-        called = sorted({unit_of[tool] for tool in session if tool in unit_of})
-        close.update(combinations(called, 2))
-    for a, b in combinations(range(len(units)), 2):
-        close[a, b] += units[a][0].server.name == units[b][0].server.name
+        called = {unit_of[tool] for tool in session if tool in unit_of}
+        for one in called:
+            close.setdefault(one, Counter()).update(called - {one})
     return close
 
 
 def _name(tools: Sequence[CatalogTool], number: int) -> str:
-    servers = [name for name, _n in Tally(t.server.name for t in tools).most_common()]
+    servers = [name for name, _n in Counter(t.server.name for t in tools).most_common()]
     more = f" and {len(servers) - 2} more" if len(servers) > 2 else ""
     return f"{number}. {', '.join(servers[:2])}{more}"

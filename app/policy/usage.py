@@ -45,10 +45,10 @@ def read_usage(db: apsw.Connection, now: float, *, days: float = 30.0) -> Usage:
     """The use of tools over the last `days`."""
     since = now - days * DAY
     seen = events.observed(db, since)
-    found = events.usage(db, since)
+    calls_of = events.usage(db, since)
     return Usage(
         (now - seen.first) / DAY if seen.first else 0.0,
         seen,
-        calls={tool: calls for tool, (calls, _last) in found.items()},
-        last={tool: last for tool, (_calls, last) in found.items()},
+        calls={tool: calls for tool, (calls, _last) in calls_of.items()},
+        last={tool: last for tool, (_calls, last) in calls_of.items()},
     )

@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from app.catalog import Catalog, CatalogTool
-from app.routing.ranked import PRECONDITION, Ranked
+from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.conditions import State
+from app.routing.gates import PRECONDITION
+from app.routing.ranked import Ranked
 from app.routing.router import Router
-from app.routing.state import State
 from app.routing.text import query_hash
 from app.tokens.counters import Counter
 from app.tokens.host_text import compact
 from store.records import EventRecord
-
-Json = dict[str, Any]
+from store.typed import Json
 
 NOT_AVAILABLE = "tool_not_available"
 LOGGED = 20  # best candidates kept in an event

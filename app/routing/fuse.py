@@ -1,7 +1,7 @@
 """Fusion: one score from meaning and words, with shares that follow the query's length."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from app.routing.ranked import MEANING, PAST_USE, SERVER, WORDS
@@ -11,6 +11,8 @@ Scores = Mapping[int, float]  # by tool row id
 # A cosine that says "nothing in common"; unrelated texts lie a little below 0. A constant, so that
 # a score does not depend on which other tools were looked at.
 NOTHING = -0.1
+LEAD = 0.12  # of tools that a label puts first
+_ORDER = 0.01  # of the score that keeps them in order
 # Queries up to SHORT content words are one step.
 SHORT = 8
 
@@ -114,21 +116,35 @@ def fuse(
     """Every tool's score with its parts; a tool counts with the one step it serves best."""
     meaning, words = scaled_cosines(whole.meaning), scaled_words(whole.words)
     clauses = [(scaled_cosines(s.meaning), scaled_words(s.words)) for s in steps]
-    asked = _change(meaning, extras.server)
+    server_change = _change(meaning, extras.server)
     fused = {}
     for tool in tools:
-        told = weights.words * words.get(tool, 0.0)
-        meant = weights.meaning * meaning.get(tool, 0.0)
+        word_score = weights.words * words.get(tool, 0.0)
+        meaning_score = weights.meaning * meaning.get(tool, 0.0)
         if clauses:
-            step_told, step_meant = _best_step(tool, clauses, weights)
-            told, meant = told + step_told, meant + step_meant
-        parts: tuple[tuple[str, float], ...] = ((WORDS, told), (MEANING, meant))
-        score = told + meant
-        if asked:
-            moved = weights.meaning * asked.get(tool, 0.0)
+            step_word_score, step_meaning_score = _best_step(tool, clauses, weights)
+            word_score, meaning_score = (
+                word_score + step_word_score,
+                meaning_score + step_meaning_score,
+            )
+        parts: tuple[tuple[str, float], ...] = ((WORDS, word_score), (MEANING, meaning_score))
+        score = word_score + meaning_score
+        if server_change:
+            moved = weights.meaning * server_change.get(tool, 0.0)
             score, parts = score + moved, (*parts, (SERVER, moved))
         fused[tool] = Fused(score, parts)
     return _with_past(fused, extras.past) if extras.past else fused
+
+
+def put_first(fused: Mapping[int, Fused], chosen: Set[int]) -> dict[int, Fused]:
+    """Scores with some tools clearly before all others, in their own order."""
+    best = max((one.score for one in fused.values()), default=0.0)
+    past = {
+        tool: best + LEAD + _ORDER * fused[tool].score - fused[tool].score
+        for tool in chosen
+        if tool in fused
+    }
+    return _with_past(fused, past) if past else dict(fused)
 
 
 def _with_past(fused: Mapping[int, Fused], past: Scores) -> dict[int, Fused]:
@@ -150,10 +166,10 @@ def _best_step(
     """Words and meaning of the step with the greatest sum."""
     best = (0.0, 0.0)
     for meaning, words in clauses:
-        told = weights.step_words * words.get(tool, 0.0)
-        meant = weights.step_meaning * meaning.get(tool, 0.0)
-        if told + meant > best[0] + best[1]:
-            best = (told, meant)
+        word_score = weights.step_words * words.get(tool, 0.0)
+        meaning_score = weights.step_meaning * meaning.get(tool, 0.0)
+        if word_score + meaning_score > best[0] + best[1]:
+            best = (word_score, meaning_score)
     return best
 
 

@@ -1,21 +1,28 @@
-"""Gates: on, trusted, precondition, score, top-k, budget; the first that fails is the reason."""
+"""Gates: on, trusted, precondition, score, top-k, budget; the first that fails is the reason.
+
+A verdict is data. A new gate is a function here, a row in EARLY or LATE, and its words in
+app.routing.phrases.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.catalog import CatalogTool
-from app.routing.ranked import BUDGET, ON, PRECONDITION, SCORE, TOP_K, TRUSTED, Remedy
-from app.routing.state import Precondition, State, unmet
-from app.settings import RoutingSettings
+from app.catalog import reasons
+from app.catalog.availability import Conditions, Reason
+from app.catalog.catalog import CatalogTool
+from app.catalog.conditions import State
+from app.core.settings import RoutingSettings
+
+ON = "on"
+TRUSTED = "trusted"
+PRECONDITION = "precondition"
+SCORE = "score"
+TOP_K = "top-k"
+BUDGET = "budget"
 
 THETA = "theta"
-PINNED_IN = "Pinned: always in"
-IN = "Above threshold"
-PIN = Remedy("pinned", True, "It would be in if you pinned it")
-_EARLY = (ON, TRUSTED, PRECONDITION)
-
-
+PIN = "pinned"  # a remedy beside the names of settings and gates
 # below it a tool has no score at all, and never passes a relative cut
 LEAST_SCORE = 1e-6
 
@@ -32,12 +39,27 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """The smallest change that would let a tool in.
+
+    `changes` are names of RoutingSettings (then `value` is the new value), gates that fail before
+    the score counts, or PIN; several belong together.
+    """
+
+    changes: tuple[str, ...]
+    value: float | int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a tool is in; `gate` is "" when it is."""
+    """Whether a tool is in: `gate` is the first gate that fails, "" when it is."""
 
     gate: str
-    why: str
-    remedy: Remedy | None = None
+    pinned: bool = False  # in without regard to score, top-k and budget
+    have: float = 0.0  # the tool's figure at that gate: score, place, tokens used before it
+    needed: float = 0.0  # what the gate asks for: least score, last place, budget
+    reasons: tuple[Reason, ...] = ()  # why it is out before its score counts
+    remedy: Remedy | None = None  # None when in
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,85 +76,153 @@ class Cut:
         return candidate.score if self.setting == "delta" else candidate.iso or 0.0
 
     def passes(self, candidate: Candidate) -> bool:
-        """Whether the tool reaches it; nobody passes a floor that the best did not reach."""
+        """Whether the tool reaches it; none passes a floor that the best did not reach."""
         return self.setting != "floor" and self.value(candidate) >= self.needed
 
-    def why(self, candidate: Candidate) -> str:
-        """The sentence for a tool that does not pass."""
-        value = self.value(candidate)
-        said, needed = f"{value:.2f}", f"{self.needed:.2f}"
-        if said == needed:
-            said, needed = f"{value:.4f}", f"{self.needed:.4f}"
-        return f"Score {said} is under {needed}"
 
+@dataclass(slots=True)
+class Standing:
+    """What was let in when a tool's turn comes, and what would be, were everything before it in."""
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What keeps a tool out before its score counts."""
+    settings: RoutingSettings
+    cut: Cut
+    used: int  # tokens of what is in; pinned tools take theirs first
+    taken: int = 0  # places given away or refused
+    ahead: int = 0
+    ahead_tokens: int = 0
 
-    gate: str
-    why: str
-    cure: str  # after "if"
-    value: str | bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """How full the loaded set would be when a tool's turn comes, were everything before it in."""
-
-    ahead: int
-    tokens: int
-
-    def has_room(self, settings: RoutingSettings, cost: int) -> bool:
+    def has_room(self, cost: int) -> bool:
         """Whether a tool would get in here for certain."""
-        free = not settings.k or self.ahead < settings.k
-        return free and _fits(settings, self.tokens, cost)
+        free = not self.settings.k or self.ahead < self.settings.k
+        return free and self.fits(self.ahead_tokens, cost)
+
+    def fits(self, used: int, cost: int) -> bool:
+        """Whether the token budget holds this much more."""
+        return not self.settings.token_budget or used + cost <= self.settings.token_budget
+
+    def add(self, verdict: Verdict, cost: int) -> None:
+        """Count a tool that is not pinned and that nothing kept out early."""
+        self.ahead, self.ahead_tokens = self.ahead + 1, self.ahead_tokens + cost
+        if verdict.gate in ("", TOP_K, BUDGET):
+            self.taken += 1
+        if not verdict.gate:
+            self.used += cost
 
 
-def _fits(settings: RoutingSettings, used: int, cost: int) -> bool:
-    return not settings.token_budget or used + cost <= settings.token_budget
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict per candidate, and the score gate that they met."""
+
+    verdicts: tuple[Verdict, ...]
+    cut: Cut
+
+
+# ---- before the score counts
+
+EarlyGate = Callable[[CatalogTool, Conditions, State], Reason | None]
+
+
+def _off(row: CatalogTool, _conditions: Conditions, _state: State) -> Reason | None:
+    return None if row.on else Reason(reasons.OFF)
+
+
+def _withheld(row: CatalogTool, _conditions: Conditions, _state: State) -> Reason | None:
+    return next((r for r in row.reasons if r.kind != reasons.OFF), None)
+
+
+def _unmet(row: CatalogTool, conditions: Conditions, state: State) -> Reason | None:
+    if not conditions.preconditions:
+        return None
+    reason = conditions.reason(row.tool.tool_id, state)
+    return reason if reason and reason.kind == reasons.PRECONDITION else None
+
+
+EARLY: Mapping[str, EarlyGate] = {ON: _off, TRUSTED: _withheld, PRECONDITION: _unmet}
+
+
+# ---- by score and room
+
+LateGate = Callable[[Candidate, Standing], Verdict | None]
+
+
+def _score(candidate: Candidate, standing: Standing) -> Verdict | None:
+    cut = standing.cut
+    if cut.passes(candidate):
+        return None
+    remedy = _score_remedy(candidate, standing)
+    return Verdict(SCORE, have=cut.value(candidate), needed=cut.needed, remedy=remedy)
+
+
+def _score_remedy(candidate: Candidate, standing: Standing) -> Remedy:
+    cut, settings = standing.cut, standing.settings
+    least = LEAST_SCORE if cut.setting == "delta" else 0.0
+    if not standing.has_room(candidate.row.cost) or cut.value(candidate) <= least:
+        return Remedy((PIN,))
+    if cut.setting == "delta":
+        return Remedy(("delta",), math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100)
+    if cut.setting == "floor" and not _passes_without_floor(candidate, cut, settings):
+        return Remedy((PIN,))
+    reached = cut.top if cut.setting == "floor" else cut.value(candidate)
+    return Remedy((cut.setting,), math.floor(reached * 100) / 100)
+
+
+def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSettings) -> bool:
+    """Whether the best tool alone is held up by the floor (the others need more than that)."""
+    if settings.cut == THETA:
+        return (candidate.iso or 0.0) >= settings.theta
+    return candidate.iso == cut.top and candidate.score >= cut.line
+
+
+def _top_k(candidate: Candidate, standing: Standing) -> Verdict | None:
+    k, place = standing.settings.k, standing.taken + 1
+    if not k or place <= k:
+        return None
+    free = standing.fits(standing.ahead_tokens, candidate.row.cost)
+    return Verdict(TOP_K, have=place, needed=k, remedy=Remedy(("k",), place) if free else _PIN)
+
+
+def _budget(candidate: Candidate, standing: Standing) -> Verdict | None:
+    cost = candidate.row.cost
+    if standing.fits(standing.used, cost):
+        return None
+    wider = Remedy(("token_budget",), standing.ahead_tokens + cost)
+    return Verdict(BUDGET, have=standing.used, needed=standing.settings.token_budget, remedy=wider)
+
+
+_PIN = Remedy((PIN,))
+LATE: Mapping[str, LateGate] = {SCORE: _score, TOP_K: _top_k, BUDGET: _budget}
+GATES = (*EARLY, *LATE)
 
 
 def judge(
     candidates: Sequence[Candidate],
     settings: RoutingSettings,
     *,
-    preconditions: Sequence[Precondition] = (),
+    conditions: Conditions | None = None,
     state: State | None = None,
-    order: Sequence[str] = _EARLY,
-) -> list[Verdict]:
+    order: Sequence[str] = tuple(EARLY),
+) -> Judged:
     """A verdict per candidate (given best first); `order` only decides which reason is named."""
+    conditions = conditions or Conditions()
     session = state or State()
-    missing = [_missing(c.row, preconditions, session, order) for c in candidates]
-    free = [c for c, lacks in zip(candidates, missing, strict=True) if not lacks]
-    cut = find_cut(free, settings)
-    used = sum(c.row.cost for c in free if c.row.pinned)
-    ahead, behind = 0, used
-    taken, verdicts = 0, []
-    for candidate, lacks in zip(candidates, missing, strict=True):
-        cost, queue = candidate.row.cost, Queue(ahead, behind)
-        if lacks:
-            verdicts.append(_kept_out(candidate, lacks, cut, queue=queue, settings=settings))
-            continue
-        if candidate.row.pinned:
-            verdicts.append(Verdict("", PINNED_IN))
-            continue
-        ahead, behind = ahead + 1, behind + cost
-        if not cut.passes(candidate):
-            verdicts.append(_under(candidate, cut, queue, settings))
-        elif settings.k and taken >= settings.k:
-            taken += 1
-            verdicts.append(_too_late(taken, queue, settings, cost))
-        elif not _fits(settings, used, cost):
-            taken += 1
-            verdicts.append(_no_room(used, behind, settings))
+    early = [_early(c.row, conditions, session, order) for c in candidates]
+    free = [c for c, failed in zip(candidates, early, strict=True) if not failed]
+    pinned = sum(c.row.cost for c in free if c.row.pinned)
+    standing = Standing(settings, _cut(free, settings), pinned, ahead_tokens=pinned)
+    verdicts = []
+    for candidate, failed in zip(candidates, early, strict=True):
+        if failed:
+            verdicts.append(_kept_out(candidate, failed, standing))
+        elif candidate.row.pinned:
+            verdicts.append(Verdict("", pinned=True))
         else:
-            taken, used = taken + 1, used + cost
-            verdicts.append(Verdict("", IN))
-    return verdicts
+            verdict = _late(candidate, standing)
+            standing.add(verdict, candidate.row.cost)
+            verdicts.append(verdict)
+    return Judged(tuple(verdicts), standing.cut)
 
 
-def find_cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
+def _cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
     """What the score gate asks of the tools that nothing else keeps out."""
     top = max((c.score for c in free), default=0.0)
     isos = [c.iso for c in free if c.iso is not None]
@@ -145,85 +235,21 @@ def find_cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
     return Cut("delta", line, top)
 
 
-def _missing(
-    row: CatalogTool, preconditions: Sequence[Precondition], state: State, order: Sequence[str]
-) -> tuple[Missing, ...]:
-    if row.shown and not preconditions:
-        return ()
-    found: dict[str, Missing] = {}
-    if not row.on:
-        found[ON] = Missing(ON, "You turned it off", "you turned it on")
-    if row.held or row.tool.problem:
-        reason = row.held or row.tool.problem
-        found[TRUSTED] = Missing(TRUSTED, f"Held back: {reason}", "you trusted it")
-    condition = unmet(row.tool.tool_id, preconditions, state)
-    if condition:
-        why = f"Precondition: {condition.problem}"
-        found[PRECONDITION] = Missing(PRECONDITION, why, condition.cure, condition.text)
-    return tuple(found[gate] for gate in order if gate in found)
+def _early(
+    row: CatalogTool, conditions: Conditions, state: State, order: Sequence[str]
+) -> Mapping[str, Reason]:
+    """The early gates that a tool fails, in that order, with the reasons."""
+    answers = ((gate, EARLY[gate](row, conditions, state)) for gate in order)
+    return {gate: reason for gate, reason in answers if reason is not None}
 
 
-def _kept_out(
-    candidate: Candidate,
-    missing: Sequence[Missing],
-    cut: Cut,
-    *,
-    queue: Queue,
-    settings: RoutingSettings,
-) -> Verdict:
-    names = [lack.gate for lack in missing]
-    cures = [lack.cure for lack in missing]
-    passes = cut.passes(candidate) and queue.has_room(settings, candidate.row.cost)
-    if not (candidate.row.pinned or passes):
-        names.append("pinned")
-        cures.append("you pinned it")
-    sentence = f"It would be in if {' and '.join(cures)}"
-    first = missing[0]
-    return Verdict(first.gate, first.why, Remedy(",".join(names), first.value, sentence))
+def _kept_out(candidate: Candidate, failed: Mapping[str, Reason], standing: Standing) -> Verdict:
+    row = candidate.row
+    enough = row.pinned or (standing.cut.passes(candidate) and standing.has_room(row.cost))
+    remedy = Remedy((*failed, *(() if enough else (PIN,))))
+    return Verdict(next(iter(failed)), reasons=tuple(failed.values()), remedy=remedy)
 
 
-def _under(candidate: Candidate, cut: Cut, queue: Queue, settings: RoutingSettings) -> Verdict:
-    why = cut.why(candidate)
-    least = LEAST_SCORE if cut.setting == "delta" else 0.0
-    if not queue.has_room(settings, candidate.row.cost) or cut.value(candidate) <= least:
-        return Verdict(SCORE, why, PIN)
-    if cut.setting == "delta":
-        wider = math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100
-        sentence = f"It would be in if the cut were {wider:.2f} below the best"
-        return Verdict(SCORE, why, Remedy("delta", wider, sentence))
-    if cut.setting == "floor" and not _passes_without_floor(candidate, cut, settings):
-        return Verdict(SCORE, why, PIN)
-    reached = cut.top if cut.setting == "floor" else cut.value(candidate)
-    lower = math.floor(reached * 100) / 100
-    noun = "floor" if cut.setting == "floor" else "threshold"
-    sentence = f"It would be in if the {noun} were {lower:.2f}"
-    return Verdict(SCORE, why, Remedy(cut.setting, lower, sentence))
-
-
-def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSettings) -> bool:
-    """Whether the best tool alone is held up by the floor (the others need more than that)."""
-    if settings.cut == THETA:
-        return (candidate.iso or 0.0) >= settings.theta
-    return candidate.iso == cut.top and candidate.score >= cut.line
-
-
-def _too_late(place: int, queue: Queue, settings: RoutingSettings, cost: int) -> Verdict:
-    why = f"Rank {place}, top-k is {settings.k}"
-    if not _fits(settings, queue.tokens, cost):
-        return Verdict(TOP_K, why, PIN)
-    return Verdict(TOP_K, why, Remedy("k", place, f"It would be in if top-k were {place}"))
-
-
-def _no_room(used: int, needed: int, settings: RoutingSettings) -> Verdict:
-    why = f"No room: {short(used)} of {short(settings.token_budget)} used"
-    sentence = f"It would be in if the budget were {short(needed)} tokens"
-    return Verdict(BUDGET, why, Remedy("token_budget", needed, sentence))
-
-
-def short(tokens: int) -> str:
-    """A token count as the window writes it: 950, 19.8k, 120k."""
-    if tokens < 1000:
-        return str(tokens)
-    if tokens < 100_000:
-        return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
-    return f"{round(tokens / 1000)}k"
+def _late(candidate: Candidate, standing: Standing) -> Verdict:
+    verdicts = (gate(candidate, standing) for gate in LATE.values())
+    return next((verdict for verdict in verdicts if verdict is not None), Verdict(""))

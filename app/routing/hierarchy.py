@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.routing.ranked import Request
 from app.routing.text import split_name
 from store.records import ServerRecord
 
 _BLOCK = re.compile(r"<tool_assistant>(.*?)(?:</tool_assistant>|\Z)", re.DOTALL | re.IGNORECASE)
-_FIELD = re.compile(r"^\s*(server|tool)\s*:\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+_FIELD = re.compile(r"^[^\S\n]*(server|tool)[^\S\n]{0,9}:(.*)$", re.MULTILINE | re.IGNORECASE)
 _LONGEST = 600  # characters of a server's text; the encoder reads about 1,000
 _MOST_NAMES = 40
 
@@ -17,7 +17,7 @@ _MOST_NAMES = 40
 def parse_request(text: str) -> Request:
     """A query, or the server and tool of an agent's <tool_assistant> block in it."""
     block = _BLOCK.search(text)
-    fields = {k.lower(): v for k, v in _FIELD.findall(block.group(1))} if block else {}
+    fields = {k.lower(): v.strip() for k, v in _FIELD.findall(block.group(1))} if block else {}
     if not fields:
         return Request(text)
     tool = fields.get("tool", "")
@@ -27,8 +27,8 @@ def parse_request(text: str) -> Request:
 def described(server: ServerRecord) -> str:
     """What a server says of itself, after its name."""
     info = server.server_info
-    told = (info.get("title"), info.get("description"), server.instructions)
-    text = " ".join(part for part in told if isinstance(part, str))
+    fields = (info.get("title"), info.get("description"), server.instructions)
+    text = " ".join(part for part in fields if isinstance(part, str))
     return f"{split_name(server.name)}: {' '.join(text.split())}"[:_LONGEST].rstrip(": ")
 
 

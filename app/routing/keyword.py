@@ -1,27 +1,29 @@
 """Words: what FTS5 is given of a tool, and bm25 of a query."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
 
 from app.routing.text import content_words, distinct, split_name, words
-from store.records import Json, ToolRecord
-from store.search import WEIGHTS, Scope, keyword
+from store.records import ToolRecord
+from store.search import WEIGHTS, KeywordRow, Scope, keyword
+from store.typed import Json
 
 # a long schema would drown the name and the description (bm25 divides by length)
 MOST_PARAMETER_WORDS = 40
 _ENDINGS = re.compile(r"(?:ies|ied|ing|ed|es|s|y|e)$")
 
 
-def keyword_row(tool: ToolRecord) -> tuple[int, str, str, str, str]:
-    """A tool's row of the keyword index: id, name, description, parameter names, server."""
+def keyword_row(tool: ToolRecord, requests: Iterable[str] = ()) -> KeywordRow:
+    """A tool's row of the keyword index: id, name, description, parameters, server, requests."""
     return (
         tool.id,
         split_name(tool.name),
         " ".join(words(tool.description)),
         " ".join(_parameter_texts(tool.input_schema)),
         split_name(tool.server),
+        " ".join(word for request in requests for word in words(request)),
     )
 
 
@@ -35,13 +37,13 @@ def _parameter_texts(schema: Json) -> Iterator[str]:
     """Names of the parameters, then what is said of them, up to a limit."""
     names = parameter_names(schema)
     yield from map(split_name, names)
-    told: list[str] = []
+    description_words: list[str] = []
     for name in names:
         about = schema["properties"][name]
         text = about.get("description") if isinstance(about, dict) else None
         if isinstance(text, str):
-            told.extend(words(text))
-    yield from told[:MOST_PARAMETER_WORDS]
+            description_words.extend(words(text))
+    yield from description_words[:MOST_PARAMETER_WORDS]
 
 
 def word_scores(
@@ -54,11 +56,11 @@ def word_scores(
 ) -> dict[int, float]:
     """bm25 of the query's content words, by tool; only tools that match.
 
-    `weights` are of name, description, parameters and server.
+    `weights` are of name, description, parameters, server and requests.
     """
-    asked = distinct(content_words(query))
-    found = keyword(db, asked, limit=limit, scope=scope, weights=weights)
-    return {hit.tool_id: hit.score for hit in found}
+    query_words = distinct(content_words(query))
+    hits = keyword(db, query_words, limit=limit, scope=scope, weights=weights)
+    return {hit.tool_id: hit.score for hit in hits}
 
 
 def stem(word: str) -> str:

@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.catalog import Catalog, CatalogTool
-from app.routing import hierarchy, learn
-from app.routing.dense import Encoding, IndexMeaning, MatrixMeaning
+from app.catalog.catalog import Catalog, CatalogTool
+from app.routing import hierarchy
+from app.routing.dense import Encoding, IndexRetriever, MatrixRetriever
 from app.routing.fuse import NO_EXTRAS, Extras
+from app.routing.learning import learn
 from app.routing.text import MOST_QUERY
-from store import vectors
 from store.search import Scope
 
 if TYPE_CHECKING:
-    from app.routing.past_use import PastUse, Recalled
+    from app.routing.learning.past_use import PastUse, Recalled
 
 
 _MOST_LOGGED = 30  # tools of the log that become candidates
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class DenseScores:
     """Cosines by tool of the whole request and of its steps, and what else is known."""
 
     whole: Mapping[int, float]
@@ -30,10 +30,10 @@ class Meant:
     extras: Extras = NO_EXTRAS
 
 
-NOTHING_MEANT = Meant({}, ())
+NO_SCORES = DenseScores({}, ())
 
 
-class Meaning:
+class DenseRetriever:
     """Compares texts with one catalogue's tools; loads what it needs at the first question."""
 
     def __init__(
@@ -44,8 +44,8 @@ class Meaning:
         self._encoder = encoder
         self._rows: dict[int, CatalogTool] = {row.tool.id: row for row in catalog.tools}
         self._past: PastUse | None = learn.load(db, encoder.key) if learned else None
-        self._index: IndexMeaning | None = None
-        self._matrix: MatrixMeaning | None = None
+        self._index: IndexRetriever | None = None
+        self._matrix: MatrixRetriever | None = None
         self._servers: dict[int, list[bytes]] | None = None
 
     def compare(
@@ -56,45 +56,45 @@ class Meaning:
         scope: Scope | None = None,
         near: Set[int] | None = None,
         learned: bool = True,
-    ) -> Meant:
+    ) -> DenseScores:
         """Cosines of the whole request (first text) and its steps.
 
         With `near`, sqlite-vec is asked for the nearest tools within the scope and for these
         tools; without it every tool counts.
         """
-        asked = self._encoder.encode_query(texts[0][:MOST_QUERY])
+        query_vectors = self._encoder.encode_query(texts[0][:MOST_QUERY])
         steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
-        queries = [asked[0], *steps]
-        found = self._cosines(queries, scope, near)
-        if not found[0]:
-            return NOTHING_MEANT
-        recalled = self._past.recall(*asked) if self._past and learned else None
+        queries = [query_vectors[0], *steps]
+        cosines = self._cosines(queries, scope, near)
+        if not cosines[0]:
+            return NO_SCORES
+        recalled = self._past.recall(*query_vectors) if self._past and learned else None
         past: Mapping[int, float] = {}
         if recalled:
             offered = self._offered(recalled.tools, scope)
             if near is not None:
-                self._add(recalled.best(_MOST_LOGGED, offered), queries, found)
-            past = self._changes(recalled, found[0], offered)
-        named = self._hierarchical(server, found[0]) if server else {}
-        return Meant(found[0], found[1:], Extras(past, named))
+                self._add(recalled.best(_MOST_LOGGED, offered), queries, cosines)
+            past = self._changes(recalled, cosines[0], offered)
+        named = self._hierarchical(server, cosines[0]) if server else {}
+        return DenseScores(cosines[0], cosines[1:], Extras(past, named))
 
     def _cosines(
         self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None
     ) -> list[dict[int, float]]:
         if near is not None:
             if self._index is None:
-                self._index = IndexMeaning(self._db, self._encoder.key, self._encoder.dims)
+                self._index = IndexRetriever(self._db, self._encoder.key, self._encoder.dims)
             return self._index.nearest(queries, also=near, scope=scope)
         if self._matrix is None:
-            self._matrix = MatrixMeaning(vectors.load(self._db, self._encoder.key))
+            self._matrix = MatrixRetriever.from_store(self._db, self._encoder.key)
         return self._matrix.all(queries)
 
     def _add(
-        self, wanted: Iterable[int], queries: Sequence[bytes], found: Sequence[dict[int, float]]
+        self, wanted: Iterable[int], queries: Sequence[bytes], cosines: Sequence[dict[int, float]]
     ) -> None:
         """Make sure that these tools are candidates."""
         assert self._index is not None
-        self._index.fill(queries, found, {*wanted, *found[0]})
+        self._index.fill(queries, cosines, {*wanted, *cosines[0]})
 
     def _offered(self, tools: Iterable[int], scope: Scope | None) -> list[int]:
         """Those of these tools that can be had."""
@@ -106,19 +106,19 @@ class Meaning:
         ]
 
     def _changes(
-        self, recalled: "Recalled", found: Mapping[int, float], offered: Collection[int]
+        self, recalled: "Recalled", cosines: Mapping[int, float], offered: Collection[int]
     ) -> dict[int, float]:
         """What past use changes for each tool that has a cosine."""
-        if self._matrix is not None and len(found) == self._matrix.count:
-            return recalled.changes(self._matrix.all([recalled.direction])[0], offered)
-        cosines: dict[int, float] = {}
+        if self._matrix is not None and len(cosines) == self._matrix.count:
+            return recalled.changes(self._matrix.own([recalled.direction])[0], offered)
         assert self._index is not None
-        self._index.fill([recalled.direction], [cosines], set(found))
-        return recalled.changes(cosines, offered)
+        return recalled.changes(self._index.own(recalled.direction, cosines), offered)
 
     def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:
-        asked = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)
-        best = {id_: max(_dot(asked, v) for v in texts) for id_, texts in self._server_texts()}
+        server_vector = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)
+        best = {
+            id_: max(_dot(server_vector, v) for v in texts) for id_, texts in self._server_texts()
+        }
         server_of = {id_: row.tool.server_id for id_, row in self._rows.items()}
         known = {id_: cosine for id_, cosine in cosines.items() if id_ in server_of}
         return hierarchy.scores(known, best, server_of)

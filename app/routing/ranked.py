@@ -1,14 +1,8 @@
-"""What a routing decision says: every tool with its score, its parts, its gate and a sentence."""
+"""A routing decision as data: every tool with its score, its parts and its verdict."""
 
 from dataclasses import dataclass
 
-ON = "on"
-TRUSTED = "trusted"
-PRECONDITION = "precondition"
-SCORE = "score"
-TOP_K = "top-k"
-BUDGET = "budget"
-GATES = (ON, TRUSTED, PRECONDITION, SCORE, TOP_K, BUDGET)
+from app.routing.gates import Cut, Verdict
 
 # names of a score's parts, as the window shows them
 WORDS = "Words"
@@ -27,19 +21,6 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
-    """The smallest change that would let a tool in.
-
-    `setting` is a name of RoutingSettings, or a tool's tick: on, trusted, pinned, precondition;
-    several joined by "," belong together.
-    """
-
-    setting: str
-    value: float | int | str | bool
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class RankedTool:
     """One tool in a ranking; `parts` sum to `score`."""
 
@@ -53,11 +34,18 @@ class RankedTool:
     keyword: float  # bm25, 0 when no word matches
     parts: tuple[tuple[str, float], ...]
     matched: tuple[str, ...]  # words of the query that the tool's text holds
-    shown: bool  # in: the model would get it
-    gate: str  # the first gate that fails, "" when in
-    why: str
-    remedy: Remedy | None  # None when in
+    verdict: Verdict
     tokens: int  # of its host text
+
+    @property
+    def gate(self) -> str:
+        """The first gate that fails, "" when it is in."""
+        return self.verdict.gate
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is in: the model would get it."""
+        return not self.verdict.gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +56,12 @@ class Ranked:
     tools: tuple[RankedTool, ...]
     tokens: int  # of the tools that are in
     note: str  # a sentence about the whole answer, "" when there is nothing to say
+    cut: Cut  # the score gate that the tools met
     words_only: bool  # no encoder, or no embeddings: only words were compared
     nearest: RankedTool | None  # the best tool whatever the gates say, None without tools
+    # Whether the best cosine reaches the floor, in whatever language. A search may answer without
+    # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
+    likely: bool = False
 
     @property
     def shown(self) -> tuple[RankedTool, ...]:

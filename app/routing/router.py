@@ -1,26 +1,31 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
-from app.catalog import Catalog, CatalogTool
+from app.catalog.availability import Conditions
+from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.conditions import State, may_see
+from app.core.settings import RoutingSettings
 from app.routing.dense import Encoding
-from app.routing.fuse import SHORT, Fused, Signals, fuse, shares
+from app.routing.floor import NONE, floor_for, scan_floor
+from app.routing.fuse import SHORT, Fused, Signals, fuse, put_first, shares
 from app.routing.gates import Candidate, Verdict, judge
 from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
-from app.routing.meaning import NOTHING_MEANT, Meaning, Meant
+from app.routing.learning.labelled import LabelledQueries
+from app.routing.meaning import NO_SCORES, DenseRetriever, DenseScores
 from app.routing.ranked import Ranked, RankedTool, Request
-from app.routing.state import Precondition, State, may_see, parse_preconditions
-from app.routing.text import clauses, content_words, distinct
-from app.settings import RoutingSettings
-from store.search import Scope
+from app.routing.spelling import Speller, corrected, corrections
+from app.routing.text import clauses, content_words, distinct, split_name, words
+from store import requests
+from store.search import Scope, has_word
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
-NO_TOOL = "No tool fits."
+_READ = "Read “{}” as “{}”."
 # rows asked of the keyword index per query text when only the best tools are wanted
 POOL = 100
 
@@ -35,6 +40,7 @@ class Scored:
     words_only: bool
     note: str
     share: float  # of the whole query's meaning in each score
+    labelled: bool = False  # a label puts a tool that can be had first
 
 
 class Router:
@@ -54,11 +60,11 @@ class Router:
         self._hides = not all(row.shown for row in self._rows.values())
         self._settings = settings
         self._encoder = encoder
-        self._preconditions = _conditions(catalog.settings.preconditions)
-        self._rules = [
-            (who, p) for p, allowed in catalog.settings.scopes.items() for who in allowed
-        ]
-        self._compare: Meaning | None = None
+        self._conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
+        self._floor: float | None = None
+        self._speller: Speller | None = None
+        self._compare: DenseRetriever | None = None
+        self._labels = LabelledQueries(db)
         self._stems: dict[int, frozenset[str]] = {}
 
     @classmethod
@@ -108,26 +114,69 @@ class Router:
 
         `learned` False leaves past use out even where the settings use it.
         """
-        asked = parse_request(request) if isinstance(request, str) else request
-        query = asked.query.strip() or asked.tool.strip()
+        request = parse_request(request) if isinstance(request, str) else request
+        read = corrections(f"{request.query} {request.tool}", self._has_word, self._words)
+        tool_text = corrected(request.tool.strip(), read)
+        query = corrected(request.query.strip(), read) or tool_text
         scope = self._scope(state or State(), only_shown=limit is not None)
-        spoken = content_words(query)
-        steps = clauses(query) if len(spoken) > SHORT else []
-        texts = [asked.tool.strip() or query, *steps]
+        query_words = content_words(query)
+        steps = clauses(query) if len(query_words) > SHORT else []
+        texts = [tool_text or query, *steps]
         most = len(self._rows) if limit is None else POOL
         counted = self._settings.word_weights
-        said = [
+        keyword_scores = [
             word_scores(self._db, text, limit=most, scope=scope, weights=counted) for text in texts
         ]
-        near = None if limit is None else set().union(*said)
-        meant, note = self._meaning(texts, asked, scope, near=near, learned=learned)
-        whole, *parts = _paired(meant, said)
-        weights = shares(len(spoken), has_steps=bool(steps))
-        tools = self._found([whole, *parts], scope, limit)
-        fused = fuse(tools, whole, parts, weights=weights, extras=meant.extras)
+        use_labels = learned and self._settings.learned
+        chosen = self._labelled(request, scope) if use_labels else set()
+        near = None if limit is None else chosen.union(*keyword_scores)
+        dense, note = self._meaning(texts, request, scope, near=near, learned=learned)
+        whole, *parts = _paired(dense, keyword_scores)
+        weights = shares(len(query_words), has_steps=bool(steps))
+        tools = chosen.union(self._candidate_ids([whole, *parts], scope, limit))
+        fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras)
+        fused = put_first(fused, chosen) if chosen else fused
         candidates = self._candidates(fused, whole)[:limit]
-        words_only = not meant.whole
-        return Scored(asked, candidates, tuple(distinct(spoken)), words_only, note, weights.meaning)
+        words_only = not dense.whole
+        note = " ".join(filter(None, [note, *(_READ.format(*pair) for pair in read.items())]))
+        return Scored(
+            request,
+            candidates,
+            tuple(distinct(query_words)),
+            words_only,
+            note,
+            weights.meaning,
+            labelled=bool(chosen),
+        )
+
+    def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
+        """The tools that labels expect for this query, of those that can be had."""
+        expected = self._labels.tools(request.query or request.tool)
+        allowed = scope.tool_ids if scope else None
+        return {
+            id_
+            for id_, row in (self._rows.items() if expected else ())
+            if row.tool.tool_id in expected and row.shown and (allowed is None or id_ in allowed)
+        }
+
+    def _has_word(self, word: str) -> bool:
+        return has_word(self._db, word)
+
+    def _words(self) -> Speller:
+        """The catalogue's words, read at the first query that has an unknown one."""
+        if self._speller is None:
+            live = requests.live(self._db)
+            self._speller = Speller(
+                " ".join(words(text))
+                for id_, row in self._rows.items()
+                for text in (
+                    split_name(row.tool.name),
+                    split_name(row.tool.server),
+                    row.summary,
+                    *(request.text for request in live.get(id_, ())),
+                )
+            )
+        return self._speller
 
     def judge(
         self,
@@ -137,19 +186,45 @@ class Router:
         state: State | None = None,
     ) -> Ranked:
         """The gates' verdicts over scores that are there already; other settings can be tried."""
-        used = settings or self._settings
-        verdicts = judge(scored.candidates, used, preconditions=self._preconditions, state=state)
+        settings = settings or self._settings
+        query = scored.request.query or scored.request.tool
+        floor = NONE if scored.labelled else settings.floor or self.floor_of(query)
+        used = replace(settings, floor=floor)
+        judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
         tools = tuple(
             self._ranked(candidate, verdict, rank, scored.query_words)
             for rank, (candidate, verdict) in enumerate(
-                zip(scored.candidates, verdicts, strict=True), 1
+                zip(scored.candidates, judged.verdicts, strict=True), 1
             )
         )
         tokens = sum(tool.tokens for tool in tools if tool.shown)
         empty = bool(tools) and not any(tool.shown for tool in tools)
-        note = " ".join(part for part in (scored.note, NO_TOOL if empty else "") if part)
         nearest = tools[0] if tools else None
-        return Ranked(scored.request.query, tools, tokens, note, scored.words_only, nearest)
+        why = no_tool([tool.tool_id for tool in tools[:3]]) if empty else ""
+        note = " ".join(part for part in (scored.note, why) if part)
+        likest = max((c.iso for c in scored.candidates if c.iso is not None), default=-1.0)
+        return Ranked(
+            scored.request.query,
+            tools,
+            tokens,
+            note,
+            judged.cut,
+            scored.words_only,
+            nearest,
+            likely=scored.labelled
+            or (not scored.words_only and likest >= (settings.floor or self.floor)),
+        )
+
+    @property
+    def floor(self) -> float:
+        """The likeness below which no tool fits, as the last scan set it; 0 without one."""
+        if self._floor is None:
+            self._floor = scan_floor(self._db, self._encoder.key) if self._encoder else 0.0
+        return self._floor
+
+    def floor_of(self, query: str) -> float:
+        """The floor that a query meets where the settings have none of their own."""
+        return floor_for(query, self.floor)
 
     def _scope(self, state: State, *, only_shown: bool) -> Scope | None:
         """The filters that go inside the SQL; None when they would exclude nothing.
@@ -171,44 +246,45 @@ class Router:
 
     def _allowed(self, state: State) -> frozenset[int] | None:
         """The tools that the allowlists let somebody find, None without allowlists."""
-        if not self._rules:
+        rules = self._conditions.rules
+        if not rules:
             return None
         return frozenset(
             id_
             for id_, row in self._rows.items()
-            if may_see(row.tool.tool_id, self._rules, state.principals)
+            if may_see(row.tool.tool_id, rules, state.principals)
         )
 
     def _meaning(
         self,
         texts: Sequence[str],
-        asked: Request,
+        request: Request,
         scope: Scope | None,
         *,
         near: Set[int] | None,
         learned: bool,
-    ) -> tuple[Meant, str]:
+    ) -> tuple[DenseScores, str]:
         if not texts[0].strip():
-            return NOTHING_MEANT, ""
+            return NO_SCORES, ""
         if self._encoder is None:
-            return NOTHING_MEANT, WORDS_ONLY
+            return NO_SCORES, WORDS_ONLY
         if self._compare is None:
-            self._compare = Meaning(
+            self._compare = DenseRetriever(
                 self._db, self._catalog, self._encoder, learned=self._settings.learned
             )
-        meant = self._compare.compare(
-            texts, server=asked.server.strip(), scope=scope, near=near, learned=learned
+        dense = self._compare.compare(
+            texts, server=request.server.strip(), scope=scope, near=near, learned=learned
         )
-        return meant, "" if meant.whole else NOT_INDEXED
+        return dense, "" if dense.whole else NOT_INDEXED
 
-    def _found(
+    def _candidate_ids(
         self, signals: Sequence[Signals], scope: Scope | None, limit: int | None
     ) -> list[int]:
         if limit is None:
             allowed = scope.tool_ids if scope else None
             return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
-        found = set().union(*(s.meaning.keys() | s.words.keys() for s in signals))
-        return [id_ for id_ in found if id_ in self._rows]
+        ids = set().union(*(s.meaning.keys() | s.words.keys() for s in signals))
+        return [id_ for id_ in ids if id_ in self._rows]
 
     def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
         isos = whole.meaning
@@ -237,10 +313,7 @@ class Router:
             keyword=candidate.keyword,
             parts=candidate.parts,
             matched=self._matched(candidate, query_words),
-            shown=not verdict.gate,
-            gate=verdict.gate,
-            why=verdict.why,
-            remedy=verdict.remedy,
+            verdict=verdict,
             tokens=candidate.row.cost,
         )
 
@@ -252,17 +325,18 @@ class Router:
     def _stems_of(self, row: CatalogTool) -> frozenset[str]:
         known = self._stems.get(row.tool.id)
         if known is None:
-            known = self._stems[row.tool.id] = stems(keyword_row(row.tool)[1:])
+            written = requests.live(self._db, row.tool.id).get(row.tool.id, ())
+            texts = keyword_row(row.tool, [request.text for request in written])[1:]
+            known = self._stems[row.tool.id] = stems(texts)
         return known
 
 
-def _conditions(declared: Mapping[str, Sequence[str]]) -> tuple[Precondition, ...]:
-    return parse_preconditions(
-        (pattern, text) for pattern, texts in declared.items() for text in texts
-    )
+def no_tool(nearest: Sequence[str]) -> str:
+    """That nothing fits, with the names that come nearest."""
+    return f"No tool fits. Nearest: {', '.join(nearest)}." if nearest else "No tool fits."
 
 
-def _paired(meant: Meant, said: Sequence[dict[int, float]]) -> list[Signals]:
+def _paired(dense: DenseScores, keyword_scores: Sequence[dict[int, float]]) -> list[Signals]:
     """Meaning and words of each text; without an encoder there are only words."""
-    cosines = [meant.whole, *meant.steps]
-    return [Signals(cosines[i] if meant.whole else {}, one) for i, one in enumerate(said)]
+    cosines = [dense.whole, *dense.steps]
+    return [Signals(cosines[i] if dense.whole else {}, one) for i, one in enumerate(keyword_scores)]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
-_CLAUSE_END = re.compile(r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s+and then\s+|,\s*and\s+", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s{1,9}and then\s+|,\s{0,9}and\s+", re.IGNORECASE
+)
 # A query is user input of any size; what counts in it is at the beginning.
 LONGEST_QUERY = 8000  # characters
 MOST_QUERY = 2000  # characters given to the encoder; its 256 tokens are less
@@ -34,8 +36,8 @@ def split_name(name: str) -> str:
 
 def words(text: str) -> Iterator[str]:
     """The words of a text in lower case, joined names also taken apart."""
-    for found in _WORD.finditer(_CAMEL.sub(" ", text)):
-        yield found.group().lower()
+    for match in _WORD.finditer(_CAMEL.sub(" ", text)):
+        yield match.group().lower()
 
 
 def content_words(text: str) -> list[str]:
@@ -43,9 +45,9 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(text[:LONGEST_QUERY]) if word not in STOP_WORDS]
 
 
-def distinct(found: list[str]) -> list[str]:
+def distinct(terms: list[str]) -> list[str]:
     """The first MOST_WORDS different words, in order."""
-    return list(dict.fromkeys(found))[:MOST_WORDS]
+    return list(dict.fromkeys(terms))[:MOST_WORDS]
 
 
 def clauses(query: str, most: int = MOST_CLAUSES) -> list[str]:

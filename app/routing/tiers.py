@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence, Set
 
+from app.core.settings import RoutingSettings
 from app.routing.gates import THETA
 from app.routing.ranked import RankedTool
-from app.settings import RoutingSettings
 
 
 def in_tiers(

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from app.core.settings import Settings
 from app.routing.keyword import keyword_row
 from app.routing.summary import embedded_text
-from app.settings import Settings
 from store.hashes import text_hash
 from store.records import Summary, ToolRecord
 
@@ -36,7 +36,7 @@ def views_of(
     tool: ToolRecord, summary: Summary, weights: Sequence[float] = WEIGHTS
 ) -> tuple[View, ...]:
     """A tool's texts, the summary first; one that somebody wrote stands for the description."""
-    _id, name, _description, parameters, server = keyword_row(tool)
+    _id, name, _description, parameters, server, _requests = keyword_row(tool)
     made = summary.source == "made"
     description = " ".join(tool.description.split())[:MOST_DESCRIPTION] if made else ""
     texts = (name, description, " ".join(parameters.split()[:MOST_PARAMETERS]), server)

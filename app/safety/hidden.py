@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from app.core.text import visible as text_visible
+
 # letters of other scripts that look like Latin ones; enough for names and key words
 LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕԁԛԝһӏАВЕКМНОРСТУХІЈЅοιαυνρκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
@@ -16,11 +18,6 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\u00ad\u180e]|(?<=.)\ufeff")
 JOINERS = re.compile("[\u200c\u200d]")
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
-# characters that are printed as nothing or as a blank; a selector after a symbol is at home there
-BLANKS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]"
-    "|(?<![#*0-9\u2000-\u3300\U0001f000-\U0001faff])\ufe0f"
-)
 GAP = re.compile(r"(?<!\s)\s{25,}+(?=\S)")  # white space before more text
 
 
@@ -28,7 +25,7 @@ def hidden_characters(text: str) -> dict[str, str]:
     """Rule ids of what is hidden in a text, each with the passage made visible."""
     if text.isprintable() and text.isascii() and len(text) < 80:
         return {}
-    found = {}
+    passages = {}
     plain = FLAG.sub("", text)
     for rule, pattern in (
         ("HC-01", BIDI),
@@ -41,9 +38,9 @@ def hidden_characters(text: str) -> dict[str, str]:
         if match is None and rule == "HC-04":
             match = _joiner(plain)
         if match:
-            found[rule] = _excerpt(plain, match)
+            passages[rule] = _excerpt(plain, match)
     gap = next((g for g in GAP.finditer(plain) if _pushes_away(g.group())), None)
-    return found | {"HC-06": _excerpt(plain, gap)} if gap else found
+    return passages | {"HC-06": _excerpt(plain, gap)} if gap else passages
 
 
 def _excerpt(text: str, match: re.Match[str]) -> str:
@@ -72,11 +69,7 @@ def visible(text: str) -> str:
 
 def spelled_out(text: str) -> str:
     """The text with everything invisible written as its code point, line ends too."""
-    without_blanks = BLANKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
-    return "".join(
-        f"[U+{ord(c):04X}]" if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") else c
-        for c in without_blanks
-    )
+    return text_visible(text, form="[U+{:04X}]")
 
 
 def mixed_scripts(name: str) -> bool:

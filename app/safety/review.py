@@ -2,20 +2,21 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 
-from app.catalog import CHANGED, HELD, UNTRUSTED, Catalog, CatalogTool, trust_tools
-from app.changes import Changes
-from app.errors import ToolcribError
+from app.catalog.catalog import Catalog, CatalogTool, trust_tools
+from app.catalog.reasons import CHANGED, HELD, NEW, UNTRUSTED
+from app.core.changes import Changes
+from app.core.errors import ToolcribError
 from app.safety.pins import RULE as PIN_RULE
-from app.safety.rules import ORDER, rules
+from app.safety.rules import LOOK_ALIKE_RULE, LOOKS_LIKE, ORDER, rules
 from store import findings, profiles, tools
 from store.connection import transaction
-from store.records import Finding, Json
-from store.serving import SUSPECT
+from store.records import Finding
+from store.typed import Json
 
 # an item's state: not decided on yet, one of the decisions, or off in the profile
 OPEN, APPROVED, KEPT, OFF = "open", findings.APPROVED, findings.KEPT, "off"
@@ -36,6 +37,7 @@ class ReviewItem:
     row: CatalogTool
     findings: tuple[Finding, ...]  # of the present text, worst first, without remarks
     state: str  # OPEN | KEPT | APPROVED | OFF
+    beside: CatalogTool | None = None  # another server's tool that its name looks like
 
     @property
     def severity(self) -> str:
@@ -45,15 +47,15 @@ class ReviewItem:
     @property
     def title(self) -> str:
         """The worst that there is to say."""
-        return self._told[0]
+        return self._wording[0]
 
     @property
     def meaning(self) -> str:
         """Why that matters."""
-        return self._told[1]
+        return self._wording[1]
 
     @property
-    def _told(self) -> tuple[str, str]:
+    def _wording(self) -> tuple[str, str]:
         rule = rules().get(self.rule)
         if rule is not None:
             return rule.title, rule.meaning
@@ -74,8 +76,8 @@ class ReviewItem:
     @property
     def at(self) -> float:
         """When it was found, seconds since the epoch, 0 when nobody knows."""
-        found = max((f.found_at for f in self.findings), default=0.0)
-        return found or self.row.tool.first_seen
+        latest = max((f.found_at for f in self.findings), default=0.0)
+        return latest or self.row.tool.first_seen
 
     @property
     def decided_at(self) -> float:
@@ -107,16 +109,17 @@ def known_findings(db: apsw.Connection) -> tuple[Finding, ...]:
     return tuple(findings.all_findings(db))
 
 
-def review_items(catalog: Catalog, found: Iterable[Finding]) -> tuple[ReviewItem, ...]:
+def review_items(catalog: Catalog, findings: Iterable[Finding]) -> tuple[ReviewItem, ...]:
     """Tools with findings, changed ones and new ones: what is open first, the worst first.
 
     Tools of servers that are not trusted are left out: the server is to be decided on first.
     """
     of_tool: dict[int, list[Finding]] = defaultdict(list)
-    for finding in found:
+    for finding in findings:
         of_tool[finding.tool_id].append(finding)
+    by_id = {row.tool.tool_id: row for row in catalog.tools}
     items = [
-        ReviewItem(row, mine, state)
+        ReviewItem(row, mine, state, _looked_like(mine, by_id))
         for row in catalog.tools
         if (row.held or row.tool.id in of_tool)
         and row.held != UNTRUSTED
@@ -126,15 +129,20 @@ def review_items(catalog: Catalog, found: Iterable[Finding]) -> tuple[ReviewItem
     return tuple(items)
 
 
-def _of_present_text(row: CatalogTool, found: Sequence[Finding]) -> tuple[Finding, ...]:
-    mine = [f for f in found if f.hash == row.tool.hash and f.severity != _REMARK]
+def _looked_like(mine: Sequence[Finding], by_id: Mapping[str, CatalogTool]) -> CatalogTool | None:
+    names = (f.detail.removeprefix(LOOKS_LIKE) for f in mine if f.rule == LOOK_ALIKE_RULE)
+    return next((by_id[name] for name in names if name in by_id), None)
+
+
+def _of_present_text(row: CatalogTool, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    mine = [f for f in findings if f.hash == row.tool.hash and f.severity != _REMARK]
     return tuple(sorted(mine, key=lambda f: (ORDER.index(f.severity), f.rule != PIN_RULE, f.rule)))
 
 
 def _state(row: CatalogTool, mine: Sequence[Finding]) -> str:
     """The item's state, "" for a tool that there is nothing to say about."""
     kept = bool(row.held) and (row.held == HELD or any(f.decided == KEPT for f in mine))
-    new = row.held not in ("", HELD, CHANGED, SUSPECT)
+    new = row.held == NEW
     # what was approved once is not approved again when a text comes back
     waits = new or (row.held == CHANGED and not kept)
     undecided = any(not f.decided or (f.decided == KEPT and not kept) for f in mine)

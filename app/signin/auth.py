@@ -7,11 +7,11 @@ from contextlib import suppress
 import httpx2
 from anyio import to_thread
 
-from app.errors import ToolcribError
-from app.secrets import SecretStore
+from app.core.errors import ToolcribError
 from app.signin.grant import Grant, load, want
 from app.signin.renewal import ENDED, EndedError, renew
 from app.signin.scopes import lacking
+from app.system.secrets import SecretStore
 
 WANTED = "it asks for a sign-in."
 _REFUSED, _FORBIDDEN = 401, 403
@@ -85,8 +85,8 @@ class StoredAuth(httpx2.Auth):
 
     async def newer(self) -> bool:
         """Whether somebody signed in again since; a session may belong to the sign-in before."""
-        known, found = self._grant, await self._kept()
-        return found is not None and (known is None or found.access_token != known.access_token)
+        known, kept = self._grant, await self._kept()
+        return kept is not None and (known is None or kept.access_token != known.access_token)
 
     async def lacks(self, scopes: str) -> None:
         """The server wants these rights too: the next sign-in asks for them."""
@@ -96,9 +96,9 @@ class StoredAuth(httpx2.Auth):
 
     async def _look(self) -> None:
         if not self._looked:
-            found = await self._kept()
+            kept = await self._kept()
             if not self._looked:  # another request of ours was as fast
-                self._take(found)
+                self._take(kept)
             self._looked = True
 
     async def _kept(self) -> Grant | None:

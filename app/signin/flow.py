@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.signin.grant import BASIC, NO_SECRET, POST, Client, Grant, is_safe
 from app.signin.listener import Listener, PortTakenError, listening
 from app.signin.renewal import expiry
@@ -153,18 +152,21 @@ async def _attempts(visit: Visit) -> Grant | ToolcribError:
 
 async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
     storage = _Storage(_registered(visit.client, listener.redirect_uri))
-    states: list[str] = []
 
     async def redirect(page: str) -> None:
         if not is_safe(page, visit.url):
             raise _RefusedError("Its sign-in page has no https address; it was not opened.")
+        _require_pkce(provider)
         _choose_method(provider)
-        states.append(parse_qs(urlsplit(page).query).get("state", [""])[0])
+        query = parse_qs(urlsplit(page).query)
+        if query.get("code_challenge_method") != ["S256"] or not query.get("code_challenge"):
+            raise _RefusedError("Its sign-in page was asked for without PKCE; it was not opened.")
+        listener.expect(query.get("state", [""])[0])
         # the listener must answer a browser that runs in this terminal
         await to_thread.run_sync(visit.open_page, page, abandon_on_cancel=True)
 
     async def callback() -> AuthorizationCodeResult:
-        return _code(await listener.answer(), states[-1])
+        return _code(await listener.answer())
 
     metadata = OAuthClientMetadata(
         redirect_uris=[AnyUrl(listener.redirect_uri)],
@@ -196,21 +198,34 @@ def _registered(client: Client | None, redirect_uri: str) -> OAuthClientInformat
     )
 
 
+def _require_pkce(provider: OAuthClientProvider) -> None:
+    """Refuse an authorization server that says it does not do PKCE with S256.
+
+    Then a code that somebody else reads on its way is of use to them. One that publishes no
+    metadata is older than the field; it gets a challenge as well.
+    """
+    metadata = provider.context.oauth_metadata
+    if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or []):
+        raise _RefusedError(
+            "Its authorization server does not protect sign-ins with PKCE (S256).",
+            "Use an access token of its site as an Authorization header instead.",
+        )
+
+
 def _choose_method(provider: OAuthClientProvider) -> None:
     """Send a secret in the header where the server wants that and nothing else."""
-    client, found = provider.context.client_info, provider.context.oauth_metadata
+    client, metadata = provider.context.client_info, provider.context.oauth_metadata
     # without a word on it that is what the server takes (RFC 8414 section 2)
-    taken = (found.token_endpoint_auth_methods_supported if found else None) or [BASIC]
+    taken = (metadata.token_endpoint_auth_methods_supported if metadata else None) or [BASIC]
     if client is not None and client.token_endpoint_auth_method == POST and POST not in taken:
         client.token_endpoint_auth_method = BASIC
 
 
-def _code(answer: Mapping[str, str], state: str) -> AuthorizationCodeResult:
-    """The code of the browser's answer; raises _RefusedError with nothing of what it brought."""
-    if not secrets.compare_digest(answer.get("state", "").encode(), state.encode()):
-        raise _RefusedError(
-            "The browser's answer does not belong to this sign-in.", "Start it again."
-        )
+def _code(answer: Mapping[str, str]) -> AuthorizationCodeResult:
+    """The code of the browser's answer, whose state was checked when it came.
+
+    Raises _RefusedError with nothing of what it brought.
+    """
     if "error" in answer:
         if answer["error"] == "access_denied":
             raise _RefusedError("The sign-in was not allowed.", "Start it again to allow it.")
@@ -259,8 +274,8 @@ def _grant(url: str, provider: OAuthClientProvider, storage: "_Storage") -> Gran
     tokens, client, context = storage.tokens, storage.client, provider.context
     if tokens is None or client is None:
         raise RuntimeError("a finished sign-in has tokens")
-    found = context.oauth_metadata
-    endpoint = found.token_endpoint if found else urljoin(url, "/token")
+    metadata = context.oauth_metadata
+    endpoint = metadata.token_endpoint if metadata else urljoin(url, "/token")
     with_resource = context.should_include_resource_param(context.protocol_version)
     return Grant(
         url=url,
@@ -272,7 +287,7 @@ def _grant(url: str, provider: OAuthClientProvider, storage: "_Storage") -> Gran
         resource=context.get_resource_url() if with_resource else "",
         client_secret=client.client_secret or "",
         auth_method=client.token_endpoint_auth_method or NO_SECRET,
-        revocation_endpoint=str(found.revocation_endpoint or "") if found else "",
+        revocation_endpoint=str(metadata.revocation_endpoint or "") if metadata else "",
         scope=union(tokens.scope or ""),
     )
 

@@ -4,8 +4,8 @@ import ipaddress
 from dataclasses import asdict, dataclass, fields, replace
 from urllib.parse import urlsplit
 
-from app.secrets import SecretStore
 from app.signin.scopes import union
+from app.system.secrets import SecretStore
 
 NO_SECRET, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
 
@@ -52,18 +52,18 @@ class Grant:
 
 def load(store: SecretStore, server: str, url: str) -> Grant | None:
     """The server's grant; None when there is none for exactly this URL."""
-    found = kept(store, server)
-    return found if found is not None and found.url == url else None
+    grant = kept(store, server)
+    return grant if grant is not None and grant.url == url else None
 
 
 def kept(store: SecretStore, server: str) -> Grant | None:
     """The server's grant, whatever its URL was."""
-    found = store.read(key(server))
-    if not isinstance(found, dict):
+    values = store.read(key(server))
+    if not isinstance(values, dict):
         return None
     known = {field.name for field in fields(Grant)}
     try:
-        return Grant(**{name: value for name, value in found.items() if name in known})
+        return Grant(**{name: value for name, value in values.items() if name in known})
     except TypeError:  # written by another version
         return None
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -25,12 +26,25 @@ class PortTakenError(Exception):
 
 
 class Listener:
-    """One answer on a port of its own."""
+    """One answer on a port of its own.
+
+    Any program and any web page of this machine can send something here. Until `expect` says which
+    state the answer carries, and whenever it carries another, it is not the answer.
+    """
 
     def __init__(self, port: int) -> None:
+        self._state = ""
         self.redirect_uri = f"http://127.0.0.1:{port}{_PATH}"
         self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         self._open: set[asyncio.StreamWriter] = set()
+
+    def expect(self, state: str) -> None:
+        """Wait for the answer to the authorization request with this state."""
+        self._state = state
+
+    def _belongs(self, query: dict[str, str]) -> bool:
+        state = query.get("state", "")
+        return bool(self._state) and secrets.compare_digest(state.encode(), self._state.encode())
 
     async def answer(self) -> dict[str, str]:
         """The query that the browser brought: code and state, or an error."""
@@ -41,15 +55,15 @@ class Listener:
         self._open.add(writer)
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
-            found = _query(head)
-            waits = found is not None and not self._answer.done()
+            answer = _query(head)
+            waits = answer is not None and not self._answer.done() and self._belongs(answer)
             status, page = ("404 Not Found", _OTHER) if not waits else ("200 OK", _DONE)
-            if waits and found is not None and "error" in found:
+            if waits and answer is not None and "error" in answer:
                 page = _DENIED
             writer.write(_response(status, page))
             await writer.drain()
-            if waits and found is not None:
-                self._answer.set_result(found)
+            if waits and answer is not None:
+                self._answer.set_result(answer)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return  # no browser
         finally:
@@ -65,21 +79,21 @@ class Listener:
 @contextlib.asynccontextmanager
 async def listening(port: int = 0) -> AsyncIterator[Listener]:
     """A listener on this port of the loopback address, 0 for any free one."""
-    heard: list[Listener] = []
+    listeners: list[Listener] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard[0].serve(reader, writer)
+        await listeners[0].serve(reader, writer)
 
     try:
         server = await asyncio.start_server(serve, "127.0.0.1", port, limit=_MOST_BYTES)
     except OSError as error:
         raise PortTakenError from error
-    heard.append(Listener(server.sockets[0].getsockname()[1]))
+    listeners.append(Listener(server.sockets[0].getsockname()[1]))
     try:
-        yield heard[0]
+        yield listeners[0]
     finally:
         server.close()
-        await heard[0].close()
+        await listeners[0].close()
 
 
 def _query(head: bytes) -> dict[str, str] | None:
@@ -88,8 +102,8 @@ def _query(head: bytes) -> dict[str, str] | None:
     if len(words) != 3 or words[0] != "GET":
         return None
     target = urlsplit(words[1])
-    found = {name: values[0] for name, values in parse_qs(target.query).items()}
-    return found if target.path == _PATH and found.keys() & {"code", "error"} else None
+    values = {name: all_of[0] for name, all_of in parse_qs(target.query).items()}
+    return values if target.path == _PATH and values.keys() & {"code", "error"} else None
 
 
 def _response(status: str, page: str) -> bytes:

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import httpx2
 
-from app.errors import ToolcribError
-from app.secrets import SecretStore
+from app.core.errors import ToolcribError
 from app.signin.grant import BASIC, NO_SECRET, POST, Grant, forget, is_safe, kept, key, load, save
+from app.system.secrets import SecretStore
 
 ENDED = "its sign-in has ended."
 _SECONDS = 10.0
@@ -43,7 +43,7 @@ def renew(
             return now
         if not now.refresh_token:
             raise EndedError(ENDED)
-        answer = _ask(now)
+        answer = _request(now)
         if answer.get("error") in _FINAL:
             forget(store, server)
             raise EndedError(ENDED)
@@ -73,7 +73,7 @@ def expiry(expires_in: object, now: float) -> float:
     return now + expires_in if isinstance(expires_in, int | float) and expires_in > 0 else 0.0
 
 
-def _ask(grant: Grant) -> dict[str, object]:
+def _request(grant: Grant) -> dict[str, object]:
     form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
     if grant.resource:
         form["resource"] = grant.resource
@@ -126,10 +126,10 @@ def _body(response: httpx2.Response, until: float) -> bytes:
 
 def _json(body: bytes) -> dict[str, object]:
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _quoted(text: str) -> str:

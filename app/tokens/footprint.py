@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.tokens.counters import Counter
 from app.tokens.host_text import compact, host_text
 from store.records import TokenCount, ToolRecord

@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from app.errors import ToolcribError
-from store.records import Json
+from app.core.errors import ToolcribError
+from store.typed import Json
 
 # Claude Code cuts longer descriptions (HOSTS.md, limits)
 CLAUDE_CODE_DESCRIPTION = 2048
 
 
-def compact(value: Any) -> str:
+def compact(value: object) -> str:
     """`value` as JSON without spaces, other scripts as they are."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -24,7 +23,7 @@ def host_text(raw: Json, style: str = "generic", *, server: str = "") -> str:
     return compact(form(raw, server))
 
 
-def _schema(raw: Json) -> Any:
+def _schema(raw: Json) -> object:
     schema = raw.get("inputSchema")
     return {} if schema is None else schema
 

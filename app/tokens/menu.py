@@ -1,7 +1,7 @@
 """What the menu costs that a host gets through Toolcrib, whatever stands behind it."""
 
-from app.catalog import Catalog
-from app.menu import LISTING, behind, instructions, menu_tools
+from app.catalog.catalog import Catalog
+from app.catalog.menu_tools import LISTING, instructions, menu_tools, server_list_text
 from app.tokens.counters import CHARACTERS_PER_TOKEN
 from app.tokens.host_text import host_text
 
@@ -18,13 +18,18 @@ def menu_tokens(catalog: Catalog, pool: str = "") -> int:
     pool = pool or catalog.settings.gateway.pool
     servers = sorted((s for s in catalog.servers if s.trusted), key=lambda s: s.name.lower())
     listed = catalog.shown if pool in LISTING else ()
-    said = instructions(
+    instructions_text = instructions(
         [(server.name, server.instructions) for server in servers],
         [(row.tool.tool_id, row.tool.description) for row in listed],
         pool,
     )
-    told = behind([server.name for server in servers], pool)
-    menu = menu_tools(told)
-    characters = len(said) + sum(len(host_text(tool)) for tool in menu)
-    names = len(told) + sum(len(row.tool.tool_id) for row in listed)
+    server_list = server_list_text([server.name for server in servers], pool)
+    menu = menu_tools(server_list)
+    characters = len(instructions_text) + sum(len(host_text(tool)) for tool in menu)
+    names = len(server_list) + sum(len(row.tool.tool_id) for row in listed)
     return round((characters - names) / CHARACTERS_PER_TOKEN + names / _OF_NAMES)
+
+
+def name_tokens(name: str) -> int:
+    """Tokens of a tool's name in a list of names, estimated by characters."""
+    return max(1, round((len(name) + 1) / _OF_NAMES))

@@ -3,14 +3,14 @@ from collections.abc import Callable
 import apsw
 import pytest
 
-from app import catalog
-from app.errors import ToolcribError
-from app.settings import ProfileSettings
+from app.catalog import catalog, reasons
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings
 from store import findings, profiles, tools
 from store.connection import transaction
 from store.records import Finding
 from store.search import Scope
-from store.serving import SUSPECT, tool_rows
+from store.serving import tool_rows
 
 Add = Callable[..., int]
 
@@ -26,7 +26,7 @@ def test_tools_are_on_until_ticked_off(db: apsw.Connection, add_server: Add) -> 
 
 def test_an_untrusted_server_is_held_until_trusted(db: apsw.Connection, add_server: Add) -> None:
     server_id = add_server("stranger", "a", trusted=False)
-    assert catalog.load_catalog(db).tools[0].held == catalog.UNTRUSTED
+    assert catalog.load_catalog(db).tools[0].held == reasons.UNTRUSTED
     catalog.trust_server(db, server_id, 5.0)
     assert catalog.load_catalog(db).tools[0].shown
 
@@ -35,7 +35,7 @@ def test_a_changed_tool_is_held_until_trusted_again(db: apsw.Connection, add_ser
     server_id = add_server("s", "a")
     with transaction(db):
         db.execute("UPDATE tools SET hash = 'other'")
-    assert catalog.load_catalog(db).tools[0].held == catalog.CHANGED
+    assert catalog.load_catalog(db).tools[0].held == reasons.CHANGED
     catalog.trust_server(db, server_id, 5.0)
     assert catalog.load_catalog(db).tools[0].held == ""
 
@@ -87,10 +87,10 @@ def test_a_suspect_tool_is_held_everywhere_until_somebody_decides(
         findings.save(db, first.id, [found], 1.0)
     seen = catalog.load_catalog(db)
     assert [t.tool.name for t in seen.shown] == ["b"]
-    assert seen.tools[0].held == SUSPECT
+    assert seen.tools[0].held == reasons.BLOCKED
     in_scope = db.execute(Scope(profile_id=1, only_on=True).condition()).fetchall()
     assert in_scope == [(seen.tools[1].tool.id,)]
-    assert [row.held for row in tool_rows(db, 1)] == [SUSPECT, ""]
+    assert [row.reason for row in tool_rows(db, 1)] == [reasons.BLOCKED, ""]
     catalog.trust_server(db, server_id, 5.0)
     assert len(catalog.load_catalog(db).shown) == 2
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from app import commands
+from app.system import commands
 
 
 def test_our_own_variables_stay_ours_and_the_servers_win() -> None:

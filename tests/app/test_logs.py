@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from app.logs import configure, redact
+from app.core.logs import configure, redact
 
 
 def test_known_values_and_likely_credentials_are_blotted_out() -> None:

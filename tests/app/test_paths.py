@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app import home
-from app.home import home_folder, moved_folder
-from app.paths import Paths
+from app.core import home
+from app.core.home import home_folder, moved_folder
+from app.core.paths import Paths
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app import processes
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
+from app.system import processes
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the subreaper is a Linux thing")
 

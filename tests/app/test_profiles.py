@@ -3,9 +3,9 @@
 import apsw
 import pytest
 
-from app import profiles
-from app.catalog import find_profile
-from app.errors import ToolcribError
+from app.catalog.catalog import find_profile
+from app.core.errors import ToolcribError
+from app.policy import profiles
 from store import exports
 from store import profiles as rows
 from store.connection import transaction

@@ -12,9 +12,9 @@ from keyring.backend import KeyringBackend
 from keyring.backends import null
 from keyring.errors import PasswordDeleteError, PasswordSetError
 
-from app.errors import ToolcribError
-from app.paths import Paths
-from app.secrets import Secrets, SecretStore, install_key
+from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.system.secrets import Secrets, SecretStore, install_key
 
 SECRETS = Secrets(env={"API_KEY": "hunter2"}, headers={"Authorization": "Bearer x"}, values=("v",))
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
-from app.settings import ProfileSettings, Settings
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings, Settings
 
 
 def test_a_missing_file_gives_the_defaults(tmp_path: Path) -> None:

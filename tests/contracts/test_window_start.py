@@ -19,7 +19,7 @@ def told(tmp_path_factory) -> dict:
     home = tmp_path_factory.mktemp("window")
     _fill(home / "toolcrib")
     ended = subprocess.run(
-        [sys.executable, "-m", "ui.measure", str(home)],
+        [sys.executable, "-m", "ui.dev.measure", str(home)],
         cwd=ROOT,
         env={**os.environ, "TOOLCRIB_HOME": str(home / "toolcrib"), "OMP_NUM_THREADS": "1"},
         capture_output=True,

@@ -6,18 +6,18 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
 from pathlib import Path
 
 import psutil
 
+from app.core.paths import Paths
 from app.hosts.launch import LaunchSpec
-from app.paths import Paths
 from app.routing.keyword import keyword_row
 from app.routing.summary import make_summary
-from app.secrets import SecretStore
-from store import profiles, servers, tools
+from app.system.secrets import SecretStore
+from store import events, profiles, servers, tools
 from store.connection import open_store, transaction
+from store.hashes import tool_hash
 from store.records import EntryRecord, NewTool, Summary
 from store.search import save_keywords
 
@@ -135,7 +135,7 @@ def stock(
             ).to_spec(b"key")
             entry = EntryRecord("manual", "manual", "", name)
             server_id = servers.place(db, entry, spec, name=name, trusted=True)
-            secrets.put(name, hidden)
+            secrets.put(spec.key, hidden)
             _save(db, server_id, readings[name])
     db.close()
     if encode:
@@ -150,8 +150,7 @@ def _save(db, server_id: int, reading: dict | None) -> None:
     now = time.time()
     new = []
     for raw in reading["tools"]:
-        text = json.dumps(raw, sort_keys=True)
-        new.append(NewTool(raw.get("name", ""), raw, sha256(text.encode()).hexdigest()))
+        new.append(NewTool(raw.get("name", ""), raw, tool_hash(raw)))
     tools.save_list(db, server_id, new, now)
     servers.save_reading(
         db,
@@ -198,3 +197,12 @@ if __name__ == "__main__":  # a stand-in for `toolcrib import --scan` under the 
     given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["mcpServers"]
     changed = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
     stock(Path(sys.argv[2]), given, sys.argv[3], changed, encode=len(given) > 9)
+
+
+def recorded(database, kind):
+    """The events of a kind that a gateway stored, newest first."""
+    db = open_store(database)
+    try:
+        return [e for e in events.recent(db, 200) if e.kind == kind]
+    finally:
+        db.close()

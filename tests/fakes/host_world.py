@@ -7,8 +7,8 @@ from typing import Any
 
 import apsw
 
-from app.catalog import Catalog, load_catalog, match_tools, set_on, set_pinned
-from app.context import AppContext
+from app.catalog.catalog import Catalog, load_catalog, match_tools, set_on, set_pinned
+from app.core.context import AppContext
 from app.discovery.register import register
 from app.export.apply import apply
 from app.export.plan import Plan, plan
@@ -57,6 +57,11 @@ class HostWorld:
                 delta = tools.save_list(self.db, server.id, new, at=1.0)
                 counts = [TokenCount(i, "o200k_base", 10, 40, 50, 0, 0, 100) for i in delta.added]
                 tools.save_token_counts(self.db, counts)
+
+    def serve_another(self) -> None:
+        """A server of another host, so that one entry for all servers has something behind it."""
+        self.write(".codeium/windsurf/mcp_config.json", {"mcpServers": {"far": {"command": "far"}}})
+        self.learn(places=Places(self.home, {}, "linux", None, self.places.root))
 
     def off(self, *patterns: str) -> None:
         """Tick tools off."""

@@ -1,6 +1,6 @@
 """A stdio MCP server that uses every part of the protocol, and misbehaves on demand.
 
-PROBE_MODE: ok | exit | hang | slow | flood | banner | stubborn | family |
+PROBE_MODE: ok | exit | hang | slow | flood | banner | stubborn | family | no-templates |
 no-discovery-dies | no-discovery-silent. PROBE_LOG: a file that
 gets one line per message received. PROBE_NAME: what it calls itself.
 """
@@ -52,7 +52,7 @@ TOOLS = [
     tool("bad_utf8", "Answer with bytes that are no UTF-8"),
     tool("twice", "Answer the same request twice"),
     tool("liar", "Says it wants a number but takes anything", {"n": {"type": "integer"}}, ["n"]),
-    tool("add_tool", "Add a zebra counting tool and announce it"),
+    tool("add_tool", "Add a zebra counting tool and announce it", {"raw": {}}),
     tool("update", "Announce that a resource changed"),
     tool("pid", "Return the process id"),
     tool("unauthorized", "Always answers 401 Unauthorized"),
@@ -75,7 +75,10 @@ def raw(data: bytes):
 
 
 def send(message):
-    raw(json.dumps(message, ensure_ascii=False).encode())
+    try:
+        raw(json.dumps(message, ensure_ascii=False).encode())
+    except UnicodeEncodeError:  # half a surrogate pair goes out as an escape
+        raw(json.dumps(message).encode())
 
 
 def tell(method, params=None):
@@ -227,6 +230,9 @@ def answer(method, number, params):
                 ]
             }
         )
+    elif method == "resources/templates/list" and MODE == "no-templates":
+        error = {"code": -32601, "message": "no templates here"}
+        send({"jsonrpc": "2.0", "id": number, "error": error})
     elif method == "resources/templates/list":
         ok({"resourceTemplates": [{"uriTemplate": NAME + "://item/{id}", "name": "item"}]})
     elif method == "resources/read":

@@ -3,11 +3,11 @@
 import json
 from contextlib import closing
 
-from app.settings import ProfileSettings
+from app.core.settings import ProfileSettings
 from store import events, queries
 from store.connection import transaction
 from store.records import LabelRecord
-from ui.views.label_dialog import LabelDialog
+from ui.pages.query_set.label_dialog import LabelDialog
 
 ASKED = {
     "github/search_code": "search the code of all repositories",
@@ -57,9 +57,9 @@ def run(tab, qtbot):
     settled(tab, qtbot)
 
 
-def column(tab, number):
+def column(tab, title):
     table = tab.view.table
-    return [table.index(row, number).data() for row in range(table.rowCount())]
+    return [table.index(row, table.place(title)).data() for row in range(table.rowCount())]
 
 
 def fill_in(tab, query, tools):

@@ -42,6 +42,7 @@ class RawHost:
         self.unsolicited: list[Json] = []
         self.lines: list[bytes] = []
         self._count = 0
+        self._asking = threading.Lock()
         self._answers: dict[Any, queue.Queue[Json]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -82,11 +83,12 @@ class RawHost:
 
     def ask(self, method: str, params: Json | None = None) -> Any:
         """Send a request; its id."""
-        self._count += 1
-        self._answers[self._count] = queue.Queue()
-        message = {"jsonrpc": "2.0", "id": self._count, "method": method, "params": params or {}}
-        self.send(message)
-        return self._count
+        with self._asking:
+            self._count += 1
+            number = self._count
+            self._answers[number] = queue.Queue()
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}})
+        return number
 
     def wait(self, number: Any, seconds: float = 30) -> Json:
         """The whole answer to a request."""

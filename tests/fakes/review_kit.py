@@ -1,6 +1,6 @@
 """What tests of the Review page share: tools whose texts change, and items about them."""
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.safety import patterns, pins
 from app.safety.review import review_items
 from store import findings, tools

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from app.catalog import Catalog, load_catalog
+from app.catalog.catalog import Catalog, load_catalog
 from app.routing.keyword import keyword_row
 from app.routing.summary import embedded_text, make_summary
 from app.routing.text import content_words

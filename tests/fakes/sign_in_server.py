@@ -173,6 +173,7 @@ async def app(scope, receive, send):
             "token_endpoint": f"{BASE}/token",
             "registration_endpoint": f"{BASE}/register",
             "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
             **accounts.modes["more"],
         }
         await JSONResponse(body)(scope, receive, send)

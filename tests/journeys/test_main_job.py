@@ -38,6 +38,7 @@ class Machine:
             "TOOLCRIB_MODELS": os.environ["TOOLCRIB_MODELS"],
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
             "TOOLCRIB_TEST_RUN": os.environ["TOOLCRIB_TEST_RUN"],
+            "TOOLCRIB_STANDALONE": "1",
         }
         node = ["node"]
         everything = [*node, str(NODE / "server-everything" / "dist" / "index.js"), "stdio"]
@@ -148,7 +149,7 @@ def test_scan_trim_try_export_use_and_undo(machine: Machine) -> None:
     assert routed["tools"][0]["in"]
     off = next(t for t in routed["tools"] if t["name"] == "convert_time")
     assert not off["in"]
-    assert off["why"] == "You turned it off"
+    assert off["why"] == "It is turned off in this profile"
     assert routed["tokens"] == sum(t["tokens"] for t in routed["tools"] if t["in"])
 
     dry = machine.run("export", "cursor", "--mode", "pruned", "--dry-run")

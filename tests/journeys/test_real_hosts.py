@@ -95,6 +95,27 @@ def test_exactly_the_tools_that_are_on_reach_the_model(installed: RealHost, trip
 
 
 @EACH_HOST
+@pytest.mark.parametrize("mode", [AS_IS, "narrow", THROUGH])
+def test_the_number_of_every_surface_is_what_the_model_was_given(
+    installed: RealHost, mode: str, tmp_path: Path
+) -> None:
+    mode = narrow(installed.id) if mode == "narrow" else mode
+    house = Household(installed, tmp_path)
+    with FakeModel(script(mode), delay=installed.delay) as model:
+        house.set_up(model.port)
+        house.export(mode)
+        outcome, size = house.talk(model, mode=mode), house.promised()
+    assert outcome.size, said(outcome)
+    menu = len(outcome.first) if mode == THROUGH else 0
+    named = {row.tool.name for row in size.sent.tools}
+    schemas = {row.tool.name for row in size.sent.tools if row.tool.id not in size.sent.deferred}
+    assert size.mode == mode
+    assert size.sent.count == len(named) + menu
+    assert outcome.shown == schemas, said(outcome)
+    assert outcome.named == named, said(outcome)
+
+
+@EACH_HOST
 def test_a_tool_is_found_and_called_through_toolcrib(installed: RealHost, trip: Trip) -> None:
     before = trip(installed.id, AS_IS)
     after = trip(installed.id, THROUGH)
@@ -106,6 +127,15 @@ def test_a_tool_is_found_and_called_through_toolcrib(installed: RealHost, trip: 
     assert not after.late, "a tool that nobody has seen yet was let in"
     if before.menu > len(ALL):  # a host that loads schemas on demand has little to save
         assert after.size < before.size
+
+
+@pytest.mark.parametrize("host_id", [_marked("claude-code")])
+def test_the_menu_stands_in_the_first_request_of_a_host_that_defers(
+    installed: RealHost, trip: Trip
+) -> None:
+    after = trip(installed.id, THROUGH)
+    assert after.first == {"search_tools", "call_tool"}, said(after)
+    assert after.asked == ("search_tools", "call_tool"), "a turn went on finding the menu"
 
 
 @PRUNING_HOST

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.bench.corpus import catalog_of, open_corpus
-from app.bench.embeddings import CachedEncoder
+from app.bench.data.corpus import catalog_of, open_corpus
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import mean
+from app.bench.data.queries import own_queries, servers_of
+from app.bench.data.sets import Labelled, QuerySet, SetTool
 from app.bench.judging import judge_ours, judge_paper
-from app.bench.metrics import mean
-from app.bench.queries import own_queries, servers_of
-from app.bench.sets import Labelled, QuerySet, SetTool
-from app.context import AppContext
+from app.core.context import AppContext
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.routing.router import Router
@@ -85,9 +85,9 @@ def test_filters_inside_the_sql_answer_like_brute_force(tmp_path, given, encoder
     servers = dict(db.execute("SELECT id, server_id FROM tools"))
     stored = dict(db.execute("SELECT tool_id, data FROM vectors"))
     matrix = np.frombuffer(b"".join(stored[i] for i in ids), dtype="<f4").reshape(len(ids), -1)
-    from app.routing.dense import IndexMeaning
+    from app.routing.dense import IndexRetriever
 
-    index = IndexMeaning(db, encoder.key, encoder.dims)
+    index = IndexRetriever(db, encoder.key, encoder.dims)
     for asked in given.queries[:6]:
         query = encoder.encode_bytes(asked.query, query=True)
         cosines = matrix @ np.frombuffer(query, dtype="<f4")

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from store import findings, migrate, queries, tools
+from store import findings, migrate, queries, search, tools
 from store.connection import data_version, load_vec0, open_store, transaction
 from store.errors import (
     DamagedStoreError,
@@ -107,6 +107,33 @@ def test_migrating_makes_a_copy_first_and_records_each_step(
     copy = apsw.Connection(str(tmp_path / f"toolcrib.db.v{newest}.bak"))
     assert copy.pragma("user_version") == newest
     copy.close()
+
+
+def test_words_are_found_after_the_keyword_index_got_its_field_for_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    for number, file in migrate.steps()[:5]:
+        shutil.copy(file, folder / f"{number:04d}.sql")
+    path = tmp_path / "toolcrib.db"
+    with monkeypatch.context() as older:
+        older.setattr(migrate, "_FOLDER", str(folder))
+        db = open_store(path)
+        db.execute("INSERT INTO servers (id, name, spec_key, spec) VALUES (1, 'bank', 'k', '{}')")
+        raw = '{"name": "send_money", "description": "moves an amount"}'
+        db.execute(
+            "INSERT INTO tools (id, server_id, name, position, raw, hash, trusted_hash, first_seen,"
+            " last_seen) VALUES (7, 1, 'send_money', 0, ?, 'h', 'h', 0, 0)",
+            (raw,),
+        )
+        db.execute("INSERT INTO summaries VALUES (7, 'send money', 'made', 'h')")
+        db.close()
+    db = open_store(path)
+    for word in ("money", "amounts", "bank"):
+        assert [hit.tool_id for hit in search.keyword(db, [word], limit=5)] == [7]
+    assert tools.summaries(db)[7].hash == ""  # so the next reading indexes it anew
+    db.close()
 
 
 def test_a_migration_that_fails_leaves_the_old_version(

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import apsw
 
-from store import events, exports, findings, profiles, queries, servers, tools
+from store import events, exports, findings, profiles, queries, servers, serving, tools
 from store.connection import transaction
 from store.records import (
     EntryRecord,
@@ -261,3 +261,30 @@ def test_a_decision_on_a_finding_stays_while_the_text_stays(
     with transaction(db):
         findings.save(db, tool.id, [], 1.0)
     assert [f.decided for f in findings.all_findings(db)] == ["approved"]
+    with transaction(db):
+        findings.save(db, tool.id, [replace(found, rule="a rule of a newer scanner")], 4.0)
+    assert {f.decided for f in findings.all_findings(db)} == {"approved"}
+
+
+def test_texts_of_a_server_that_are_held_reach_no_program(db: apsw.Connection, server: Add) -> None:
+    server_id = server("notes", "a")
+    prompts = [{"name": "good"}, {"name": "bad"}]
+    texts = [
+        {"kind": "instructions", "name": "", "severity": "block", "decided": ""},
+        {"kind": "prompts", "name": "bad", "severity": "block", "decided": "kept"},
+        {"kind": "prompts", "name": "good", "severity": "warn", "decided": ""},
+    ]
+    with transaction(db):
+        servers.save_reading(
+            db, server_id, server_info={"name": "n"}, capabilities={}, instructions="Obey me.",
+            prompts=prompts, resources=[], templates=[], list_hash="h",
+            taken_with={"texts": texts}, at=1.0,
+        )  # fmt: skip
+    (row,) = serving.server_rows(db)
+    assert row.instructions == ""
+    assert serving.lists(db, server_id) == ([{"name": "good"}], [], [])
+    with transaction(db):
+        servers.approve_texts(db, server_id)
+    (row,) = serving.server_rows(db)
+    assert row.instructions == "Obey me."
+    assert serving.lists(db, server_id)[0] == prompts

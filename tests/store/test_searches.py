@@ -107,9 +107,9 @@ def test_keywords_find_names_over_descriptions(db: apsw.Connection, server: Add)
     server("s", "a", "b", "c")
     a, b, c = tools.tools(db)
     rows = [
-        (a.id, "create issue", "opens a ticket", "title body", "github"),
-        (b.id, "list files", "can create listings", "path", "files"),
-        (c.id, "weather", "tomorrow", "city", "weather"),
+        (a.id, "create issue", "opens a ticket", "title body", "github", ""),
+        (b.id, "list files", "can create listings", "path", "files", ""),
+        (c.id, "weather", "tomorrow", "city", "weather", "will it rain"),
     ]
     with transaction(db):
         search.save_keywords(db, rows)
@@ -117,6 +117,9 @@ def test_keywords_find_names_over_descriptions(db: apsw.Connection, server: Add)
     hits = search.keyword(db, ["creating", "issues"], limit=10)
     assert [h.tool_id for h in hits] == [a.id, b.id]
     assert hits[0].score > hits[1].score > 0
+    assert [h.tool_id for h in search.keyword(db, ["raining"], limit=10)] == [c.id]
+    unasked = search.keyword(db, ["raining"], limit=10, weights=(1, 1, 1, 1, 0))
+    assert [h.score for h in unasked] == [0.0]
     only = search.keyword(db, ["create"], limit=10, scope=Scope(tool_ids=frozenset({b.id})))
     assert [h.tool_id for h in only] == [b.id]
 

@@ -14,25 +14,26 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.hosts.places import Places
-from app.paths import Paths
-from app.settings import Settings
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import tools
 from store.connection import transaction
-from ui.models.live_catalog import LiveCatalog
-from ui.services import Services
-from ui.tasks import Tasks
-from ui.theme import Theme
-from ui.views.playground_session import READY
+from ui.look.theme import Theme
+from ui.shell.host_in_view import HostInView
+from ui.shell.live_catalog import LiveCatalog
+from ui.shell.query_session import READY
+from ui.shell.services import Services
+from ui.shell.tasks import Tasks
 from ui.windows.main_window import MainWindow
 
 if TYPE_CHECKING:
-    from ui.views.playground import PlaygroundPage
+    from ui.pages.playground.page import PlaygroundPage
 
 _FAKES = Path(__file__).parents[1] / "fakes"
 sys.path.insert(0, str(_FAKES))
@@ -107,6 +108,8 @@ def open_window(
         ctx.paths.create()
         window = MainWindow(ctx, places, theme)
         opened.append(window)
+        if not (ctx.paths.home / "window.ini").exists():
+            window.resize(1280, 800)  # the offscreen screen is smaller, and the window fits it
         window.show()
         window.activateWindow()
         qtbot.waitExposed(window)
@@ -152,14 +155,14 @@ def open_playground(stocked: Services, qtbot: QtBot) -> Iterator[Callable[[], "P
     pages = []
 
     def open_it() -> "PlaygroundPage":
-        from ui.views.playground import PlaygroundPage  # pyqtgraph: not for every test
+        from ui.pages.playground.page import PlaygroundPage  # pyqtgraph: not for every test
 
         page = PlaygroundPage(stocked)
         pages.append(page)
         qtbot.addWidget(page)
         page.resize(1092, 700)
         stocked.live.load()
-        qtbot.waitUntil(lambda: stocked.live.catalog is not None and page.queries.known)
+        qtbot.waitUntil(lambda: stocked.live.catalog is not None and page.queries.loaded)
         page.show()
         qtbot.waitExposed(page)
         return page
@@ -183,23 +186,34 @@ def services(
     """The window's shared parts without the window."""
     ctx.paths.create()
     tasks = Tasks(ctx)
-    heard = Heard()
-    yield Services(ctx, places, tasks, theme, QUndoStack(), LiveCatalog(tasks), heard.say, heard.go)
+    window = FakeWindow()
+    live = LiveCatalog(tasks)
+    yield Services(
+        ctx,
+        places,
+        tasks,
+        theme,
+        QUndoStack(),
+        live,
+        HostInView(live),
+        window.show_status,
+        window.open_page,
+    )
     tasks.close()
 
 
-class Heard:
-    """Keeps what was said and which sections were asked for."""
+class FakeWindow:
+    """Keeps the sentences of the status bar and the sections that were opened."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
-        self.gone: list[str] = []
+        self.statuses: list[str] = []
+        self.opened: list[str] = []
 
-    def say(self, text: str) -> None:
-        self.said.append(text)
+    def show_status(self, text: str) -> None:
+        self.statuses.append(text)
 
-    def go(self, key: str) -> None:
-        self.gone.append(key)
+    def open_page(self, key: str) -> None:
+        self.opened.append(key)
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from store import events, queries
 from store.connection import transaction
 from store.records import EventRecord
-from ui.models.event_rows import EVENT, MOST, RESULT, TOKENS, WHAT, EventTable
-from ui.models.roles import BADGE
-from ui.views.activity import LIVE, USAGE, ActivityPage
+from ui.pages.activity.event_rows import EVENT, MOST, RESULT, TOKENS, WHAT, EventTable
+from ui.pages.activity.page import LIVE, USAGE, ActivityPage
+from ui.widgets.roles import BADGE
 
 
 def note(services, *added):
@@ -38,7 +38,7 @@ def shown(page):
 
 def rows(model):
     return [
-        tuple(model.index(r, c).data() for c in (EVENT, WHAT, RESULT))
+        tuple(model.index(r, model.place(c)).data() for c in (EVENT, WHAT, RESULT))
         for r in range(model.rowCount())
     ]
 
@@ -48,7 +48,7 @@ def test_an_empty_journal_offers_the_way_to_fill_it(page, services, qtbot):
     qtbot.waitUntil(lambda: services.tasks.idle)
     assert "Nothing is served" in page.empty.text.text()
     page.empty.buttons[0].click()
-    assert services.go.__self__.gone == ["hosts"]
+    assert services.open_page.__self__.opened == ["hosts"]
 
 
 def test_events_come_in_newest_first_while_the_page_is_in_view(page, services, qtbot):
@@ -105,7 +105,10 @@ def test_a_filter_looks_into_events_and_a_wrong_one_keeps_what_was_there(page, s
     live = page.live
 
     def found():
-        return [live.shown.index(row, WHAT).data() for row in range(live.shown.rowCount())]
+        return [
+            live.shown.index(row, live.model.place(WHAT)).data()
+            for row in range(live.shown.rowCount())
+        ]
 
     live.filter.set_text("server:slack")
     assert found() == ["slack/post"]
@@ -176,10 +179,10 @@ def test_usage_says_what_was_called_and_what_cost_tokens_for_nothing(page, servi
     assert figures[3:] == ["1", "0", "1"]
     row = next(row for row in usage_rows(page) if row[0] == used.server.name)
     assert row[3:] == ("3", "1 h ago")
-    assert page.usage.told.text().startswith("Observed 20 days, 1 host, 3 calls.")
+    assert page.usage.evidence.text().startswith("Observed 20 days, 1 host, 3 calls.")
     page.usage.period.setCurrentIndex(0)  # seven days
     qtbot.waitUntil(lambda: page.usage.figures.values[0].text() == "2")
-    assert "Not enough evidence" in page.usage.told.text()
+    assert "Not enough evidence" in page.usage.evidence.text()
 
 
 def test_what_nobody_called_is_turned_off_in_one_step(page, services, used, qtbot):
@@ -251,7 +254,7 @@ def test_a_tool_of_the_usage_is_shown_in_the_catalog(page, services, used, qtbot
     with qtbot.waitSignal(services.live.sought) as asked:
         view.doubleClicked.emit(view.currentIndex())
     assert asked.args == [model.tool_at(view.currentIndex()).row.tool.id]
-    assert services.go.__self__.gone == ["catalog"]
+    assert services.open_page.__self__.opened == ["catalog"]
     view.doubleClicked.emit(server)  # a server opens and closes, nothing else
     view.setCurrentIndex(server)
     page.tabs.setCurrentIndex(LIVE)
@@ -274,11 +277,11 @@ def test_only_failures_carry_a_badge_and_every_painted_text_is_there():
     model = EventTable()
     failed = {**CALL, "problem": "could not start", "tokens": 1234}
     model.add([EventRecord(**failed, id=3), EventRecord(**CALL, id=2)])
-    assert model.index(0, EVENT).data(BADGE).tone == "block"
-    assert model.index(0, EVENT).data() == "Call"
-    assert model.index(0, RESULT).data() == "could not start"
-    assert model.index(0, TOKENS).data() == "1,234"
-    assert model.index(1, EVENT).data(BADGE) is None
+    assert model.index(0, model.place(EVENT)).data(BADGE).tone == "block"
+    assert model.index(0, model.place(EVENT)).data() == "Call"
+    assert model.index(0, model.place(RESULT)).data() == "could not start"
+    assert model.index(0, model.place(TOKENS)).data() == "1,234"
+    assert model.index(1, model.place(EVENT)).data(BADGE) is None
 
 
 def test_the_table_is_bounded(qtmodeltester):
@@ -286,7 +289,16 @@ def test_the_table_is_bounded(qtmodeltester):
     many = [EventRecord(at=1.0, kind="call", tool=f"s/{i}", id=i) for i in range(MOST + 50)]
     model.add(many[::-1])
     assert model.rowCount() == MOST
-    assert model.index(0, WHAT).data() == f"s/{MOST + 49}"
+    assert model.index(0, model.place(WHAT)).data() == f"s/{MOST + 49}"
     small = EventTable()
     small.add(many[:5])
     qtmodeltester.check(small)
+
+
+def test_an_eviction_is_no_failure():
+    model = EventTable()
+    evicted = EventRecord(1.0, "evicted", tool="a/b", problem="idle 20 turns")
+    failed = EventRecord(2.0, "call", tool="a/b", problem="could not start")
+    model.add([failed, evicted])
+    states = {row.event.kind: row.facts.states for row in model.rows}
+    assert "failed" in states["call"] and "failed" not in states["evicted"]

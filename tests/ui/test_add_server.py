@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 
 from app.hosts.launch import HTTP, STDIO
-from ui.models.new_server import FieldError, command_server, url_server
-from ui.views.add_server import AddServerDialog
+from ui.pages.catalog.add_server import AddServerDialog
+from ui.pages.catalog.new_server import FieldError, command_server, url_server
 
 FAKE = Path(__file__).parents[1] / "fakes" / "fake_server.py"
 SECRET = "sk-neverShownAnywhere456"

@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
-from app.catalog import change_settings
+from app.catalog.catalog import change_settings
 from app.policy.budget import Budget
 from app.policy.usage import DAY
 from store import events
 from store.connection import transaction
 from store.records import EventRecord
-from ui.models.budget_rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
-from ui.models.move_rows import FREES, TITLE
-from ui.models.roles import BADGE, BAR
-from ui.models.verdicts import meaning
-from ui.views.budget import BudgetPage, ci_command
+from ui.pages.budget.move_rows import FREES, TITLE
+from ui.pages.budget.page import BudgetPage, ci_command
+from ui.pages.budget.rows import HOST, SHARE, STATE, TOKENS, TOOLS, WAY, BudgetTable
+from ui.shell.host_in_view import EVERY
+from ui.shell.verdicts import meaning
+from ui.widgets.roles import BADGE, BAR
 
 CURSOR = '{"mcpServers": {"github": {"command": "npx", "args": ["-y", "github"]}}}\n'
 
@@ -71,8 +72,8 @@ def test_the_numbers_are_the_profiles(show):
     assert form.meaning.text().startswith("PASS below 16,000 tokens. WARN from there on.")
     assert page.command.text() == "toolcrib check --budget 20000 --warn 80 --fail-on block"
     assert page.moves.headline.text() == "3,295 tokens ≈ of 20,000"
-    assert "nothing has to go" in page.moves.told.text()
-    assert "Not enough evidence yet" in page.moves.told.text()
+    assert "nothing has to go" in page.moves.evidence.text()
+    assert "Not enough evidence yet" in page.moves.evidence.text()
     assert not page.moves.off.isVisible()
 
 
@@ -80,7 +81,9 @@ def test_a_change_is_kept_and_undone(show, services, qtbot):
     page = show()
     set_budget(page, qtbot, 3_000)
     assert services.live.catalog.settings.budget.tokens == 3_000
-    assert page.moves.headline.text() == "To get out of BLOCK, free 295 tokens ≈"
+    assert (
+        page.moves.headline.text() == "To get all servers together out of BLOCK, free 295 tokens ≈"
+    )
     assert services.undo.undoText() == "Set budget to 3,000"
     page.form.warn.setValue(50)
     page.form.on_block.activated.emit(2)
@@ -120,12 +123,15 @@ def test_what_was_never_called_can_go_in_one_step(show, services, qtbot):
     page = show("github/search_code", "time/now")
     set_budget(page, qtbot, 3_000)
     table = page.moves.model
-    assert table.index(0, TITLE).data() == "3 tools never called in 20 days"
-    assert table.index(0, FREES).data() == "1,793"
-    assert table.index(0, TITLE).data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Checked
-    assert "github/merge" in table.index(0, TITLE).data(Qt.ItemDataRole.ToolTipRole)
+    assert table.index(0, table.place(TITLE)).data() == "3 tools never called in 20 days"
+    assert table.index(0, table.place(FREES)).data() == "1,793"
+    assert (
+        table.index(0, table.place(TITLE)).data(Qt.ItemDataRole.CheckStateRole)
+        == Qt.CheckState.Checked
+    )
+    assert "github/merge" in table.index(0, table.place(TITLE)).data(Qt.ItemDataRole.ToolTipRole)
     assert page.moves.off.text() == "Turn off 3 tools, frees 1,793 ≈"
-    assert "Observed 20 days, 1 host, 2 calls." in page.moves.told.text()
+    assert "Observed 20 days, 1 host, 2 calls." in page.moves.evidence.text()
     page.primary()
     settled(qtbot, page)
     assert sorted(t.tool.name for t in services.live.catalog.shown) == ["now", "search_code"]
@@ -141,38 +147,45 @@ def test_an_unticked_move_is_left_out(show, qtbot):
     set_budget(page, qtbot, 3_000)
     table = page.moves.model
     assert table.setData(
-        table.index(0, TITLE), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole
+        table.index(0, table.place(TITLE)), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole
     )
     assert not page.moves.off.isEnabled()
     assert table.tools == []
-    assert not table.setData(table.index(0, FREES), 2, Qt.ItemDataRole.CheckStateRole)
+    assert not table.setData(table.index(0, table.place(FREES)), 2, Qt.ItemDataRole.CheckStateRole)
 
 
 def test_without_moves_another_way_is_named(show, services, qtbot):
     page = show()
     set_budget(page, qtbot, 100)
-    assert "No tool stands out" in page.moves.told.text()
+    assert "No tool stands out" in page.moves.evidence.text()
     assert page.moves.through.isVisible()
     page.moves.through.click()
-    assert services.go.__self__.gone == ["hosts"]
+    assert services.open_page.__self__.opened == ["hosts"]
 
 
 def test_each_host_is_held_against_the_budget(show, services, places, qtbot):
     folder = places.home / ".cursor"
     folder.mkdir()
     (folder / "mcp.json").write_text(CURSOR)
+    desktop = places.home / ".config/Claude/claude_desktop_config.json"
+    desktop.parent.mkdir(parents=True)
+    desktop.write_text(CURSOR)
     page = show()
     set_budget(page, qtbot, 3_100)
+    settled(qtbot, page)
     model = page.model
-    rows = {model.index(r, HOST).data(): r for r in range(model.rowCount())}
+    rows = {model.index(r, model.place(HOST)).data(): r for r in range(model.rowCount())}
     assert set(rows) == {"Claude Desktop", "Cursor"}
     row = rows["Cursor"]
-    cells = [model.index(row, column).data() for column in (WAY, TOKENS, SHARE, TOOLS, STATE)]
+    cells = [
+        model.index(row, model.place(column)).data()
+        for column in (WAY, TOKENS, SHARE, TOOLS, STATE)
+    ]
     assert cells == ["As is", "3,095", "100 %", "3 / 40", "WARN"]
-    assert model.index(row, STATE).data(BADGE).word == "WARN"
-    assert model.index(rows["Claude Desktop"], STATE).data() == "BLOCK"
-    assert model.index(rows["Claude Desktop"], TOKENS).data(BAR) == (1.0, 0.0)
-    assert page.model.index(row, STATE).data(Qt.ItemDataRole.ToolTipRole)
+    assert model.index(row, model.place(STATE)).data(BADGE).word == "WARN"
+    assert model.index(rows["Claude Desktop"], model.place(STATE)).data() == "BLOCK"
+    assert model.index(rows["Claude Desktop"], model.place(TOKENS)).data(BAR) == (1.0, 0.0)
+    assert page.model.index(row, model.place(STATE)).data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_copy_takes_the_command(show, services, qapp):
@@ -189,12 +202,14 @@ def test_what_is_typed_or_ticked_survives_a_refresh(show, qtbot):
     page = show("github/search_code")
     set_budget(page, qtbot, 3_000)
     table = page.moves.model
-    table.setData(table.index(0, TITLE), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    table.setData(
+        table.index(0, table.place(TITLE)), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole
+    )
     page.form.tokens.lineEdit().setText("1500")
     page.refresh()
     settled(qtbot, page)
     assert page.form.tokens.lineEdit().text() == "1500 tokens"
-    unticked = table.index(0, TITLE).data(Qt.ItemDataRole.CheckStateRole)
+    unticked = table.index(0, table.place(TITLE)).data(Qt.ItemDataRole.CheckStateRole)
     assert unticked == Qt.CheckState.Unchecked
 
 
@@ -207,7 +222,7 @@ def test_the_sidebar_says_block_before_the_page_is_opened(fill, services, open_w
     fill()
     window = open_window()
     assert window.nav.model().index(2, 0).data(BADGE) is None
-    window.go("budget")
+    window.open_page("budget")
     window.page.form.tokens.setValue(1_000)
     assert window.nav.model().index(2, 0).data(BADGE).word == "BLOCK"
     assert window.strip.verdict.word == "BLOCK"
@@ -230,3 +245,16 @@ def test_undo_of_a_number_leaves_what_others_set_meanwhile(show, services, qtbot
     qtbot.waitUntil(lambda: services.tasks.idle)
     budget = services.live.catalog.settings.budget
     assert (budget.tokens, budget.warn_percent) == (20_000, 55)
+
+
+def test_the_headline_and_the_proposals_are_about_the_host_in_view(show, services, places, qtbot):
+    (places.home / ".cursor").mkdir()
+    (places.home / ".cursor/mcp.json").write_text(CURSOR)
+    page = show()
+    set_budget(page, qtbot, 3_000)
+    settled(qtbot, page)
+    assert page.moves.headline.text() == "To get Cursor out of BLOCK, free 95 tokens ≈"
+    assert "Cursor is left as it is: " in page.moves.evidence.text()
+    services.hosts.choose(EVERY)
+    settled(qtbot, page)
+    assert page.moves.headline.text().startswith("To get all servers together out of BLOCK")

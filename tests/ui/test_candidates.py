@@ -3,12 +3,15 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.routing.ranked import SCORE, TRUSTED, RankedTool
-from ui.models.candidates import COLUMNS, RANKED_ROLE, CandidateModel
-from ui.models.gate_lines import Line
+from app.catalog.availability import Reason
+from app.routing.gates import SCORE, TRUSTED, Verdict
+from app.routing.ranked import RankedTool
+from ui.pages.playground.candidates import CandidateModel
+from ui.pages.playground.cells import RANKED_ROLE
+from ui.shell.gate_lines import Line
 
 
-def ranked_tool(rank: int, name: str, *, gate: str = "", why: str = "Above threshold"):
+def ranked_tool(rank: int, name: str, verdict: Verdict | None = None):
     score = 1 - rank / 10
     return RankedTool(
         id=rank,
@@ -21,18 +24,15 @@ def ranked_tool(rank: int, name: str, *, gate: str = "", why: str = "Above thres
         keyword=1.0,
         parts=(("Words", score),),
         matched=(),
-        shown=not gate,
-        gate=gate,
-        why=why,
-        remedy=None,
+        verdict=verdict or Verdict(""),
         tokens=1000 + rank,
     )
 
 
 TOOLS = (
     ranked_tool(1, "search_code"),
-    ranked_tool(2, "post", gate=TRUSTED, why="Held back: description changed"),
-    ranked_tool(3, "merge", gate=SCORE, why="Score 0.70 is under 0.75"),
+    ranked_tool(2, "post", verdict=Verdict(TRUSTED, reasons=(Reason("new"),))),
+    ranked_tool(3, "merge", verdict=Verdict(SCORE, have=0.7, needed=0.75)),
 )
 
 
@@ -49,29 +49,29 @@ def model(qtmodeltester):
 
 def picture(model):
     rows = range(model.rowCount())
-    columns = range(len(COLUMNS))
+    columns = range(model.columnCount())
     return [" | ".join(model.index(r, c).data() for c in columns) for r in rows]
 
 
 def test_rows_say_rank_verdict_score_reason_and_tokens(model):
     assert picture(model) == [
         "1 | In | github/search_code | 0.90 | Above threshold | 1,001",
-        "2 | Held | github/post | 0.80 | Held back: description changed | 1,002",
+        "2 | Held | github/post | 0.80 | Held back: it is new and waits in Review | 1,002",
         "3 | Out | github/merge | 0.70 | Score 0.70 is under 0.75 | 1,003",
     ]
 
 
 def test_every_cell_has_words_for_a_screen_reader(model):
     for row in range(model.rowCount()):
-        for column in range(len(COLUMNS)):
+        for column in range(model.columnCount()):
             assert model.index(row, column).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
 def test_a_wanted_tool_comes_first_whatever_its_rank(model):
     assert model.find("merge") == 1
-    assert [model.tool(row).rank for row in range(3)] == [3, 1, 2]
+    assert [model.row(row).rank for row in range(3)] == [3, 1, 2]
     assert model.find("") == 0
-    assert [model.tool(row).rank for row in range(3)] == [1, 2, 3]
+    assert [model.row(row).rank for row in range(3)] == [1, 2, 3]
 
 
 def test_new_verdicts_over_the_same_ranking_reset_nothing(model, qtbot):

@@ -1,13 +1,17 @@
 """The tree of servers and tools as a model: text pictures of its rows."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
-from app.catalog import load_catalog, set_on, set_pinned
-from ui.models.catalog_tree import CALLS, FLAGS, NAME, TOKENS, CatalogTree
-from ui.models.filter_query import parse
-from ui.models.roles import BADGE, BAR, FAINT
+from app.catalog.catalog import load_catalog, set_on, set_pinned
+from ui.pages.catalog.tree_cells import CALLS, FLAGS, NAME, TOKENS
+from ui.pages.catalog.tree_model import CatalogTree
+from ui.widgets.columns import place
+from ui.widgets.filter_query import parse
+from ui.widgets.roles import BADGE, BAR, FAINT
 
 MARKS = {Qt.CheckState.Checked: "[x]", Qt.CheckState.Unchecked: "[ ]", None: "   "}
 NAMES = {"claude-desktop": "Claude Desktop", "cursor": "Cursor"}
@@ -33,11 +37,15 @@ def picture(model: CatalogTree) -> str:
     def walk(parent: QModelIndex, depth: int) -> None:
         for row in range(model.rowCount(parent)):
             cells = [model.index(row, c, parent) for c in range(model.columnCount())]
-            state = cells[NAME].data(Qt.ItemDataRole.CheckStateRole)
+            state = cells[0].data(Qt.ItemDataRole.CheckStateRole)
             mark = MARKS.get(state, "[-]")
-            texts = [str(cell.data() or "") for cell in cells if cell.column() != CALLS]
+            texts = [
+                str(cell.data() or "")
+                for cell in cells
+                if cell.column() != place(model.columns, CALLS)
+            ]
             lines.append(f"{'  ' * depth}{mark} {' | '.join(texts)}".rstrip(" |"))
-            walk(cells[NAME], depth + 1)
+            walk(cells[0], depth + 1)
 
     walk(QModelIndex(), 0)
     return "\n".join(lines)
@@ -75,9 +83,14 @@ def test_a_tick_shows_in_tool_and_server_and_moves_nothing(model: CatalogTree, f
     assert lines[2] == "[-] github | 2,153 |  | Claude Desktop, Cursor"
     assert lines[4] == "  [ ] merge | 942 | Destructive"
     index = model.index_of_tool(merge.tool.id)
-    assert index.siblingAtColumn(TOKENS).data(FAINT)
-    assert index.siblingAtColumn(TOKENS).data(BAR) == (0.0, pytest.approx(942 / 1412))
-    solid, hatched = model.index_of_server("github").siblingAtColumn(TOKENS).data(BAR)
+    assert index.siblingAtColumn(place(model.columns, TOKENS)).data(FAINT)
+    assert index.siblingAtColumn(place(model.columns, TOKENS)).data(BAR) == (
+        0.0,
+        pytest.approx(942 / 1412),
+    )
+    solid, hatched = (
+        model.index_of_server("github").siblingAtColumn(place(model.columns, TOKENS)).data(BAR)
+    )
     assert (solid, hatched) == (pytest.approx(2153 / 3095), pytest.approx(942 / 3095))
 
 
@@ -96,7 +109,7 @@ def test_a_filter_keeps_parents_and_hides_the_rest(model: CatalogTree, qtmodelte
 def test_ticking_a_server_under_a_filter_asks_for_the_shown_tools_only(model: CatalogTree):
     model.set_filter(parse("merge"))
     asked = []
-    model.tick_asked.connect(lambda tools, on: asked.append(([t.tool.name for t in tools], on)))
+    model.tick_requested.connect(lambda tools, on: asked.append(([t.tool.name for t in tools], on)))
     index = model.index_of_server("github")
     assert model.setData(index, Qt.CheckState.Unchecked.value, Qt.ItemDataRole.CheckStateRole)
     assert asked == [(["merge"], False)]
@@ -107,7 +120,7 @@ def test_persistent_indexes_follow_their_rows(model: CatalogTree, filled):
     tool = load_catalog(filled).find("time/now").tool.id
     kept = QPersistentModelIndex(model.index_of_tool(tool))
     gone = QPersistentModelIndex(model.index_of_server("slack"))
-    model.sort(NAME, Qt.SortOrder.AscendingOrder)
+    model.sort(place(model.columns, NAME), Qt.SortOrder.AscendingOrder)
     assert kept.data() == "now"
     model.set_filter(parse("server:time"))
     assert kept.data() == "now" and not gone.isValid()
@@ -116,7 +129,7 @@ def test_persistent_indexes_follow_their_rows(model: CatalogTree, filled):
 
 
 def test_sorting_by_name(model: CatalogTree):
-    model.sort(NAME, Qt.SortOrder.AscendingOrder)
+    model.sort(place(model.columns, NAME), Qt.SortOrder.AscendingOrder)
     names = [line.split("|")[0].strip(" []x") for line in picture(model).splitlines()]
     assert names[2:6] == ["github", "create_issue", "merge", "search_code"]
 
@@ -130,12 +143,14 @@ def test_every_painted_cell_has_its_text_for_screen_readers(model: CatalogTree, 
         parent = model.index(server, 0)
         rows = [parent, *(model.index(r, 0, parent) for r in range(model.rowCount(parent)))]
         for row in rows:
-            badge = row.siblingAtColumn(FLAGS).data(BADGE)
-            assert (badge.word if badge else "") == (row.siblingAtColumn(FLAGS).data() or "")
+            badge = row.siblingAtColumn(place(model.columns, FLAGS)).data(BADGE)
+            assert (badge.word if badge else "") == (
+                row.siblingAtColumn(place(model.columns, FLAGS)).data() or ""
+            )
             badges += badge is not None
             assert row.data(Qt.ItemDataRole.AccessibleTextRole)
-            if row.siblingAtColumn(TOKENS).data(BAR):
-                assert row.siblingAtColumn(TOKENS).data()
+            if row.siblingAtColumn(place(model.columns, TOKENS)).data(BAR):
+                assert row.siblingAtColumn(place(model.columns, TOKENS)).data()
     assert badges == 5
 
 
@@ -152,3 +167,15 @@ def test_rows_outside_are_refused(model: CatalogTree):
     assert not model.setData(QModelIndex(), 2, Qt.ItemDataRole.CheckStateRole)
     assert model.headerData(9, Qt.Orientation.Horizontal) is None
     assert not model.index_of_tool(10_000).isValid()
+
+
+def test_the_token_column_sorts_by_what_it_shows(filled, model):
+    catalog = load_catalog(filled)
+    github = [t for t in catalog.tools if t.server.name == "github"]
+    model.update({t.tool.id: replace(t, on=False) for t in github[1:]})
+    model.sort(place(model.columns, TOKENS), Qt.SortOrder.DescendingOrder)
+    column = place(model.columns, TOKENS)
+    servers = [model.index(row, column).data() for row in range(model.rowCount())]
+    shown = [int(text.replace(",", "")) for text in servers if text]
+    assert shown == sorted(shown, reverse=True)
+    assert shown.count(github[0].cost) == 1  # what is on, not the 3,000 that could be

@@ -6,12 +6,15 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from store import events
 from store.connection import transaction
 from store.records import EventRecord
-from ui.models.catalog_tree import CALLS, NAME, TOKENS
-from ui.models.roles import BADGE
+from ui.pages.catalog.tree import filter_term
+from ui.pages.catalog.tree_cells import CALLS, NAME, TOKENS
+from ui.shell.actions import Tick
+from ui.widgets.columns import place
+from ui.widgets.roles import BADGE
 
 
 @pytest.fixture
@@ -197,10 +200,16 @@ def test_details_tell_where_the_tokens_are(window, content):
     content.show_tool(window.live.catalog.find("github/search_code").tool.id)
     assert content.details.title.text().replace("\u200b", "") == "search_code"
     said = content.details.findChildren(QPushButton)
-    assert [b.text() for b in said if b.isVisible()] == ["Turn off", "Pin", "Copy"]
+    assert [b.text() for b in said if b.isVisible()] == [
+        "Turn off",
+        "Pin",
+        "Copy",
+        "Call by hand… (T)",
+    ]
     content.details.buttons[0].click()
     assert window.undo.text(0) == "Turn off search_code"
     assert content.details.buttons[0].text() == "Turn on"
+    content.details.buttons[0].click()
     content.details.buttons[1].click()
     assert window.live.catalog.find("github/search_code").pinned
     content.details.buttons[2].click()
@@ -246,7 +255,11 @@ def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
         "Turn &off",
         "&Pin",
         "&Why is it in or out?",
+        "&Call by hand…",
         "&Edit summary…",
+        "Edit &requests…",
+        'Show &only tool:"merge"',
+        '&Hide tool:"merge"',
         "&Filter by this server",
     ]
     menu.actions()[-1].trigger()
@@ -255,27 +268,46 @@ def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
     assert len(content.model.shown_tools()) == 3
 
 
+def test_any_cell_gives_a_filter_by_its_value(window, content):
+    content.show_tool(window.live.catalog.find("github/merge").tool.id)
+    terms = []
+    for column in range(len(content.model.columns)):
+        title = content.model.columns[column].title
+        cell = content.tree.currentIndex().siblingAtColumn(column)
+        tool = content.model.tool_at(cell)
+        terms.append(filter_term(title, str(cell.data() or ""), tool))
+    assert terms == ['tool:"merge"', "tokens:942", "", "is:destructive", ""]
+    assert filter_term("Hosts", "Claude Desktop, Cursor", None) == 'host:"Claude Desktop"'
+    for term in ("tokens:942", "-is:destructive"):
+        content.filter.add_term(term)
+    assert content.filter.edit.text() == "tokens:942 -is:destructive"
+    assert content.model.shown_tools() == []
+
+
 def test_w_asks_the_playground_why(window, content, qtbot):
     tool = window.live.catalog.find("github/merge").tool.id
     content.show_tool(tool)
     asked = []
-    content.why_asked.disconnect()
-    content.why_asked.connect(asked.append)
+    content.why_requested.disconnect()
+    content.why_requested.connect(asked.append)
     press(content.tree, Qt.Key.Key_W)
     assert [row.tool.id for row in asked] == [tool]
 
 
 def test_sorting_by_a_header_keeps_the_selection(window, content):
     content.show_tool(window.live.catalog.find("time/now").tool.id)
-    content.tree.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+    content.tree.sortByColumn(place(content.model.columns, NAME), Qt.SortOrder.AscendingOrder)
     assert content.tree.currentIndex().data() == "now"
     assert content.tree.selected_tools()[0].tool.name == "now"
-    assert content.tree.currentIndex().siblingAtColumn(TOKENS).data() == "90"
+    assert (
+        content.tree.currentIndex().siblingAtColumn(place(content.model.columns, TOKENS)).data()
+        == "90"
+    )
 
 
 def test_a_change_by_another_process_is_shown(window, ctx, qtbot):
     db = ctx.open_store()
-    from app.catalog import set_on
+    from app.catalog.catalog import set_on
 
     set_on(db, "default", [window.live.catalog.find("time/now").tool.id], False)
     db.close()
@@ -283,11 +315,15 @@ def test_a_change_by_another_process_is_shown(window, ctx, qtbot):
     qtbot.waitUntil(lambda: window.strip.on.text() == "4 of 6 tools on")
 
 
+def calls_hidden(content):
+    return content.tree.isColumnHidden(place(content.model.columns, CALLS))
+
+
 def test_calls_are_shown_once_hosts_call_through_toolcrib(fill, open_window, ctx, qtbot):
     fill()
     before = open_window()
     settled(before, qtbot)
-    assert before.pages["catalog"].content.tree.isColumnHidden(CALLS)  # nobody can tell yet
+    assert calls_hidden(before.pages["catalog"].content)  # nobody can tell yet
     db, now = ctx.open_store(), ctx.clock()
     call = EventRecord(now - 3600, "call", tool="github/search_code")
     with transaction(db):
@@ -296,14 +332,24 @@ def test_calls_are_shown_once_hosts_call_through_toolcrib(fill, open_window, ctx
     window = open_window()
     settled(window, qtbot)
     content = window.pages["catalog"].content
-    assert not content.tree.isColumnHidden(CALLS)
+    assert not calls_hidden(content)
     content.filter.set_text("used:<7d")
     tools = content.model.shown_tools()
     assert [t.tool.name for t in tools] == ["search_code"]
-    assert content.model.index_of_tool(tools[0].tool.id).siblingAtColumn(CALLS).data() == "2"
+    assert (
+        content.model.index_of_tool(tools[0].tool.id)
+        .siblingAtColumn(place(content.model.columns, CALLS))
+        .data()
+        == "2"
+    )
     content.filter.set_text("used:never tool:merge")
     silent = content.model.shown_tools()[0].tool.id
-    assert content.model.index_of_tool(silent).siblingAtColumn(CALLS).data() == "never"
+    assert (
+        content.model.index_of_tool(silent)
+        .siblingAtColumn(place(content.model.columns, CALLS))
+        .data()
+        == "never"
+    )
 
 
 def test_a_tick_made_while_the_catalogue_is_read_stays(services, fill, qtbot):
@@ -316,3 +362,24 @@ def test_a_tick_made_while_the_catalogue_is_read_stays(services, fill, qtbot):
     qtbot.waitUntil(lambda: services.tasks.idle)
     assert not services.live.tool(tool).on
     assert services.live._own == 0
+
+
+def test_a_filter_that_matches_nothing_leaves_nothing_selected_and_clearing_grows_nothing(
+    window, content
+):
+    content.tree.selectAll()
+    assert len(content.tree.selected_tools()) > 1
+    content.filter.set_text("no-such-tool-anywhere")
+    assert content.tree.selected_tools() == []
+    assert content.details.title.text() == "Nothing selected"
+    content.filter.clear()
+    assert content.tree.selected_tools() == []
+
+
+def test_a_tool_that_is_off_cannot_be_pinned(window, content):
+    tool = window.live.catalog.tools[0]
+    window.undo.push(Tick(window.live, [tool], False))
+    content.show_tool(tool.tool.id)
+    content.tree.pin_requested.emit(content.tree.selected_tools())
+    assert not window.live.tool(tool.tool.id).pinned
+    assert "Turn it on first" in window.status.message.text()

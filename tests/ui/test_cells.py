@@ -5,15 +5,15 @@ from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QToolTip
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from store.errors import LockedStoreError
-from ui.models.verdicts import BADGES
-from ui.problems import as_problem
-from ui.views.badge import Badge, BadgeText
-from ui.views.delegates import RowDelegate, paint_bar
-from ui.views.elided import ElidedLabel
-from ui.views.empty_state import EmptyState
-from ui.views.message_bar import DONE, MessageBar
+from ui.shell.badges import BADGES
+from ui.shell.problems import as_problem
+from ui.widgets.badge import Badge, BadgeText
+from ui.widgets.delegates import RowDelegate, paint_bar
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.empty_state import EmptyState
+from ui.widgets.message_bar import DONE, MessageBar
 
 
 def bar(colors, solid: float, hatched: float) -> QImage:
@@ -47,7 +47,7 @@ def test_states_differ_without_colour(theme, qtbot):
         image = widget.grab().toImage().convertToFormat(QImage.Format.Format_Grayscale8)
         pictures.append(image)
         assert widget.accessibleName() == badge.word
-    assert len({(p.width(), bytes(p.constBits())) for p in pictures}) == 3
+    assert len({(p.width(), bytes(p.constBits())) for p in pictures}) == len(BADGES)
 
 
 def test_a_badge_grows_with_its_word(theme, qtbot):
@@ -64,7 +64,7 @@ def test_the_message_bar_says_what_to_do(theme, qtbot):
     qtbot.addWidget(bar)
     assert bar.text == ""
     pressed = []
-    bar.say(DONE, "Written.", ("Undo", lambda: pressed.append("undo")))
+    bar.show_message(DONE, "Written.", ("Undo", lambda: pressed.append("undo")))
     bar.show()
     shown = [b for b in bar._buttons if not b.isHidden()]
     assert bar.text == "Written." and [b.text() for b in shown] == ["Undo"]

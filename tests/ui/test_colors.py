@@ -5,7 +5,7 @@ import itertools
 import pytest
 from PySide6.QtGui import QColor
 
-from ui.colors import DARK, LIGHT, Colors, contrast, text_on
+from ui.look.colors import DARK, LIGHT, Colors, contrast, text_on
 
 # Machado, Oliveira, Fernandes (2009), severity 1.0
 DEFICIENCIES = {

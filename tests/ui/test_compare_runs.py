@@ -3,18 +3,18 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.routing.calibrate import choose as choose_values
-from app.routing.calibrate import prepare
-from app.routing.cases import Case
-from app.settings import RoutingSettings
+from app.core.settings import RoutingSettings
+from app.routing.learning.calibrate import choose as choose_values
+from app.routing.learning.calibrate import prepare
+from app.routing.learning.cases import Case
 from store import queries
 from store.connection import transaction
 from store.records import RunRecord
-from ui.models.compare_rows import compared
-from ui.models.query_set import QuerySet
-from ui.plots.calibration_curves import threshold_of, with_threshold
-from ui.views.calibration_panel import CalibrationPanel
-from ui.views.compare_tab import CompareTab
+from ui.pages.query_set.calibration_panel import CalibrationPanel
+from ui.pages.query_set.compare_rows import compared
+from ui.pages.query_set.compare_tab import CompareTab
+from ui.shell.calibration_curves import threshold_of, with_threshold
+from ui.shell.query_set import QuerySet
 
 BEFORE = {"a": False, "b": False, "c": True, "d": True, "e": False}
 AFTER = {"a": True, "b": True, "c": False, "d": True, "e": False, "f": True}
@@ -40,7 +40,7 @@ def open_tab(services, qtbot):
         tab = CompareTab(services, known)
         qtbot.addWidget(tab)
         known.load()
-        qtbot.waitUntil(lambda: known.known)
+        qtbot.waitUntil(lambda: known.loaded)
         tab.show()
         qtbot.waitExposed(tab)
         return tab
@@ -64,7 +64,7 @@ def test_two_runs_give_the_known_counts_and_the_worst_comes_first(open_tab):
     assert shown(tab) == ["Regressed", "Fixed", "Fixed", "Still failing", "New", "Passed"]
     first = [tab.table.index(0, n).data() for n in range(4)]
     assert first == ["Regressed", "c", "1 tool in", "lacks s/y"]
-    assert tab.told.text() == "recall 0.40 → 0.67 · threshold 0.75 → 0.70"
+    assert tab.differences.text() == "recall 0.40 → 0.67 · threshold 0.75 → 0.70"
     assert not tab.other.isVisible()
     assert tab.curve.accessibleName().endswith("0.40, 0.67")
 
@@ -100,7 +100,7 @@ def test_with_one_run_the_page_says_that_two_are_needed(open_tab, qtbot):
     tab = open_tab(a_run(BEFORE))
     button = tab.empty.buttons[0]
     assert tab.main_view() is button
-    with qtbot.waitSignal(tab.run_asked):
+    with qtbot.waitSignal(tab.run_requested):
         button.click()
 
 

@@ -1,10 +1,12 @@
 """What the details card says, as values and as rich text."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.catalog import load_catalog
-from ui.models.details import parameters, server_details, several_details, tool_details
-from ui.views.details import parameter_table
+from app.catalog.catalog import load_catalog
+from ui.pages.catalog.details import parameter_table
+from ui.pages.catalog.details_text import parameters, server_details, several_details, tool_details
 
 
 @pytest.fixture
@@ -21,7 +23,8 @@ def test_a_tool_tells_its_split_and_share(catalog):
         ("Description", 470),
         ("Input schema", 938),
     ]
-    assert found.advice == "The description is long: most hosts read its first sentences only."
+    # a share of what was counted, not a claim about hosts
+    assert found.advice == "33 % of it is the description: 470 tokens."
     assert '"type": "object"' in found.code
 
 
@@ -39,7 +42,7 @@ def test_a_server_tells_how_it_starts_without_credentials(catalog):
     found = server_details(
         replace(server, spec=spec), catalog.of_server(server.id), hosts="", now=server.read_at + 60
     )
-    assert "Starts npx -y 'it'\"'\"'s' --token ••••" in found.text
+    assert 'Starts npx -y "it\'s" --token ••••' in found.text
     assert "Read 1 min ago." in found.text
     assert found.headline == "3,095 tokens ≈ · 3 of 3 tools on"
 
@@ -88,3 +91,17 @@ def test_words_of_a_server_are_never_markup():
     assert "<img" not in text and "<b>x" not in text
     assert "&lt;img src=x&gt;⟨U+200B⟩" in text and "required" in text
     assert parameter_table(()) == ""
+
+
+def test_who_may_use_a_tool_and_what_must_hold_first_is_shown(catalog):
+    settings = replace(
+        catalog.settings,
+        preconditions={"github/*": ["after(github/search_code)"]},
+        scopes={"github/merge": ["role:dev"]},
+    )
+    row = catalog.find("github/merge")
+    text = tool_details(row, replace(catalog, settings=settings), hosts="").text
+    assert "Only for role:dev." in text
+    assert "Precondition: after(github/search_code)." in text
+    other = tool_details(catalog.find("time/now"), replace(catalog, settings=settings), hosts="")
+    assert "Precondition" not in other.text and "Only for" not in other.text

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.export.masking import masked_change
-from ui.models.diff_rows import (
+from ui.widgets.diff_rows import (
     ADDED,
     CHANGED,
     FOLD,
@@ -74,3 +74,12 @@ def test_a_line_where_only_a_secret_changed_looks_changed():
     assert rows[1].left == rows[1].right == '"TOKEN": "••••"'
     assert rows[1].left_words == rows[1].right_words == ((10, 4),)
     assert "111" not in str(rows) and "222" not in str(rows)
+
+
+def test_brackets_do_not_tie_the_lines_of_two_servers():
+    b = '"b": {\n  "args": [\n    "two"\n  ]\n}'
+    before = '"a": {\n  "args": [\n    "one"\n  ],\n  "env": {}\n},\n' + b
+    after = '"toolcrib": {\n  "args": [\n    "--profile"\n  ]\n},\n' + b
+    same = [row.left for row in rows_of(before, after, context=50) if row.kind == SAME]
+    at = same.index('"b": {')
+    assert same[at:] == ['"b": {', '  "args": [', '    "two"', "  ]", "}"]  # b stands beside b

@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 
-from ui.models.diff_rows import diff_rows, pair_lines
-from ui.views.diff_pane import PaneColors
-from ui.views.diff_view import DiffColors, DiffView
+from ui.widgets.diff_pane import PaneColors
+from ui.widgets.diff_rows import diff_rows, pair_lines
+from ui.widgets.diff_view import DiffColors, DiffView
 
 BEFORE = "\n".join(["{", *(f'  "key{n}": 1,' for n in range(30)), '  "command": "npx"', "}"])
 AFTER = BEFORE.replace('"npx"', '"toolcrib-gateway"')

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from store.records import ServerRecord, ServerSpec, ToolRecord
-from ui.models.examples import example_queries
+from ui.pages.playground.examples import example_queries
 
 
 def row(server, description, *, on=True):

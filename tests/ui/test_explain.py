@@ -2,8 +2,8 @@
 
 import pytest
 
-from ui.views.explain_card import marked
-from ui.views.explain_parts import rounded
+from ui.pages.playground.explain_card import marked
+from ui.pages.playground.explain_parts import rounded
 
 
 def test_words_of_the_query_are_marked_whatever_their_ending():

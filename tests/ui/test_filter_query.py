@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.models.filter_query import Facts, FilterError, parse
+from ui.widgets.filter_query import Facts, FilterError, parse
 
 ROW = Facts(
     server="github",

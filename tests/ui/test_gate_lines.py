@@ -1,13 +1,14 @@
-"""The six gates of the explain card."""
+"""The gates of the explain card."""
 
 from dataclasses import replace
 
 import pytest
 
-from app.routing.gates import PINNED_IN
-from app.routing.ranked import BUDGET, GATES, ON, SCORE, TOP_K, TRUSTED, Ranked, RankedTool
-from app.settings import RoutingSettings
-from ui.models.gate_lines import FAILED, NOT_ASKED, PASSED, Line, gate_lines
+from app.catalog.availability import Reason
+from app.core.settings import RoutingSettings
+from app.routing.gates import BUDGET, GATES, ON, SCORE, TOP_K, TRUSTED, Cut, Verdict
+from app.routing.ranked import Ranked, RankedTool
+from ui.shell.gate_lines import FAILED, NOT_ASKED, PASSED, Line, gate_lines
 
 TOOL = RankedTool(
     id=1,
@@ -20,17 +21,14 @@ TOOL = RankedTool(
     keyword=1.0,
     parts=(("Words", 0.2), ("Meaning", 0.43)),
     matched=("code",),
-    shown=True,
-    gate="",
-    why="Above threshold",
-    remedy=None,
+    verdict=Verdict(""),
     tokens=500,
 )
 LINE = Line(0.55, by_meaning=False)
 
 
 def lines(tool, *, line=LINE, settings=None):
-    answer = Ranked("q", (tool,), 500, "", False, tool)
+    answer = Ranked("q", (tool,), 500, "", Cut("delta", 0.55, 0.8), False, tool)
     found = gate_lines(tool, answer, line=line, settings=settings or RoutingSettings())
     return {one.gate: (one.state, one.value) for one in found}
 
@@ -44,18 +42,19 @@ def test_a_tool_that_is_in_passed_every_gate():
 
 
 @pytest.mark.parametrize(
-    ("gate", "why", "value"),
+    ("verdict", "value"),
     [
-        (ON, "You turned it off", "you turned it off"),
-        (TRUSTED, "Held back: description changed", "description changed"),
-        (SCORE, "Score 0.63 is under 0.70", "0.63 < 0.70"),
-        (TOP_K, "Rank 11, top-k is 10", "rank 11, top-k is 10"),
-        (BUDGET, "No room: 19.8k of 20k used", "19.8k of 20k used"),
+        (Verdict(ON, reasons=(Reason("off"),)), "it is turned off in this profile"),
+        (Verdict(TRUSTED, reasons=(Reason("changed"),)), "its text changed after it was trusted"),
+        (Verdict(SCORE, have=0.63, needed=0.7), "0.63 < 0.70"),
+        (Verdict(TOP_K, have=11, needed=10), "rank 11, top-k is 10"),
+        (Verdict(BUDGET, have=19_800, needed=20_000), "no room: 19.8k of 20k used"),
     ],
 )
-def test_exactly_one_gate_fails_and_those_behind_it_were_not_asked(gate, why, value):
+def test_exactly_one_gate_fails_and_those_behind_it_were_not_asked(verdict, value):
+    gate = verdict.gate
     line = Line(0.70, by_meaning=False) if gate == SCORE else LINE
-    found = lines(replace(TOOL, shown=False, gate=gate, why=why), line=line)
+    found = lines(replace(TOOL, verdict=verdict), line=line)
     assert found[gate] == (FAILED, value)
     place = GATES.index(gate)
     assert {found[g][0] for g in GATES[:place]} <= {PASSED}
@@ -67,7 +66,7 @@ def test_a_fixed_threshold_compares_the_meaning():
 
 
 def test_a_pinned_tool_passes_score_and_top_k_by_its_pin():
-    found = lines(replace(TOOL, why=PINNED_IN, score=0.1))
+    found = lines(replace(TOOL, verdict=Verdict("", pinned=True), score=0.1))
     assert found[SCORE] == found[TOP_K] == (PASSED, "pinned")
 
 

@@ -1,109 +1,39 @@
 """The Hosts page over real host files in a home of its own."""
 
-import hashlib
 import json
 
 import pytest
+from hosts_kit import (
+    CLAUDE,
+    CODEX,
+    CURSOR,
+    GITHUB,
+    SECRET,
+    open_host,
+    open_page,
+    put,
+    put_files,
+    state,
+    stock,
+    write,
+)
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
-from app.discovery.register import register
-from app.hosts.reading import read_hosts
-from app.profiles import create
-from app.tokens.counters import counter
-from app.tokens.footprint import count_tool
-from store import profiles, servers, tools
-from store.connection import transaction
-from store.records import NewTool
-from ui.actions import Tick
-from ui.models.host_state import state_text
-from ui.views.hosts import HostsPage
+from app.policy.profiles import create
+from ui.pages.hosts.page import HostsPage
+from ui.shell.actions import Tick
 from ui.windows.export_state import ExportState
-
-SECRET = "ghp_neverShownAnywhere123"
-GITHUB = {
-    "command": "npx",
-    "args": ["-y", "@modelcontextprotocol/server-github"],
-    "env": {"GITHUB_TOKEN": SECRET},
-}
-TIME = {"command": "uvx", "args": ["mcp-server-time"]}
-CLAUDE = ".config/Claude/claude_desktop_config.json"
-CURSOR = ".cursor/mcp.json"
-CODEX = ".codex/config.toml"
 
 
 @pytest.fixture
 def home(places):
-    put(places.home / CLAUDE, {"globalShortcut": "Alt+Space", "mcpServers": {"github": GITHUB}})
-    put(places.home / CURSOR, {"mcpServers": {"github": GITHUB, "time": TIME}})
-    put(
-        places.home / CODEX,
-        '# mine\n[mcp_servers.github]\ncommand = "npx"\n'
-        'args = ["-y", "@modelcontextprotocol/server-github"]\n'
-        f'env = {{ GITHUB_TOKEN = "{SECRET}" }}\n',
-    )
-    return places.home
-
-
-def put(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = value if isinstance(value, str) else json.dumps(value, indent=2) + "\n"
-    path.write_text(text, encoding="utf-8")
+    return put_files(places)
 
 
 @pytest.fixture
 def page(home, services, qtbot):
-    stock(services)
-    page = HostsPage(services)
-    qtbot.addWidget(page)
-    page.resize(1092, 660)
-    services.live.load()
-    qtbot.waitUntil(lambda: services.live.catalog is not None)
-    page.show()
-    qtbot.waitExposed(page)
-    qtbot.waitUntil(lambda: page.preview is not None)
-    return page
-
-
-def stock(services):
-    """Register what the files name; three tools each, one of them off."""
-    db = services.ctx.open_store()
-    register(services.ctx, db, read_hosts(services.places))
-    count = counter("o200k_base")
-    with transaction(db):
-        for server in servers.all_servers(db):
-            tools.save_list(db, server.id, [tool(server.name, n) for n in range(3)], at=1.0)
-            servers.set_trusted(db, server.id, True)
-        found = tools.tools(db)
-        tools.save_token_counts(db, [count_tool(count, one) for one in found])
-        default = profiles.by_name(db, "default").id
-        profiles.set_on(db, default, [one.id for one in found if one.position == 2], False)
-    db.close()
-
-
-def tool(server, number):
-    raw = {
-        "name": f"{server}_{number}",
-        "description": f"Tool {number} of {server}.",
-        "inputSchema": {"type": "object"},
-    }
-    return NewTool(raw["name"], raw, hashlib.sha256(repr(raw).encode()).hexdigest())
-
-
-def open_host(page, qtbot, host, mode):
-    page.choose(host)
-    page.detail.radios[mode].click()
-    qtbot.waitUntil(lambda: page.services.tasks.idle)
-    assert (page.preview.plan.host.id, page.preview.plan.mode) == (host, mode)
-
-
-def write(page, qtbot):
-    page.primary()
-    qtbot.waitUntil(lambda: page.messages.text != "" and page.services.tasks.idle)
-
-
-def state(page, host):
-    return state_text(page.model.find(host))
+    return open_page(services, qtbot)
 
 
 def test_hosts_that_are_here_come_first_and_say_how_they_stand(page):
@@ -146,19 +76,39 @@ def test_no_widget_ever_holds_a_secret(page, qtbot):
     assert SECRET not in QApplication.clipboard().text()
 
 
-def test_undo_restores_the_file_byte_for_byte_and_redo_writes_again(page, qtbot, home):
+def test_undo_restores_the_file_byte_for_byte_and_redo_shows_the_preview(page, qtbot, home):
+    stack = page.services.undo
     before = (home / CLAUDE).read_bytes()
     open_host(page, qtbot, "claude-desktop", "through")
     write(page, qtbot)
     written = (home / CLAUDE).read_bytes()
-    assert page.services.undo.undoText() == "Write config of Claude Desktop"
-    page.services.undo.undo()
+    assert stack.undoText() == "Write config of Claude Desktop"
+    stack.undo()
     qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
-    page.services.undo.redo()
-    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == written)
     qtbot.waitUntil(lambda: page.services.tasks.idle)
-    page.services.undo.undo()
-    qtbot.waitUntil(lambda: (home / CLAUDE).read_bytes() == before)
+    open_host(page, qtbot, "cursor", "as-is")
+    stack.redo()
+    qtbot.waitUntil(lambda: page.preview is not None and bool(page.preview.files))
+    assert page.preview.plan.host.id == "claude-desktop"
+    assert page.detail.mode == "through" and page.detail.write.isEnabled()
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert (home / CLAUDE).read_bytes() == before  # nothing is written without a look
+    assert stack.canRedo() and not stack.canUndo()
+    write(page, qtbot)
+    assert (home / CLAUDE).read_bytes() == written
+    assert stack.canUndo() and not stack.canRedo()
+
+
+def test_an_undo_that_is_refused_leaves_the_step_done(page, qtbot, home):
+    stack = page.services.undo
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    theirs = json.loads((home / CLAUDE).read_text()) | {"changed": "outside"}
+    put(home / CLAUDE, theirs)
+    stack.undo()
+    qtbot.waitUntil(lambda: "changed since Toolcrib wrote it" in page.messages.text)
+    assert json.loads((home / CLAUDE).read_text()) == theirs
+    assert stack.undoText() == "Write config of Claude Desktop" and not stack.canRedo()
     qtbot.waitUntil(lambda: page.services.tasks.idle)
 
 
@@ -184,7 +134,7 @@ def test_a_file_changed_after_the_preview_is_not_written_until_it_is_looked_at(p
     assert (home / CLAUDE).read_bytes() == theirs
     assert page.messages.text.startswith("Not written: ")
     assert "was changed meanwhile" in page.messages.text
-    page._look_again()
+    page._refresh_preview()
     qtbot.waitUntil(lambda: '"added": 1' in page.detail.diff.after.toPlainText())
     write(page, qtbot)
     assert b"toolcrib-gateway" in (home / CLAUDE).read_bytes()
@@ -225,6 +175,9 @@ def test_a_file_that_cannot_be_edited_says_why_and_nothing_can_be_written(
     qtbot.waitUntil(lambda: page.preview is not None)
     page.choose("claude-desktop")
     open_host(page, qtbot, "claude-desktop", "through")
+    refusal = page.preview.plan.refusal
+    labels = [label.text() for label in page.detail.findChildren(QLabel)]
+    assert sum(refusal in label for label in labels) == 1  # no sentence twice
     said = f"{page.detail.hint.text()} {page.messages.text}"
     assert "line" in said or "not" in said.lower()
     assert why in said
@@ -333,7 +286,7 @@ def test_every_widget_that_takes_the_focus_has_a_name(page, qtbot):
 def test_the_export_button_counts_changes_that_hosts_do_not_have(page, qtbot):
     services = page.services
     watch, told, waiting = ExportState(services), [], []
-    watch.told.connect(lambda *said: told.append(said))
+    watch.described.connect(lambda *said: told.append(said))
     watch.waiting.connect(waiting.append)
     for host, mode in (("claude-desktop", "pruned"), ("cursor", "pruned"), ("codex", "native")):
         open_host(page, qtbot, host, mode)
@@ -365,11 +318,16 @@ def test_a_host_of_another_profile_says_so(page, services, qtbot, home):
     assert '"--profile",\n        "work"' in (home / CURSOR).read_text(encoding="utf-8")
 
 
-def test_a_write_done_again_has_the_profile_that_was_written(page, services, qtbot, home):
+def test_a_write_to_be_done_again_says_which_profile_it_would_give(page, services, qtbot, home):
     write_work(page, services, qtbot)
-    written = (home / CURSOR).read_bytes()
+    before = (home / CURSOR).read_bytes()
     services.undo.undo()
+    qtbot.waitUntil(lambda: (home / CURSOR).read_bytes() != before)
+    theirs = (home / CURSOR).read_bytes()
     services.live.show_profile("default")
-    services.undo.redo()
     qtbot.waitUntil(lambda: services.tasks.idle)
-    assert (home / CURSOR).read_bytes() == written
+    services.undo.redo()
+    qtbot.waitUntil(lambda: page.preview is not None and bool(page.preview.files))
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    assert page.preview.plan.profile == "default"
+    assert (home / CURSOR).read_bytes() == theirs

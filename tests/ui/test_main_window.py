@@ -1,5 +1,6 @@
 """The main window: sections, keys, focus, geometry, themes, problems."""
 
+import logging
 import sys
 
 import pytest
@@ -9,15 +10,20 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
     QApplication,
+    QDialog,
     QMenu,
+    QPlainTextEdit,
+    QPushButton,
     QTreeView,
     QUndoView,
     QWidget,
 )
 
-from app.errors import ToolcribError
-from app.settings import Settings
-from ui.actions import Tick
+from app.core.errors import ToolcribError
+from app.core.logs import configure
+from app.core.settings import Settings
+from ui.shell.actions import LateCommand, Tick
+from ui.shell.problems import as_problem
 from ui.windows.sections import SECTIONS
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -61,7 +67,7 @@ def test_fixed_object_names_are_there(window):
 
 @pytest.mark.parametrize("section", [section.key for section in SECTIONS])
 def test_every_focusable_widget_has_a_name(window, section):
-    window.go(section)
+    window.open_page(section)
     unnamed = [
         w
         for w in focusable(window)
@@ -73,7 +79,7 @@ def test_every_focusable_widget_has_a_name(window, section):
 
 @pytest.mark.parametrize("section", [section.key for section in SECTIONS])
 def test_every_button_without_text_has_a_tooltip(window, section):
-    window.go(section)
+    window.open_page(section)
     buttons = [w for w in window.findChildren(QAbstractButton) if w.isVisible()]
     assert [b for b in buttons if not b.text() and not b.toolTip()] == []
 
@@ -133,7 +139,7 @@ def test_the_strip_goes_from_server_to_server(window):
 def test_the_badge_follows_the_budget(window, limit, word, qtbot):
     from dataclasses import replace
 
-    from app.catalog import save_settings
+    from app.catalog.catalog import save_settings
 
     settings = window.live.catalog.settings
     wanted = replace(settings, budget=replace(settings.budget, tokens=limit))
@@ -175,10 +181,10 @@ def test_geometry_and_splitters_survive_a_restart(window, open_window, ctx):
 
 def test_the_theme_changes_while_running(window, theme, qtbot):
     app = QApplication.instance()
-    light = window.grab().toImage().pixelColor(300, 90)
+    light = window.grab().toImage().pixelColor(400, 130)
     theme.choose("dark")
     assert app.palette().window().color() == theme.colors.window
-    dark = window.grab().toImage().pixelColor(300, 90)
+    dark = window.grab().toImage().pixelColor(400, 130)
     assert light.lightness() > 200 and dark.lightness() < 60
     theme.choose("light")
 
@@ -239,8 +245,9 @@ def test_without_a_display_it_says_so(monkeypatch, capsys):
 
 
 def test_text_can_be_made_larger_and_that_is_kept(window, ctx, theme, qtbot):
-    window.go("review")
-    window.go("catalog")
+    window.resize(1800, 900)  # names have room, so that no column gives them some
+    window.open_page("review")
+    window.open_page("catalog")
     strip, tree = window.strip, window.catalog.content.tree
     before, wide = strip.total.font().pointSizeF(), tree.columnWidth(1)
     for _ in range(5):
@@ -270,7 +277,7 @@ def test_text_has_a_least_and_a_largest_size(window, theme):
 def test_at_150_percent_the_sections_still_fit_a_small_screen(window, theme):
     theme.set_zoom(150)
     for section in SECTIONS:
-        window.go(section.key)
+        window.open_page(section.key)
     assert window.minimumSizeHint().width() <= 1024
     theme.set_zoom(100)
 
@@ -280,22 +287,22 @@ def test_at_150_percent_the_sections_still_fit_a_small_screen(window, theme):
     [("catalog", "catalogTree", 1), ("budget", "budgetTable", 0), ("activity", "usageTable", 1)],
 )
 def test_widths_of_columns_survive_a_restart(window, open_window, section, name, column):
-    window.go(section)
+    window.open_page(section)
     header = window.page.findChild(QTreeView, name).header()
     header.resizeSection(column, 123)
     window.close()
     again = open_window()
-    again.go(section)
+    again.open_page(section)
     assert again.page.findChild(QTreeView, name).header().sectionSize(column) == 123
 
 
 def test_kept_widths_follow_another_text_size(window, open_window):
-    window.go("budget")
+    window.open_page("budget")
     window.page.findChild(QTreeView, "budgetTable").header().resizeSection(0, 120)
     window.close()
     again = open_window()
     again.services.theme.set_zoom(150)
-    again.go("budget")
+    again.open_page("budget")
     header = again.page.findChild(QTreeView, "budgetTable").header()
     wide = header.sectionSize(0)
     again.services.theme.set_zoom(100)
@@ -304,7 +311,7 @@ def test_kept_widths_follow_another_text_size(window, open_window):
 
 def test_back_and_forward_through_the_sections(window):
     for section in ("hosts", "review"):
-        window.go(section)
+        window.open_page(section)
     alt = Qt.KeyboardModifier.AltModifier
     for key, section in (
         (Qt.Key.Key_Left, "hosts"),
@@ -313,10 +320,10 @@ def test_back_and_forward_through_the_sections(window):
         (Qt.Key.Key_Right, "hosts"),
     ):
         QTest.keyClick(window, key, alt)
-        assert window.nav.current_key() == section
-    window.go("budget")
+        assert window.page is window.pages[section]
+    window.open_page("budget")
     QTest.keyClick(window, Qt.Key.Key_Right, alt)  # nothing lies ahead any more
-    assert window.nav.current_key() == "budget"
+    assert window.page is window.pages["budget"]
 
 
 def test_the_history_goes_back_to_any_step(window):
@@ -330,3 +337,50 @@ def test_the_history_goes_back_to_any_step(window):
     assert [t.on for t in window.live.catalog.tools[:3]] == [False, True, True]
     QTest.keyClick(steps, Qt.Key.Key_Escape)
     assert not steps.isVisible()
+
+
+def test_after_the_history_was_looked_at_undo_redo_and_themes_go_on(window, qtbot):
+    tools = window.live.catalog.tools
+    for _again in range(2):
+        QTest.keyClick(window, Qt.Key.Key_H, CTRL)
+        QTest.keyClick(window.findChild(QUndoView), Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: not window.findChild(QDialog, "history"))
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+    window.undo.push(Tick(window.live, [tools[0]], False))
+    assert window.commands.undo.text() == f"&Undo Turn off {tools[0].tool.name}"
+    window.services.theme.choose("dark")
+    icon = window.commands.undo.icon().pixmap(20, 20).toImage()
+    lightest = max(icon.pixelColor(x, y).lightness() for x in range(20) for y in range(20))
+    assert lightest > 150  # not a dark icon on dark
+    window.commands.undo.trigger()
+    assert window.live.tool(tools[0].tool.id).on
+    assert window.commands.redo.isEnabled() and not window.commands.undo.isEnabled()
+    assert window.page.messages.text == ""
+
+
+def test_an_unforeseen_error_offers_the_log(window, ctx, qtbot):
+    handler = configure(ctx.paths.logs)
+    try:
+        window.show_problem(as_problem(KeyError("a defect")))
+    finally:
+        logging.getLogger("toolcrib").removeHandler(handler)
+        handler.close()
+    assert window.page.messages.text.startswith("Something went wrong: KeyError.")
+    button = next(b for b in window.page.messages.findChildren(QPushButton) if b.isVisible())
+    assert button.text() == "Show log"
+    button.click()
+    log = window.findChild(QDialog, "log")
+    assert "a defect" in log.findChild(QPlainTextEdit).toPlainText()
+    log.reject()
+
+
+def test_a_step_whose_outcome_is_open_says_nothing_before_it_is_known(window):
+    class Late(LateCommand):
+        def undo(self):
+            self.quiet = True
+
+    window.undo.push(Late("Write config of Cursor"))
+    assert window.status.message.text() == "Wrote config of Cursor"
+    window.undo.undo()
+    assert window.status.message.text() == "Wrote config of Cursor"  # not "Undone"

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 
-from ui.models.palette import COMMAND, SERVER, TERM, TOOL, Entry, found, score
+from ui.windows.palette_entries import COMMAND, SERVER, TERM, TOOL, Entry, matches, score
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -72,7 +72,7 @@ def test_a_tool_is_shown_and_asked_about(window, qtbot):
     open_palette(window)
     QTest.keyClicks(palette.line, "#search")
     QTest.keyClick(palette.line, Qt.Key.Key_Return, CTRL)
-    assert window.nav.current_key() == "playground"
+    assert window.page is window.pages["playground"]
     assert asked == [window.live.catalog.find("github/search_code").tool.id]
 
 
@@ -121,19 +121,19 @@ def entry(kind, text):
 def test_beginnings_of_words_come_first():
     names = ["github/digit_sum", "git/git_status", "files/legit"]
     entries = [entry(TOOL, name) for name in names]
-    assert [e.text for e in found(entries, "git")] == [
+    assert [e.text for e in matches(entries, "git")] == [
         "git/git_status",
         "github/digit_sum",
         "files/legit",
     ]
-    assert [e.text for e in found(entries, "git status")] == ["git/git_status"]
-    assert [e.text for e in found(entries, "#fleg")] == ["files/legit"]
-    assert found(entries, "@git") == []
+    assert [e.text for e in matches(entries, "git status")] == ["git/git_status"]
+    assert [e.text for e in matches(entries, "#fleg")] == ["files/legit"]
+    assert matches(entries, "@git") == []
 
 
 def test_nothing_typed_shows_the_commands():
     entries = [entry(TOOL, "a/b"), entry(COMMAND, "Quit"), entry(SERVER, "a"), entry(TERM, "top-k")]
-    assert [e.text for e in found(entries, "")] == ["Quit"]
-    assert [e.text for e in found(entries, "?")] == ["top-k"]
-    assert found([entry(COMMAND, "Open config…"), *entries], "")[0].text == "Open config…"
+    assert [e.text for e in matches(entries, "")] == ["Quit"]
+    assert [e.text for e in matches(entries, "?")] == ["top-k"]
+    assert matches([entry(COMMAND, "Open config…"), *entries], "")[0].text == "Open config…"
     assert score("Quit", ["x"]) == 0.0

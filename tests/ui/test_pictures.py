@@ -1,14 +1,16 @@
 """Pictures of every page, made without a display."""
 
+import pytest
 from PySide6.QtGui import QImage
 
 from store.connection import transaction
 from store.queries import save_labels
 from store.records import LabelRecord
-from ui.pictures import SIZE, save_pictures
+from ui.dev.pictures import SIZE, save_pictures
 from ui.windows.sections import SECTIONS
 
 
+@pytest.mark.slow
 def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
     fill()
     saved = save_pictures(ctx, tmp_path / "pictures", places=places)
@@ -21,6 +23,7 @@ def test_each_page_is_saved_light_and_dark(qapp, fill, ctx, places, tmp_path):
         assert light == file.stem.endswith("light")
 
 
+@pytest.mark.slow
 def test_labelled_queries_are_run_and_shown(qapp, fill, ctx, places, tmp_path):
     fill()
     db = ctx.open_store()

@@ -8,12 +8,13 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.settings import ProfileSettings
+from app.core.settings import ProfileSettings
+from app.gateway.rehearsal import rehearse
+from app.routing import phrases
 from app.tokens.counters import counter
-from app.tokens.host_text import host_text
-from ui.views.playground import PlaygroundPage
-from ui.views.playground_session import OFF, READY
-from ui.views.weights_dialog import WeightsDialog
+from ui.pages.playground.page import PlaygroundPage
+from ui.pages.playground.weights_dialog import WeightsDialog
+from ui.shell.query_session import OFF, READY
 
 QUERY = "merge a pull request"
 TOOLS = 158  # in the stock
@@ -28,7 +29,7 @@ def page(open_playground, qtbot):
 
 
 def ask(page, qtbot, query=QUERY):
-    page.query.ask_this(query)
+    page.query.submit_query(query)
     qtbot.waitUntil(lambda: page.answer is not None and page.answer.ranked.query == query)
     return page.answer
 
@@ -89,7 +90,10 @@ def test_dragging_the_threshold_moves_everything_and_is_one_undo_step(page, qtbo
     assert seen[-1][1] > len(answer.ranked.shown)
     assert list(verdicts(page).values()).count("In") == len(page.answer.ranked.shown)
     assert page.services.undo.count() == 1
-    assert page.services.undo.undoText() == f"Set threshold to {strip.threshold:.2f}"
+    assert page.services.undo.undoText() == (
+        f"Set threshold to {page.answer.settings.delta:.2f} below the best"
+    )
+    assert page.controls.cut.itemText(0) == f"{page.answer.settings.delta:.2f} below the best"
     page.services.undo.undo()
     assert page.answer.ranked == answer.ranked
     assert strip.threshold == pytest.approx(start, abs=0.001)
@@ -124,9 +128,9 @@ def test_a_tool_of_low_rank_is_pinned_on_top_and_brought_in_and_undone(page, qtb
     ask(page, qtbot)
     row = next(t for t in page.answer.ranked.tools if t.rank == 150)
     page.table.filter.setText(row.name)
-    first = page.table.model.tool(0)
+    first = page.table.model.row(0)
     assert first.tool_id == row.tool_id
-    assert not first.shown and first.why
+    assert not first.shown and phrases.why(first.verdict)
     assert page.explain.button.isVisible()
     page.explain.button.click()
     qtbot.waitUntil(lambda: page.answer.find(row.tool_id).shown)
@@ -142,21 +146,25 @@ def test_a_tool_that_is_off_says_so_and_can_be_turned_on(page, qtbot):
     ask(page, qtbot)
     page.table.choose("github/merge_pull_request")
     assert verdicts(page)["github/merge_pull_request"] == "Out"
-    assert page.table.current.why == "You turned it off"
+    assert phrases.why(page.table.current.verdict) == "It is turned off in this profile"
     page.explain.button.click()
     qtbot.waitUntil(lambda: page.answer.find("github/merge_pull_request").shown)
     assert page.services.undo.undoText() == "Turn on merge_pull_request"
 
 
-def test_what_the_model_sees_is_the_host_text_and_costs_what_the_headline_says(page, qtbot):
+def test_what_the_model_sees_is_what_the_gateway_answers(page, qtbot):
     ask(page, qtbot)
     page.controls.sees.click()
-    rows = [page.services.live.tool(t.id) for t in page.answer.ranked.shown]
-    assert page.sees.text == "\n".join(host_text(row.tool.raw) for row in rows)
-    count = counter("o200k_base")
-    tokens = sum(count.count(line) for line in page.sees.text.split("\n"))
-    assert tokens == page.answer.ranked.tokens
-    assert f"{tokens:,} tokens ≈" in page.sees.size_text
+    qtbot.waitUntil(lambda: page.sees.text != "")
+    database, encoder = str(page.services.ctx.paths.database), page.session.encoder
+    heard = rehearse(database, "default", query=QUERY, encoder=encoder)
+    assert page.sees.text == heard.tools
+    assert [t["name"] for t in json.loads(heard.tools)["tools"]] == ["search_tools", "call_tool"]
+    tokens = counter("o200k_base").count(heard.tools)
+    assert page.sees.measure.text() == f"2 tools · {tokens:,} tokens ≈ at the first request"
+    page.sees.part.setCurrentIndex(1)
+    assert page.sees.text == heard.search
+    assert heard.search.startswith(("github/", "No tool"))
     page.sees.copy()
     assert QApplication.clipboard().text() == page.sees.text
     assert page.escape()
@@ -167,7 +175,7 @@ def test_an_overtaken_question_is_never_shown(page, qtbot):
     answers = []
     page.session.answered.connect(lambda answer: answers.append(answer.ranked.query))
     for query in ("read a file", "what time is it", QUERY):
-        page.session.ask(query)
+        page.session.submit(query)
     qtbot.waitUntil(lambda: page.services.tasks.idle)
     assert answers == [QUERY]
 
@@ -175,7 +183,7 @@ def test_an_overtaken_question_is_never_shown(page, qtbot):
 def test_words_answer_until_the_encoder_is_there(open_playground, qtbot):
     page = open_playground().tried
     assert "Words only until then" in page.messages.text
-    page.query.ask_this(QUERY)
+    page.query.submit_query(QUERY)
     qtbot.waitUntil(lambda: page.answer is not None)
     early = page.answer.ranked
     qtbot.waitUntil(lambda: page.answer.ranked.words_only is False, timeout=30_000)
@@ -215,7 +223,7 @@ def test_with_no_tools_there_is_one_way_on(services, qtbot):
     page = whole.tried
     assert page.empty.examples == ()
     page.empty.catalog_wanted.emit()
-    assert services.go.__self__.gone == ["catalog"]
+    assert services.open_page.__self__.opened == ["catalog"]
 
 
 def test_the_catalogue_can_ask_why_a_tool_is_in_or_out(page, qtbot):
@@ -247,10 +255,10 @@ def test_weights_of_words_change_scores_are_kept_and_can_be_undone(page, qtbot):
     dialog.fields["name_weight"].setValue(0.0)
     dialog.fields["description_weight"].setValue(0.0)
     qtbot.waitUntil(lambda: page.answer.ranked.tools[0].keyword < first.ranked.tools[0].keyword)
-    assert page.editor.stored.word_weights == (0.0, 0.0, 1.0, 1.0)
+    assert page.editor.stored.word_weights == (0.0, 0.0, 1.0, 1.0, 1.0)
     assert page.services.undo.undoText() == "Set weight of description to 0"
     dialog.reset.click()
-    assert page.editor.stored.word_weights == (2.0, 1.0, 1.0, 1.0)
+    assert page.editor.stored.word_weights == (2.0, 1.0, 1.0, 1.0, 1.0)
     qtbot.waitUntil(lambda: page.answer.ranked == first.ranked)
     dialog.reject()
     page.services.undo.undo()

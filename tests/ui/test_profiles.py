@@ -5,16 +5,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 
-from app import profiles
-from app.catalog import load_catalog
-from app.settings import BudgetSettings, with_settings
+from app.catalog.catalog import load_catalog
+from app.core.settings import BudgetSettings, with_settings
+from app.policy import profiles
 from store import exports
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import ExportRecord
-from ui.actions import SettingsCommand, Tick
-from ui.views.profile_dialog import ProfileDialog
+from ui.shell.actions import SettingsCommand, Tick
 from ui.windows.profile_commands import AddProfile, ShowProfile
+from ui.windows.profile_dialog import ProfileDialog
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_a_profile_that_cannot_be_read_leaves_the_one_in_view_usable(window, qtb
     def broken(*_args):
         raise StoreError("The store is busy.", "Try again.")
 
-    monkeypatch.setattr("ui.models.live_catalog.load_catalog", broken)
+    monkeypatch.setattr("ui.shell.live_catalog.load_catalog", broken)
     choices(window)["default"].trigger()
     settled(window, qtbot)
     assert "The store is busy." in window.page.messages.text

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from query_set_kit import column, fill_in, labelled, put, run, settled, stored
 
 from store.records import EventRecord
-from ui.models.query_rows import EXPECTED, SOURCE, VERDICT
-from ui.views.label_dialog import LabelDialog
-from ui.views.playground_session import READY
+from ui.pages.query_set.label_dialog import LabelDialog
+from ui.pages.query_set.query_rows import EXPECTED, SOURCE, VERDICT
+from ui.shell.query_session import READY
 
 
 def test_without_labels_the_page_says_what_to_do_and_a_query_can_be_added_and_undone(

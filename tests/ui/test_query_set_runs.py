@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtCore import Qt
 from query_set_kit import column, put, routing, run, settled, stored
 
-from app.routing.learn import Lesson
+from app.routing.learning.learn import LearnedModel
 from store.records import LabelRecord
-from ui.models.query_rows import FOUND, VERDICT
-from ui.views.learning_line import learned_from
+from ui.pages.query_set.learning_line import learned_from
+from ui.pages.query_set.query_rows import FOUND, VERDICT
 
 
 def test_a_run_tells_how_far_it_is_and_what_each_query_finds(open_set, qtbot):
@@ -32,10 +32,10 @@ def test_using_the_recommendation_sets_the_profile_and_can_be_undone(open_set, q
     before = routing(tab.services)
     run(tab, qtbot)
     best = tab.panel.best
-    assert tab.panel.use.text() == f"Use {best:.2f} (recommended)"
-    assert tab.panel.use.property("primary")
-    assert not tab.head.run.property("primary")
-    tab.primary()
+    # what it costs is said, and nothing urges to take it
+    assert tab.panel.use.text() == f"Use {best:.2f}: 2 that pass now fail"
+    assert not tab.panel.use.property("primary")
+    tab.panel.use.click()
     settled(tab, qtbot)
     after = routing(tab.services)
     assert 1 - after.delta == pytest.approx(best)
@@ -132,7 +132,7 @@ def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_se
     assert report.used
     assert tab.learning.forget.isVisible()
     assert "learned from 24 queries" in learned_from(tab.queries.lesson)
-    assert "learn again" in learned_from(Lesson(24, stale=True))
+    assert "learn again" in learned_from(LearnedModel(24, stale=True))
     assert tried.controls.past_use.isVisibleTo(tried)
     tab.learning.forget.click()
     settled(tab, qtbot)
@@ -141,7 +141,7 @@ def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_se
     tab.services.undo.undo()
     settled(tab, qtbot)
     assert tab.queries.learned
-    assert tab.queries.lesson == Lesson(24, stale=False)
+    assert tab.queries.lesson == LearnedModel(24, stale=False)
     tab.services.undo.undo()
     settled(tab, qtbot)
     assert not tab.queries.learned
@@ -194,3 +194,25 @@ def test_the_explain_card_labels_the_query_in_view(open_set, qtbot):
     tried.explain.label.click()
     settled(tab, qtbot)
     assert stored(tab.services)[0].expected == ("github/merge_pull_request",)
+
+
+def test_a_pressed_badge_shows_its_rows_only(open_set, qtbot):
+    tab = open_set(24)
+    run(tab, qtbot)
+    for _ in range(5):  # a threshold at which some fail
+        qtbot.keyClick(tab.panel.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    settled(tab, qtbot)
+    words = column(tab, VERDICT)
+    failing = sum(word in ("Failing", "Still failing", "Regressed") for word in words)
+    assert 0 < failing < 24
+    assert tab.head.failing.badge.word.endswith("failing")
+    tab.head.failing.setFocus()
+    qtbot.keyClick(tab.head.failing, Qt.Key.Key_Space)
+    shown = column(tab, VERDICT)
+    assert len(shown) == int(tab.head.failing.badge.word.split()[0])
+    assert "Passed" not in shown
+    tab.head.passed.click()  # another badge takes its place
+    assert set(column(tab, VERDICT)) == {"Passed"}
+    assert tab.head.title.text() == "24 labelled queries"  # the head still counts all
+    assert tab.head.show_all()
+    assert len(column(tab, VERDICT)) == 24

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from store import records
-from ui.finding import Candidate
-from ui.models.reading_table import SERVER, STATUS, ReadingTable
+from ui.pages.catalog.reading_table import SERVER, STATUS, ReadingTable
+from ui.pages.catalog.server_work import Candidate
 
 FAKE = Path(__file__).parents[1] / "fakes" / "fake_server.py"
 CHECK = Qt.ItemDataRole.CheckStateRole
@@ -43,7 +43,7 @@ def hosts(places):
 def rows(window) -> dict[str, str]:
     model = window.catalog.reading.model
     return {
-        model.index(r, SERVER).data(): model.index(r, STATUS).data()
+        model.index(r, model.place(SERVER)).data(): model.index(r, model.place(STATUS)).data()
         for r in range(model.rowCount())
     }
 
@@ -88,7 +88,7 @@ def test_enter_twice_leads_from_consent_to_the_catalogue(hosts, open_window, qtb
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Return)
     assert window.catalog.state == "content"
     qtbot.waitUntil(lambda: window.strip.verdict.tokens > 0)
-    assert window.strip.on.text() == "6 of 6 tools on"
+    qtbot.waitUntil(lambda: window.strip.on.text() == "6 tools, as is")
     assert "of a 200k window" in window.catalog.messages.text
 
 
@@ -130,6 +130,55 @@ def test_cancel_stops_at_once_and_offers_another_try(hosts, open_window, qtbot):
     assert reading.title.text() == "Stopped. 0 of 1 server read"
     assert rows(window) == {"hangs": "Stopped"}
     assert reading.go.text() == "Try again" and reading.go.isEnabled()
+
+
+def test_after_cancel_the_remaining_servers_are_read_without_asking_again(
+    hosts, open_window, tmp_path, qtbot
+):
+    gate = tmp_path / "gate"
+    waits = f"while [ ! -e {gate} ]; do read -t 0.05 _ <> <(:); done; exec {sys.executable} {FAKE}"
+    hosts({"a": entry("tools=2"), "b": {"command": "bash", "args": ["-c", waits]}})
+    window = open_window()
+    qtbot.waitUntil(lambda: len(rows(window)) == 2, timeout=20_000)
+    reading = window.catalog.reading
+    window.catalog.primary()
+    qtbot.waitUntil(
+        lambda: rows(window)["a"] == "Read 2 tools" and rows(window)["b"].startswith("Reading"),
+        timeout=30_000,
+    )
+    assert reading.rest.isHidden()
+    reading.stop.click()
+    qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
+    assert reading.rest.text() == "Read the remaining 1" and reading.rest.isVisible()
+    gate.touch()
+    reading.rest.click()
+    qtbot.waitUntil(lambda: rows(window)["b"].startswith("Read "), timeout=30_000)
+    qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
+    assert rows(window)["a"] == "Read 2 tools" and reading.rest.isHidden()
+
+
+def test_read_again_asks_only_where_the_command_is_another_one(hosts, open_window, tmp_path, qtbot):
+    log = tmp_path / "started.log"
+    hosts({"one": entry("tools=2", FAKE_LOG=str(log))})
+    window = open_window()
+    catalog, reading = window.catalog, window.catalog.reading
+    qtbot.waitUntil(lambda: bool(rows(window)), timeout=20_000)
+    catalog.primary()
+    qtbot.waitUntil(lambda: rows(window)["one"] == "Read 2 tools", timeout=30_000)
+    qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
+    catalog.primary()
+    server = window.live.catalog.server("one")
+    before = log.stat().st_mtime_ns
+    catalog.content.read_requested.emit([server.id])
+    qtbot.waitUntil(lambda: log.stat().st_mtime_ns > before, timeout=30_000)
+    qtbot.waitUntil(lambda: rows(window)["one"] == "Read 2 tools", timeout=30_000)
+    qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
+    reading.skip.click()
+    before = log.stat().st_mtime_ns
+    hosts({"one": entry("tools=3", FAKE_LOG=str(log))})  # another command: to be agreed to
+    catalog.content.read_requested.emit([server.id])
+    qtbot.waitUntil(lambda: reading.go.text() == "Read tools of 1 server", timeout=20_000)
+    assert not reading.busy and log.stat().st_mtime_ns == before
 
 
 def test_closing_the_window_while_servers_are_read_leaves_nothing(hosts, open_window, qtbot):
@@ -222,11 +271,27 @@ def test_ticks_change_until_reading_begins(table: ReadingTable):
 def test_statuses_in_words(table: ReadingTable):
     table.begin()
     table.set_status(1, records.READING, problem="", tools=0, now=100.0)
-    table.tell_time(106.4)
-    assert table.index(0, STATUS).data() == "Reading 6 s"
+    table.show_time(106.4)
+    assert table.index(0, table.place(STATUS)).data() == "Reading 6 s"
     table.set_status(1, records.READ, problem="", tools=41, now=107.0)
     table.set_tokens({1: 23_800})
     assert picture(table)[0] == "[x] files | Cursor | npx files | Read 41 tools | 41 | 23,800"
     table.set_status(2, records.TOOK_TOO_LONG, problem="60 s without progress", tools=0, now=1.0)
-    said = table.index(1, STATUS).data(Qt.ItemDataRole.AccessibleTextRole)
+    said = table.index(1, table.place(STATUS)).data(Qt.ItemDataRole.AccessibleTextRole)
     assert said == "Took too long: 60 s without progress"
+
+
+def test_consent_shows_all_that_runs_below_the_table(hosts, open_window, qtbot):
+    payload = "API_KEY=sk-abcdefghijklmnop1234; " + "true; " * 60 + "touch PWNED\x1b[2K"
+    evil = {"command": "sh", "args": ["-c", payload], "env": {"NODE_OPTIONS": "-r ./x", "A": "b"}}
+    hosts({"evil": evil})
+    window = open_window()
+    qtbot.waitUntil(lambda: bool(rows(window)), timeout=20_000)
+    reading = window.catalog.reading
+    qtbot.waitUntil(lambda: "PWNED" in reading.reason.text(), timeout=20_000)
+    assert "\x1b" not in reading.reason.text()
+    assert "sets NODE_OPTIONS, which can change what runs" in reading.reason.text()
+    assert "sk-abcdefghijklmnop1234" not in reading.reason.text()
+    # all of it is laid out: nothing ends in an ellipsis
+    assert reading.reason.document().size().height() > 1
+    assert reading.reason.height() >= reading.reason.fontMetrics().lineSpacing()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.routing.ranked import Remedy
-from app.settings import RoutingSettings
-from ui.models.remedies import cure_of
+from app.core.settings import RoutingSettings
+from app.routing.gates import Remedy
+from ui.shell.remedies import settings_remedy
 
 SETTINGS = RoutingSettings()
 
@@ -20,19 +20,19 @@ SETTINGS = RoutingSettings()
     ],
 )
 def test_a_setting_is_changed_and_nothing_else(name, value, words):
-    cure = cure_of(Remedy(name, value, ""), SETTINGS)
+    cure = settings_remedy(Remedy((name,), value), SETTINGS)
     assert cure.words == words
     assert getattr(cure.settings, name) == value
     assert not (cure.turn_on or cure.pin)
 
 
 def test_ticks_and_pins_may_belong_together():
-    cure = cure_of(Remedy("on,pinned", True, ""), SETTINGS)
+    cure = settings_remedy(Remedy(("on", "pinned")), SETTINGS)
     assert (cure.words, cure.turn_on, cure.pin) == ("Turn it on and pin it", True, True)
-    assert cure_of(Remedy("pinned", True, ""), SETTINGS).words == "Pin it"
+    assert settings_remedy(Remedy(("pinned",)), SETTINGS).words == "Pin it"
 
 
 def test_trust_and_preconditions_are_not_decided_here():
-    assert cure_of(Remedy("trusted", True, ""), SETTINGS) is None
-    assert cure_of(Remedy("on,precondition", "after(x)", ""), SETTINGS) is None
-    assert cure_of(None, SETTINGS) is None
+    assert settings_remedy(Remedy(("trusted",)), SETTINGS) is None
+    assert settings_remedy(Remedy(("on", "precondition")), SETTINGS) is None
+    assert settings_remedy(None, SETTINGS) is None

@@ -7,14 +7,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from review_kit import POISON, change, item_of
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.safety import patterns
 from store import findings, tools
 from store.connection import transaction
-from ui.models.review_rows import FINDING, SEVERITY, TOOL, WHEN, ReviewTable
-from ui.models.roles import BADGE, FAINT
-from ui.views import review as review_module
-from ui.views.review import ReviewPage
+from ui.pages.review import page as review_module
+from ui.pages.review.page import ReviewPage
+from ui.pages.review.rows import FINDING, SEVERITY, TOOL, WHEN, ReviewTable
+from ui.widgets.roles import BADGE, FAINT
 
 
 def stored(services, tool_id):
@@ -49,7 +49,8 @@ def show(services, fill, qtbot):
 def cells(page):
     model = page.model
     return [
-        tuple(model.index(r, c).data() for c in (SEVERITY, TOOL)) for r in range(model.rowCount())
+        tuple(model.index(r, model.place(c)).data() for c in (SEVERITY, TOOL))
+        for r in range(model.rowCount())
     ]
 
 
@@ -78,13 +79,16 @@ def test_nothing_to_review_says_what_is_checked(show, qtbot):
 def test_a_changed_tool_waits_with_its_evidence(show, qtbot):
     page = show(github__search_code="Search code." + POISON)
     assert cells(page) == [("Block", "github/search_code")]
-    assert page.model.index(0, FINDING).data() == "Text changed after you trusted it (+1)"
-    assert page.model.index(0, WHEN).data() == "12 min ago"
+    assert (
+        page.model.index(0, page.model.place(FINDING)).data()
+        == "Text changed after you trusted it (+1)"
+    )
+    assert page.model.index(0, page.model.place(WHEN)).data() == "12 min ago"
     assert page.headline.text() == "1 tool to decide on · 2 held back from hosts"
     card = page.card
     assert card.state.badge.word == "Held back"
-    assert "gives it to no host until you decide" in card.told.text()
-    assert "Hosts that are left as they are" in card.told.text()
+    assert "gives it to no host until you decide" in card.standing.text()
+    assert "Hosts that are left as they are" in card.standing.text()
     assert card.hold.text() == "Keep held"
     text = card.evidence.toPlainText()
     assert "- Search code across repositories." in text
@@ -105,12 +109,12 @@ def test_approving_asks_trusts_and_can_be_undone(show, services, qtbot, monkeypa
     page = show(github__search_code="Search code." + POISON)
     qtbot.waitUntil(page.card.approve.isEnabled)
     asked = []
-    monkeypatch.setattr(review_module, "ask", lambda *a, **k: bool(asked.append(a[1])))
+    monkeypatch.setattr(review_module, "confirm", lambda *a, **k: bool(asked.append(a[1])))
     page.card.approve.click()
     settled(qtbot, page)
     assert asked == ["Approve the text of github/search_code as it is now?"]
     assert stored(services, "github/search_code").held
-    monkeypatch.setattr(review_module, "ask", lambda *_a, **_k: True)
+    monkeypatch.setattr(review_module, "confirm", lambda *_a, **_k: True)
     page.card.approve.click()
     settled(qtbot, page)
     assert stored(services, "github/search_code").shown
@@ -128,7 +132,7 @@ def test_approving_asks_trusts_and_can_be_undone(show, services, qtbot, monkeypa
 
 def test_keeping_a_tool_held_goes_on_to_the_next(show, services, qtbot):
     page = show(github__search_code="One.", github__merge="Two.", time__now="Three.")
-    first, second = (page.model.item(n).row.tool.tool_id for n in (0, 1))
+    first, second = (page.model.row(n).row.tool.tool_id for n in (0, 1))
     ready(qtbot, page)
     page.primary()
     page.primary()  # a double click
@@ -137,18 +141,20 @@ def test_keeping_a_tool_held_goes_on_to_the_next(show, services, qtbot):
     assert page.card.item.row.tool.tool_id == second
     page.decided.setChecked(True)
     assert cells(page)[-1] == ("Held", first)
-    assert page.model.index(2, SEVERITY).data(FAINT)
-    page.choose(page.model.item(2).row.tool.id)
+    assert page.model.index(2, page.model.place(SEVERITY)).data(FAINT)
+    page.choose(page.model.row(2).row.tool.id)
     ready(qtbot, page)
     assert not page.card.hold.isEnabled()
-    assert page.card.told.text().startswith(f"You hold {first} back: Toolcrib gives it to no host.")
+    assert page.card.standing.text().startswith(
+        f"You hold {first} back: Toolcrib gives it to no host."
+    )
     assert not stored(services, first).shown
 
 
 def test_a_text_that_changed_meanwhile_is_not_approved(show, services, qtbot, monkeypatch):
     page = show(github__search_code="Harmless.")
     qtbot.waitUntil(page.card.approve.isEnabled)
-    monkeypatch.setattr(review_module, "ask", lambda *_a, **_k: True)
+    monkeypatch.setattr(review_module, "confirm", lambda *_a, **_k: True)
     change(services, "github/search_code", "Harmless." + POISON)
     page.card.approve.click()
     settled(qtbot, page)
@@ -181,7 +187,7 @@ def test_j_and_k_go_through_the_list(show, qtbot):
     page.activateWindow()
     QTest.keyClick(page.list, Qt.Key.Key_J)
     assert page.list.currentIndex().row() == 1
-    assert page.card.item == page.model.item(1)
+    assert page.card.item == page.model.row(1)
     QTest.keyClick(page.list, Qt.Key.Key_J)
     assert page.list.currentIndex().row() == 1
     QTest.keyClick(page.list, Qt.Key.Key_K)
@@ -202,12 +208,12 @@ def test_a_warning_is_shown_and_can_be_held_back(show, services, qtbot):
     settled(qtbot, page)
     assert cells(page) == [("Warn", "time/now")]
     assert page.card.state.badge.word == "Warn"
-    assert page.card.told.text().startswith("Hosts get time/now.")
+    assert page.card.standing.text().startswith("Hosts get time/now.")
     assert page.card.hold.text() == "Hold back"
     ready(qtbot, page)
     page.card.hold.click()
     settled(qtbot, page)
-    assert stored(services, "time/now").held == "you hold it back"
+    assert stored(services, "time/now").held == "held"
 
 
 def test_the_catalog_leads_to_a_held_tool(fill, services, open_window, qtbot):
@@ -221,7 +227,7 @@ def test_the_catalog_leads_to_a_held_tool(fill, services, open_window, qtbot):
     content.show_tool(chosen.tool.id)
     assert content.details.buttons[2].text() == "Review…"
     content.details.buttons[2].click()
-    assert window.nav.current_key() == "review"
+    assert window.page is window.pages["review"]
     assert window.page.card.item.row.tool.tool_id == "time/now"
 
 
@@ -262,5 +268,5 @@ def test_the_table_is_a_model(qtmodeltester, services, fill):
     table = ReviewTable()
     table.show([item_of(services, "time/now")], services.ctx.clock())
     qtmodeltester.check(table)
-    assert table.item(5) is None
+    assert table.row(5) is None
     assert table.row_of(-1) == -1

@@ -5,8 +5,8 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QColor, QMouseEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from ui.plots.score_strip import ScoreStrip, StripColors
-from ui.plots.strip_marks import HELD, IN, OUT, Mark, spread
+from ui.pages.playground.score_strip import ScoreStrip, StripColors
+from ui.shell.strip_marks import HELD, IN, OUT, Mark, spread
 
 MARKS = [Mark(f"s/t{n}", n / 20, IN if n > 11 else OUT) for n in range(20)]
 NONE = Qt.MouseButton.NoButton
@@ -94,3 +94,9 @@ def test_the_label_changes_sides_near_the_left_edge(strip):
     left = strip.grab().toImage()
     assert not left.isNull()
     assert strip.label == "0.02   19 in · 1 out"
+
+
+def test_a_drag_takes_the_focus_so_that_undo_concerns_it(strip):
+    strip.parentWidget().activateWindow()
+    drag(strip, 0.55, 0.40)
+    assert strip.hasFocus()

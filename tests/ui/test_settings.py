@@ -4,12 +4,12 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
 
-from app.catalog import change_settings, load_catalog
-from app.profiles import create
-from app.settings import Settings
-from ui.views.settings_dialog import SettingsDialog
+from app.catalog.catalog import change_settings, load_catalog
+from app.core.settings import Settings
+from app.policy.profiles import create
+from ui.windows.settings_dialog import SettingsDialog
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -88,11 +88,14 @@ def test_new_tools_may_be_on_at_once(window, dialog, qtbot, ctx):
     assert window.undo.undoText() == "Set tools that appear later to On at once"
 
 
-def test_a_number_may_mean_no_limit(dialog):
-    limit = dialog.profile.fields["gateway.call_seconds"]
-    assert limit.text() == "No limit"
-    limit.setValue(30)
-    assert limit.text() == "30 s"
+def test_zero_may_mean_a_word_of_its_own(dialog):
+    call = dialog.profile.fields["gateway.call_seconds"]
+    assert call.text() == "One hour"  # which ends every call
+    call.setValue(30)
+    assert call.text() == "30 s"
+    result = dialog.profile.fields["gateway.result_tokens"]
+    result.setValue(0)
+    assert result.text() == "No limit"
 
 
 def test_the_wheel_over_a_field_without_the_focus_changes_nothing(dialog):
@@ -129,7 +132,7 @@ def test_another_tokenizer_counts_everything_anew(window, dialog, qtbot, ctx):
     choose(dialog.look.fields["encoding"], "cl100k_base")
     settled(window, qtbot)
     assert window.live.catalog.encoding == "cl100k_base"
-    assert window.status.known.text().endswith("cl100k_base")
+    assert window.status.catalog.text().endswith("cl100k_base")
 
 
 def test_how_servers_are_read_holds_at_the_next_reading(window, dialog, ctx):
@@ -228,3 +231,38 @@ def test_everything_that_takes_the_focus_has_a_name_and_choices_are_known(dialog
             assert widget.accessibleName() or widget.parent().accessibleName(), widget
     for box in dialog.findChildren(QComboBox):
         assert box.currentIndex() >= 0, box.accessibleName()
+
+
+def test_settings_are_found_by_their_words_and_explained(dialog):
+    QTest.keyClicks(dialog.search, "tokenizer")
+    assert dialog.tabs.currentWidget().isAncestorOf(dialog.look.fields["encoding"]) or (
+        dialog.tabs.currentWidget().isAncestorOf(dialog.reading.fields["encoding"])
+    )
+    dialog.search.setText("search answer")
+    assert dialog.tabs.currentIndex() == 0
+    assert dialog.profile.fields["gateway.search_tokens"].isVisible()
+    assert not dialog.profile.fields["gateway.pool"].isVisible()
+    shown = [label.text() for label in dialog.profile.findChildren(QLabel) if label.isVisible()]
+    assert "The best tool's arguments and the names of others fit into this." in shown
+    dialog.search.setText("no such thing")
+    assert dialog.problem.text() == "No setting has these words."
+    dialog.search.clear()
+    assert dialog.profile.fields["gateway.pool"].isVisible()
+    assert not dialog.problem.isVisible()
+
+
+def test_a_tab_is_reset_in_one_step_that_can_be_undone(window, dialog, qtbot, ctx):
+    assert not dialog.usual.isEnabled()
+    dialog.profile.fields["gateway.result_tokens"].setValue(5_000)
+    choose(dialog.profile.fields["gateway.pool"], "all")
+    settled(window, qtbot)
+    steps = window.undo.count()
+    dialog.usual.click()
+    settled(window, qtbot)
+    assert stored(ctx).gateway.result_tokens == 25_000
+    assert stored(ctx).gateway.pool == "servers"
+    assert window.undo.count() == steps + 1
+    assert not dialog.usual.isEnabled()
+    window.undo.undo()
+    settled(window, qtbot)
+    assert stored(ctx).gateway.pool == "all"

@@ -14,7 +14,8 @@ from app.discovery.register import targets
 from app.discovery.scan import ScanOptions, scan
 from app.hosts.launch import LaunchSpec
 from store import servers
-from ui.models.catalog_tree import FLAGS
+from ui.pages.catalog.tree_cells import FLAGS
+from ui.widgets.columns import place
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 
@@ -90,10 +91,11 @@ def linear(ctx):
 def test_looking_at_it_opens_no_browser(window, desktop, qtbot):
     content = window.catalog.content
     index = content.model.index_of_server("linear")
-    assert index.siblingAtColumn(FLAGS).data() == "Needs sign-in"
+    assert index.siblingAtColumn(place(content.model.columns, FLAGS)).data() == "Needs sign-in"
     assert [b.text() for b in content.details.buttons if b.isVisible()] == [
         "Sign in…",
         "Try again",
+        "Remove",
     ]
     assert desktop.asked == []
 
@@ -132,7 +134,7 @@ def test_other_work_goes_on_while_somebody_signs_in(window, desktop, qtbot):
     qtbot.waitUntil(lambda: bool(desktop.asked), timeout=30_000)
     done = []
     window.tasks.work(lambda _job: 1, done.append)
-    window.tasks.ask(lambda _db: 2, done.append)
+    window.tasks.request(lambda _db: 2, done.append)
     qtbot.waitUntil(lambda: sorted(done) == [1, 2])
     window.catalog.sign_in.cancel()
     settled(window, qtbot)
@@ -206,7 +208,7 @@ def test_the_first_reading_offers_it_too(guarded, ctx, open_window, desktop, qtb
     assert not reading.enter.isVisible()
     QTest.mouseClick(reading.go, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not reading.busy and window.tasks.idle, timeout=60_000)
-    assert reading.reason.text() == "linear: It asks for a sign-in."
+    assert reading.reason.text().splitlines()[0] == "linear: It asks for a sign-in."
     assert reading.enter.isVisible() and desktop.asked == []
     QTest.mouseClick(reading.enter, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "2 tools read" in messages(window), timeout=60_000)

@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.discovery.summaries import summary_of
-from ui.views.playground_session import READY
-from ui.views.summary_dialog import SummaryDialog
+from app.indexing.summaries import summary_of
+from ui.shell.query_session import READY
+from ui.shell.summary_dialog import SummaryDialog
 
 QUERY = "buy a kite at the toy shop"
 TOOL = "github/list_commits"
@@ -17,7 +17,7 @@ def page(open_playground, qtbot):
     """The first tab, with the encoder loaded and the query asked."""
     page = open_playground().tried
     qtbot.waitUntil(lambda: page.session.state == READY, timeout=30_000)
-    page.query.ask_this(QUERY)
+    page.query.submit_query(QUERY)
     qtbot.waitUntil(lambda: page.answer is not None and page.services.tasks.idle)
     return page
 

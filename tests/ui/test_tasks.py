@@ -5,10 +5,10 @@ import threading
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.changes import Changes
-from app.context import AppContext
-from app.errors import ToolcribError
-from ui.tasks import Job, Tasks
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from ui.shell.tasks import Job, Tasks
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def tasks(qapp, ctx: AppContext):
 
 def test_an_answer_arrives_on_the_gui_thread(tasks: Tasks, qtbot: QtBot):
     seen = []
-    tasks.ask(
+    tasks.request(
         lambda db: (threading.current_thread().name, db.execute("select 7").fetchall()),
         lambda result: seen.append((result, threading.current_thread())),
     )
@@ -34,7 +34,7 @@ def test_an_answer_arrives_on_the_gui_thread(tasks: Tasks, qtbot: QtBot):
 def test_answers_keep_their_order(tasks: Tasks, qtbot: QtBot):
     seen: list[int] = []
     for number in range(200):
-        tasks.ask(lambda db, n=number: n, seen.append)
+        tasks.request(lambda db, n=number: n, seen.append)
     qtbot.waitUntil(lambda: len(seen) == 200)
     assert seen == list(range(200))
 
@@ -50,17 +50,17 @@ def test_an_error_reaches_failed_or_the_signal(tasks: Tasks, qtbot: QtBot):
         raise ToolcribError("No.", "Try another.")
 
     seen: list[ToolcribError] = []
-    tasks.ask(fail, lambda _: None, seen.append)
+    tasks.request(fail, lambda _: None, seen.append)
     qtbot.waitUntil(lambda: bool(seen))
     assert seen[0].title == "No."
     with qtbot.waitSignal(tasks.failed) as caught:
-        tasks.ask(fail, lambda _: None)
+        tasks.request(fail, lambda _: None)
     assert caught.args[0].hint == "Try another."
 
 
 def test_an_unforeseen_error_becomes_a_sentence(tasks: Tasks, qtbot: QtBot):
     with qtbot.waitSignal(tasks.failed) as caught:
-        tasks.ask(lambda db: 1 / 0, lambda _: None)
+        tasks.request(lambda db: 1 / 0, lambda _: None)
     assert "ZeroDivisionError" in caught.args[0].title
 
 
@@ -85,11 +85,11 @@ def test_closing_ends_long_work_and_delivers_nothing_more(qapp, ctx: AppContext,
     heard: list[object] = []
     bridge.work(lambda job: job.cancelled.wait(20), heard.append, progress=heard.append)
     for _ in range(20):
-        bridge.ask(lambda db: 1, heard.append)
+        bridge.request(lambda db: 1, heard.append)
     bridge.close()
     qapp.processEvents()
     assert heard == []
-    bridge.ask(lambda db: 1, heard.append)
+    bridge.request(lambda db: 1, heard.append)
     bridge.close()
     assert bridge.idle
 
@@ -106,3 +106,32 @@ def test_what_was_changed_before_closing_is_written(qapp, ctx: AppContext):
     db = ctx.open_store()
     assert db.execute("select count(*) from kept").fetchall() == [(0,)]
     db.close()
+
+
+def test_only_the_newest_request_of_a_key_is_answered(tasks, qtbot):
+    answers, runs = [], []
+    gate = threading.Event()
+    tasks.request(lambda _db: gate.wait(10), lambda _done: None)
+
+    def request(number):
+        tasks.latest("key", lambda _db: runs.append(number) or number, answers.append)
+
+    for number in range(5):
+        request(number)
+    tasks.latest("other", lambda _db: "other", answers.append)
+    gate.set()
+    qtbot.waitUntil(lambda: tasks.idle)
+    assert answers == [4, "other"]
+    assert runs == [4]  # those that were overtaken cost nothing
+
+
+def test_an_overtaken_request_fails_in_silence(tasks, qtbot):
+    problems = []
+
+    def fail(_db):
+        raise ToolcribError("Too late.")
+
+    tasks.latest("key", fail, lambda _none: None, problems.append)
+    tasks.overtake("key")
+    qtbot.waitUntil(lambda: tasks.idle)
+    assert problems == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.text import ago, count, plural, short, tokens, visible
+from ui.look.text import ago, count, plural, short, tokens, visible
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 
-from ui.models.treemap import Cell, Group, Item
-from ui.views.treemap import Treemap, describe
+from ui.pages.catalog.treemap import Treemap, describe
+from ui.pages.catalog.treemap_layout import Cell, Group, Item
 
 
 def items(first: int, *tokens: int) -> tuple[Item, ...]:

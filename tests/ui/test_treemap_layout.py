@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.models.treemap import Box, Group, Item, lay_out, squarify
+from ui.pages.catalog.treemap_layout import Box, Group, Item, lay_out, squarify
 
 
 def group(name: str, *tokens: int) -> Group:

@@ -2,29 +2,29 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
 
-from ui.models.palette import COMMAND, Entry
-from ui.services import Services
-from ui.theme import ZOOM_STEP
+from ui.look.theme import ZOOM_STEP
+from ui.shell.log import show_log
+from ui.shell.services import Services
+from ui.widgets.table_tools import open_columns
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.history import show_history
+from ui.windows.palette_entries import COMMAND, Entry
 from ui.windows.profile_menu import ProfileMenu
 from ui.windows.sections import SECTIONS
-
-if TYPE_CHECKING:
-    from ui.windows.main_window import MainWindow
+from ui.windows.window_actions import WindowActions
 
 
 class Commands(QObject):
     """The window's actions; icons follow the theme."""
 
-    def __init__(self, window: "MainWindow", services: Services) -> None:
+    def __init__(self, window: QMainWindow, services: Services, actions: WindowActions) -> None:
         super().__init__(window)
+        self._actions = actions
         self._window = window
         self._services = services
         self._icons: list[tuple[QAction, str]] = []
@@ -42,26 +42,41 @@ class Commands(QObject):
         self._recolor()
 
     def _make_edit(self) -> None:
-        undo = self._services.undo
-        self.undo = undo.createUndoAction(self, "&Undo")
+        # not createUndoAction: what it makes dies with the first QUndoView of the stack that closes
+        # (PySide6 6.11), and the window goes on using it
+        stack = self._services.undo
+        self.undo, self.redo = QAction("&Undo", self), QAction("&Redo", self)
         self.undo.setShortcuts([QKeySequence("Ctrl+Z")])
-        self.redo = undo.createRedoAction(self, "&Redo")
         self.redo.setShortcuts([QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")])
+        self.undo.triggered.connect(lambda _checked=False: stack.undo())
+        self.redo.triggered.connect(lambda _checked=False: stack.redo())
+        stack.canUndoChanged.connect(self.undo.setEnabled)
+        stack.canRedoChanged.connect(self.redo.setEnabled)
+        stack.undoTextChanged.connect(lambda step: self.undo.setText(f"&Undo {step}".strip()))
+        stack.redoTextChanged.connect(lambda step: self.redo.setText(f"&Redo {step}".strip()))
+        self.undo.setEnabled(stack.canUndo())
+        self.redo.setEnabled(stack.canRedo())
         self._icons += [(self.undo, "undo-variant"), (self.redo, "redo-variant")]
 
     def _make_menus(self) -> None:
-        window, bar = self._window, self._window.menuBar()
+        window, do, bar = self._window, self._actions, self._window.menuBar()
         file = bar.addMenu("&File")
         self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
-        self._add(file, "&Add server…", lambda: window.catalog.add_server(), "Ctrl+N", "plus")
-        self._add(file, "&Import query set…", window.import_queries)
+        self._add(file, "&Add server…", lambda: do.catalog().add_server(), "Ctrl+N", "plus")
+        self._add(file, "&Import query set…", do.import_queries)
+        self._add(file, "Export &report…", self._export_report)
         file.addSeparator()
-        self._add(file, "&Quit", window.close, "Ctrl+Q")
+        self._add(file, "Restore all &hosts…", do.restore_hosts, icon="backup-restore")
+        file.addSeparator()
+        self._add(file, "&Quit", do.close, "Ctrl+Q")
         edit = bar.addMenu("&Edit")
         edit.addActions([self.undo, self.redo])
         self._add(edit, "&History…", lambda: show_history(window, self._services.undo), "Ctrl+H")
         edit.addSeparator()
-        self._add(edit, "&Find", lambda: window.page.focus_filter(), "Ctrl+F")
+        self._add(edit, "&Find", lambda: do.page().focus_filter(), "Ctrl+F")
+        edit.addSeparator()
+        self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
+        self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         edit.addSeparator()
         self._add(edit, "&Settings…", self.open_settings, "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")
@@ -69,7 +84,7 @@ class Commands(QObject):
             self._add(
                 view,
                 f"&{section.title}",
-                partial(window.go, section.key),
+                partial(do.open_page, section.key),
                 f"Ctrl+{number}",
                 section.icon,
             )
@@ -77,10 +92,11 @@ class Commands(QObject):
         self.profiles = ProfileMenu(self._services, window)
         view.addMenu(self.profiles)
         view.addSeparator()
-        self._add(view, "Bac&k", lambda: window.travel(-1), "Alt+Left")
-        self._add(view, "For&ward", lambda: window.travel(1), "Alt+Right")
-        self._add(view, "Ne&xt pane", lambda: window.cycle(1), "F6")
-        self._add(view, "Pre&vious pane", lambda: window.cycle(-1), "Shift+F6")
+        self._add(view, "Bac&k", lambda: do.travel(-1), "Alt+Left")
+        self._add(view, "For&ward", lambda: do.travel(1), "Alt+Right")
+        self._add(view, "Ne&xt pane", lambda: do.cycle(1), "F6")
+        self._add(view, "Pre&vious pane", lambda: do.cycle(-1), "Shift+F6")
+        self._add(view, "Col&umns…", lambda: open_columns(do.page()))
         view.addSeparator()
         self._add_appearance(view.addMenu("App&earance"))
         zoom = self._zoom_by
@@ -89,17 +105,21 @@ class Commands(QObject):
         self._add(view, "&Smaller text", lambda: zoom(-ZOOM_STEP), "Ctrl+-")
         self._add(view, "Text as &usual", lambda: zoom(100 - self._services.theme.zoom), "Ctrl+0")
         tools = bar.addMenu("&Tools")
-        find = self._add(tools, "&Find anything…", lambda: window.finder.open(), icon="magnify")
+        find = self._add(tools, "&Find anything…", do.find, icon="magnify")
         find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
         self.read = self._add(tools, "&Read tools…", self._read, "F5", "refresh")
+        self._add(tools, "Read &all tools…", lambda: do.catalog().read_tools(), "Shift+F5")
         self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
-        self._add(tools, "&Export to hosts…", lambda: window.go("hosts"), "Ctrl+E")
+        self._add(tools, "&Call the selected tool…", lambda: do.catalog().call_tool())
+        self._add(tools, "&Export to hosts…", lambda: do.open_page("hosts"), "Ctrl+E")
+        self._add(tools, "Open &log", lambda: show_log(window, self._services), icon="console-line")
         self._add(tools, "Press the page's &main button", self._primary, "Ctrl+Return")
         help_menu = bar.addMenu("&Help")
+        self._add(help_menu, "&First steps", lambda: do.catalog().show_first_steps())
         self._add(help_menu, "&Shortcuts", lambda: show_shortcuts(window), "Ctrl+/")
         self._add(help_menu, "What do the &numbers mean?", lambda: show_numbers(window), "F1")
         self._add(help_menu, "&About Toolcrib", lambda: show_about(window))
-        self._add_key("Esc", lambda: window.page.escape())
+        self._add_key("Esc", lambda: do.page().escape())
 
     def _add(
         self,
@@ -149,7 +169,7 @@ class Commands(QObject):
         """Change the text's size now, and keep it."""
         theme = self._services.theme
         theme.set_zoom(theme.zoom + percent)
-        self._services.say(f"Text at {theme.zoom} %")
+        self._services.show_status(f"Text at {theme.zoom} %")
         self._keep_look()
 
     def _keep_look(self) -> None:
@@ -158,7 +178,7 @@ class Commands(QObject):
 
     def open_settings(self) -> None:
         """Everything that is set, in a dialog."""
-        from ui.views.settings_dialog import SettingsDialog  # not needed for the window's start
+        from ui.windows.settings_dialog import SettingsDialog  # not needed for the window's start
 
         dialog = SettingsDialog(self._services, self._window)
         dialog.finished.connect(dialog.deleteLater)
@@ -174,28 +194,33 @@ class Commands(QObject):
         self.search = QPushButton("Search tools or run a command    Ctrl+K")
         self.search.setObjectName("searchButton")
         self.search.setMinimumWidth(320)
-        self.search.clicked.connect(lambda: self._window.finder.open())
+        self.search.clicked.connect(lambda: self._actions.find())
         for widget in (_space(), self.search, _space()):
             bar.addWidget(widget)
         self.export = QPushButton("Export to hosts…")
         self.export.setObjectName("exportButton")
         self.export.setProperty("primary", True)
         self.export.setToolTip("See what each host would get, and write its config (Ctrl+E)")
-        self.export.clicked.connect(lambda: self._window.go("hosts"))
+        self.export.clicked.connect(lambda: self._actions.open_page("hosts"))
         bar.addWidget(self.export)
         self._window.addToolBar(bar)
 
     def _open_config(self) -> None:
-        self._window.catalog.open_config()
+        self._actions.catalog().open_config()
+
+    def _export_report(self) -> None:
+        from ui.shell.save_report import save_report  # as all of export, not needed at the start
+
+        save_report(self._services, self._services.hosts.sizes, self._window)
 
     def _sign_in(self) -> None:
-        self._window.catalog.sign_in_to_one()
+        self._actions.catalog().sign_in_to_one()
 
     def _read(self) -> None:
-        self._window.catalog.read_tools()
+        self._actions.catalog().read_selected()
 
     def _primary(self) -> None:
-        self._window.page.primary()
+        self._actions.page().primary()
 
     def _recolor(self) -> None:
         icons = self._services.theme.icons
@@ -208,8 +233,8 @@ class Commands(QObject):
     def entries(self) -> list[Entry]:
         """Every action of the menus that can be used now, for the palette."""
         return [
-            Entry(COMMAND, words, action.shortcut().toString(), action.trigger)
-            for words, action in _named(self._window.menuBar().actions())
+            Entry(COMMAND, text, action.shortcut().toString(), action.trigger)
+            for text, action in _named(self._window.menuBar().actions())
             if action.isEnabled()
         ]
 
@@ -217,14 +242,14 @@ class Commands(QObject):
 def _named(actions: Iterable[QAction], before: str = "") -> Iterator[tuple[str, QAction]]:
     """Actions below menus with their words; those of a menu in a menu after its name."""
     for action in actions:
-        menu, words = action.menu(), _spoken(action.text())
+        menu, words = action.menu(), _menu_text(action.text())
         if isinstance(menu, QMenu):
             yield from _named(menu.actions(), f"{words}: " if before else " ")
         elif words:
             yield f"{before}{words}".strip(), action
 
 
-def _spoken(text: str) -> str:
+def _menu_text(text: str) -> str:
     """A menu's words: & before a letter only underlines it, && is one that is shown."""
     return "&".join(part.replace("&", "") for part in text.split("&&"))
 

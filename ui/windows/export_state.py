@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.changes import Changes
-from app.context import Db
-from ui.services import Services
-from ui.text import plural
+from app.core.changes import Changes
+from app.core.context import Db
+from ui.look.text import plural
+from ui.shell.services import Services
 
 if TYPE_CHECKING:
     from app.export.status import HostStatus
@@ -20,18 +20,18 @@ class ExportState(QObject):
     """Looks at the hosts' files in the background after every change.
 
     Signals: told(words of the button, its tooltip, whether there is anything to do);
-    waiting(number of changes that hosts do not have yet).
+    waiting(number of changes that hosts do not have yet); surveyed(tuple of HostStatus).
     """
 
-    told = Signal(str, str, bool)
+    described = Signal(str, str, bool)
     waiting = Signal(int)
+    surveyed = Signal(object)
 
     def __init__(self, services: Services, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._services = services
-        self._number = 0  # of the latest survey: older answers are stale
         self._timer = QTimer(self, interval=_REST_MS, singleShot=True)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._inspect)
         live = services.live
         live.loaded.connect(self._timer.start)
         live.toggled.connect(lambda _ids: self._timer.start())
@@ -42,36 +42,36 @@ class ExportState(QObject):
         if changes.hosts or changes.exports:
             self._timer.start()
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         catalog, places = self._services.live.catalog, self._services.places
         if catalog is None:
             return
-        self._number += 1
-        number = self._number
 
-        def ask(db: Db) -> "tuple[HostStatus, ...]":
+        def inspect_hosts(db: Db) -> "tuple[HostStatus, ...]":
             from app.export.overview import survey  # not needed for the window's start
 
             return survey(db, places, catalog)
 
-        self._services.tasks.ask(
-            ask,
-            lambda rows: self._show(rows) if number == self._number else None,
+        self._services.tasks.latest(
+            self,
+            inspect_hosts,
+            self._show,
             lambda _error: None,  # the Hosts page says what is wrong
         )
 
     def _show(self, rows: "Sequence[HostStatus]") -> None:
+        self.surveyed.emit(rows)
         number, tip, useful = button_words(rows)
         self.waiting.emit(number)
         words = f"Export {plural(number, 'change')}…" if number else "Export to hosts…"
-        self.told.emit(words, tip, useful)
+        self.described.emit(words, tip, useful)
 
 
 def button_words(rows: "Sequence[HostStatus]") -> tuple[int, str, bool]:
     """How many changes wait, what the button's tooltip says, whether pressing it helps."""
     from app.export.status import CHANGES, NOT_FOUND
     from store.records import AS_IS
-    from ui.models.host_state import urgency
+    from ui.shell.host_state import urgency
 
     here = [row for row in rows if row.state != NOT_FOUND]
     if not here:

@@ -5,6 +5,8 @@ from importlib.metadata import version
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
+from app.catalog.reasons import WITHHELD, sentence
+
 SHORTCUTS = (
     ("Ctrl+1 to 6", "Catalog, Playground, Budget, Review, Hosts, Activity"),
     ("Ctrl+K", "Find a tool, a server or a command"),
@@ -20,6 +22,7 @@ SHORTCUTS = (
     ("+, -, *", "Expand, collapse, expand all"),
     ("P", "Pin the selected tools"),
     ("W", "Why? Try the tool in the Playground"),
+    ("T", "Call the tool by hand"),
     ("J, K", "Next, previous tool in Review"),
     ("Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"),
     ("Ctrl+H", "All steps, to go back to any"),
@@ -49,8 +52,7 @@ NUMBERS = (
     ("score parts", "How the score came about: shared words and similar meaning."),
     (
         "held back",
-        "No host sees the tool until you decide: its text changed after you trusted it or looks"
-        " like an instruction to the model, it is new, or its server is not trusted yet.",
+        f"No host sees the tool until you decide: {', or '.join(map(sentence, WITHHELD))}.",
     ),
     ("pinned", "Always shown to the model, outside threshold and top-k."),
     (

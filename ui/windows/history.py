@@ -11,8 +11,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.theme import MARGIN
-from ui.views.form_dialog import plain_label
+from ui.look.theme import MARGIN
+from ui.widgets.form_dialog import plain_label
 
 _HINT = "Choose a step to go back to it; those below it can be done again."
 

@@ -1,7 +1,7 @@
 """The main window: toolbar, sections, budget strip, pages, status bar."""
 
-from PySide6.QtCore import QEvent, QSettings, Qt
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent, QUndoStack
+from PySide6.QtCore import QEvent, QSettings, QSize, Qt
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent, QShowEvent, QUndoStack
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -11,30 +11,37 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.context import AppContext
-from app.errors import ToolcribError
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.hosts.places import Places
 from app.policy.budget import PASS
-from app.profiles import DEFAULT
+from app.policy.profiles import DEFAULT
 from app.safety.review import OPEN
-from ui.actions import past
-from ui.models.live_catalog import LiveCatalog
-from ui.services import Services
-from ui.tasks import Tasks
-from ui.text import APPROX, plural
-from ui.theme import Theme
-from ui.views.budget_strip import BudgetStrip
-from ui.views.catalog import CatalogPage
-from ui.views.page import Page
-from ui.views.palette import CommandPalette
-from ui.views.sidebar import Sidebar
+from ui.look.text import APPROX, plural
+from ui.look.theme import Theme
+from ui.pages.catalog.page import CatalogPage
+from ui.shell.actions import LateCommand, past
+from ui.shell.host_in_view import WORST, HostInView
+from ui.shell.live_catalog import LiveCatalog
+from ui.shell.log import show_log
+from ui.shell.page import Page
+from ui.shell.problems import UnforeseenError
+from ui.shell.services import Services
+from ui.shell.tasks import Tasks
+from ui.widgets.shares import ServerPlaces
+from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
+from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
+from ui.windows.palette import CommandPalette
+from ui.windows.screen import fit_screen
 from ui.windows.sections import SECTIONS, make_page
+from ui.windows.sidebar import Sidebar
 from ui.windows.status_line import StatusLine
-from ui.windows.trail import Trail
+from ui.windows.window_actions import WindowActions
 
+FIRST_SIZE = QSize(1280, 800)
 NARROW_BELOW = 1100  # pixels; below it the sidebar shows icons only
 
 
@@ -50,12 +57,22 @@ class MainWindow(QMainWindow):
         )
         self.tasks = Tasks(ctx, self)
         self.live = LiveCatalog(self.tasks, str(self._settings.value("profile", DEFAULT)))
+        servers = str(self._settings.value("servers", ""))
+        self.live.places = ServerPlaces(filter(None, servers.split("\n")))
         self.undo = QUndoStack(self)
         self.services = Services(
-            ctx, places, self.tasks, theme, self.undo, self.live, self.say, self.go
+            ctx,
+            places,
+            self.tasks,
+            theme,
+            self.undo,
+            self.live,
+            HostInView(self.live, str(self._settings.value("host", WORST))),
+            self.show_status,
+            self.open_page,
         )
         self.pages: dict[str, Page] = {}
-        self._trail = Trail()
+        self._trail = NavigationHistory()
         self._focus: QWidget | None = None  # to go back to when another profile is in view
         self._done = 0  # index of the undo stack before the last step
         self._build(theme)
@@ -70,15 +87,21 @@ class MainWindow(QMainWindow):
         assert isinstance(page, Page)  # nothing else is ever added
         return page
 
-    def say(self, text: str) -> None:
+    def show_status(self, text: str) -> None:
         """One sentence in the status bar."""
-        self.status.say(text)
+        self.status.show_text(text)
 
     def show_problem(self, error: ToolcribError) -> None:
         """An error that no page took: in the page in view."""
-        self.page.messages.error(error)
+        if isinstance(error, UnforeseenError):
+            self.page.messages.error(error, ("Show log", self._show_log))
+        else:
+            self.page.messages.error(error)
 
-    def go(self, key: str) -> None:
+    def _show_log(self) -> None:
+        show_log(self, self.services)
+
+    def open_page(self, key: str) -> None:
         """Open a section."""
         if key not in self.pages:
             page = make_page(key, self.services)
@@ -100,11 +123,11 @@ class MainWindow(QMainWindow):
         """Open the section before (-1) or after (1) this one, as they were opened."""
         key = self._trail.step(step)
         if key:
-            self.go(key)
+            self.open_page(key)
 
     def import_queries(self) -> None:
         """Let the user choose a file of labelled queries."""
-        self.go("playground")
+        self.open_page("playground")
         self.page.import_queries()
 
     def cycle(self, step: int) -> None:
@@ -140,6 +163,8 @@ class MainWindow(QMainWindow):
         """Keep the geometry, end the threads."""
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("profile", self.live.profile)
+        self._settings.setValue("servers", "\n".join(self.live.places.names))
+        self._settings.setValue("host", self.services.hosts.choice)
         for key, page in self.pages.items():
             page.save(self._settings, key)
         self._settings.sync()
@@ -148,7 +173,7 @@ class MainWindow(QMainWindow):
 
     def _build(self, theme: Theme) -> None:
         self.nav = Sidebar(theme, SECTIONS)
-        self.strip = BudgetStrip(theme, self.live)
+        self.strip = BudgetStrip(theme, self.live, self.services.hosts)
         self.stack = QStackedWidget()
         self.status = StatusLine()
         right = QVBoxLayout()
@@ -166,56 +191,85 @@ class MainWindow(QMainWindow):
         column.addLayout(row, 1)
         column.addWidget(self.status)
         self.setCentralWidget(whole)
-        self.commands = Commands(self, self.services)
+        actions = self._actions()
+        self.commands = Commands(self, self.services, actions)
         self.strip.profile.setMenu(self.commands.profiles)
-        self.finder = CommandPalette(theme, self, lambda: offers(self))
+        self.finder = CommandPalette(
+            theme, self, lambda: offers(self.services, actions, self.commands.entries(), self)
+        )
         self.export_state = ExportState(self.services, self)
 
+    def _actions(self) -> WindowActions:
+        return WindowActions(
+            open_page=self.open_page,
+            page=lambda: self.page,
+            catalog=lambda: self.catalog,
+            import_queries=self.import_queries,
+            restore_hosts=self.restore_hosts,
+            travel=self.travel,
+            cycle=self.cycle,
+            find=lambda: self.finder.open(),
+            close=self.close,
+        )
+
     def _connect(self) -> None:
-        self.nav.chosen.connect(self.go)
+        self.nav.chosen.connect(self.open_page)
         self.services.theme.changed.connect(self._fit_sidebar)
         self.strip.server_chosen.connect(lambda name: self.catalog.show_server(name))
         self.status.undo.clicked.connect(self.undo.undo)
-        self.undo.indexChanged.connect(self._tell_step)
-        self.export_state.told.connect(self.commands.show_export)
+        self.undo.indexChanged.connect(self._show_step)
+        self.export_state.described.connect(self.commands.show_export)
         self.export_state.waiting.connect(
             lambda number: self.nav.set_badge("hosts", str(number or ""), "accent")
         )
+        self.export_state.surveyed.connect(self.services.hosts.take)
+        self.services.hosts.changed.connect(self._show_badges)
         self.tasks.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
         self.live.strayed.connect(self.undo.clear)
         self.live.leaving.connect(self._on_leaving)
         self.live.loaded.connect(self._on_arrived)
-        self.live.loaded.connect(self._tell_known)
-        self.live.loaded.connect(self._tell_sections)
-        self.live.toggled.connect(lambda _ids: self._tell_sections())
-        self.live.configured.connect(self._tell_sections)
+        self.live.loaded.connect(self._show_catalog)
         QApplication.instance().aboutToQuit.connect(self.tasks.close)  # type: ignore[union-attr]
 
     def _restore(self) -> None:
         geometry = self._settings.value("geometry")
         if geometry is None or not self.restoreGeometry(geometry):
-            self.resize(1280, 800)
-        self.go("catalog")
+            self.resize(FIRST_SIZE)
+        fit_screen(self)
+        QGuiApplication.instance().screenRemoved.connect(lambda _screen: fit_screen(self))  # type: ignore[union-attr]
+        self.open_page("catalog")
 
     @property
     def catalog(self) -> CatalogPage:
         """The Catalog page, opened."""
-        self.go("catalog")
+        self.open_page("catalog")
         page = self.page
         assert isinstance(page, CatalogPage)
         return page
+
+    def restore_hosts(self) -> None:
+        """Put every host's files back, once that is agreed to."""
+        from ui.pages.hosts.page import HostsPage  # as all of export, not needed at the start
+
+        self.open_page("hosts")
+        page = self.page
+        assert isinstance(page, HostsPage)
+        page.restore_all()
 
     def _show_result(self, page: Page, text: str) -> None:
         if page is self.stack.currentWidget():
             self.status.result.setText(text)
 
-    def _tell_step(self, index: int) -> None:
-        if index > self._done:
-            self.status.say(past(self.undo.text(index - 1)), undoable=True)
+    def _show_step(self, index: int) -> None:
+        step = self.undo.command(min(index, self._done))
+        if isinstance(step, LateCommand) and step.quiet:
+            pass
+        elif index > self._done:
+            self.status.show_text(past(self.undo.text(index - 1)), undoable=True)
         elif index < self._done:
-            self.status.say(f"Undone: {self.undo.text(index)}")
+            self.status.show_text(f"Undone: {self.undo.text(index)}")
         self._done = index
 
     def _on_leaving(self) -> None:
@@ -236,7 +290,7 @@ class MainWindow(QMainWindow):
         title = f"The profile {profile} is gone: {self.live.profile} is shown."
         self.show_problem(ToolcribError(title, "The command line may have deleted it."))
 
-    def _tell_known(self) -> None:
+    def _show_catalog(self) -> None:
         catalog = self.live.catalog
         if catalog is None:
             return
@@ -245,14 +299,14 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Toolcrib" if own == DEFAULT else f"{shown} – Toolcrib")
         tools = sum(not t.tool.gone for t in catalog.tools)
         servers = plural(len(catalog.servers), "server")
-        self.status.known.setText(
+        self.status.catalog.setText(
             f"{servers} · {plural(tools, 'tool')} · {APPROX} {catalog.encoding}"
         )
 
-    def _tell_sections(self) -> None:
+    def _show_badges(self) -> None:
         """What sections have to say also before they were opened."""
         waiting = [item for item in self.live.items if item.state == OPEN]
         tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
         self.nav.set_badge("review", str(len(waiting) or ""), tone)
-        word = self.strip.verdict.word
+        word = self.services.hosts.verdict.word
         self.nav.set_badge("budget", word if word != PASS else "", word.lower())

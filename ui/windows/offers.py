@@ -1,38 +1,41 @@
 """What the command palette finds: the menus' actions, servers, tools, and terms explained."""
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
-from ui.actions import Tick
-from ui.models.palette import TERM, Deeds, Entry, catalogue_entries
+from PySide6.QtWidgets import QWidget
+
+from ui.shell.actions import Tick
+from ui.shell.services import Services
 from ui.windows.help import NUMBERS, show_numbers
+from ui.windows.palette_entries import TERM, Entry, PaletteActions, catalogue_entries
+from ui.windows.window_actions import WindowActions
 
-if TYPE_CHECKING:
-    from ui.windows.main_window import MainWindow
 
-
-def offers(window: "MainWindow") -> list[Entry]:
-    """Everything that can be found now."""
-    catalog = window.live.catalog
-    deeds = Deeds(
-        show_tool=lambda number: window.catalog.content.show_tool(number),
-        why=partial(_why, window),
-        show_server=lambda name: window.catalog.show_server(name),
-        turn=partial(_turn, window),
+def offers(
+    services: Services, actions: WindowActions, commands: Iterable[Entry], parent: QWidget
+) -> list[Entry]:
+    """Everything that can be found now; `parent` is what help opens over."""
+    catalog = services.live.catalog
+    in_catalog = PaletteActions(
+        show_tool=lambda number: actions.catalog().content.show_tool(number),
+        why=partial(_why, services),
+        show_server=lambda name: actions.catalog().show_server(name),
+        turn=partial(_turn, services),
     )
-    known = catalogue_entries(catalog, deeds) if catalog else ()
-    terms = [Entry(TERM, term, "term", partial(show_numbers, window)) for term, _ in NUMBERS]
-    return [*window.commands.entries(), *known, *terms]
+    entries = catalogue_entries(catalog, in_catalog) if catalog else ()
+    terms = [Entry(TERM, term, "term", partial(show_numbers, parent)) for term, _ in NUMBERS]
+    return [*commands, *entries, *terms]
 
 
-def _why(window: "MainWindow", number: int) -> None:
-    window.go("playground")
-    window.live.why.emit(number)
+def _why(services: Services, number: int) -> None:
+    services.open_page("playground")
+    services.live.why.emit(number)
 
 
-def _turn(window: "MainWindow", server: str, on: bool) -> None:
+def _turn(services: Services, server: str, on: bool) -> None:
     """Turn all tools of a server on or off, as one step."""
-    catalog = window.live.catalog
+    catalog = services.live.catalog
     tools = [t for t in catalog.tools if t.server.name == server] if catalog else []
     if changed := [t for t in tools if t.on != on]:
-        window.undo.push(Tick(window.live, changed, on))
+        services.undo.push(Tick(services.live, changed, on))

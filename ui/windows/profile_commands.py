@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
-from app.changes import Changes
-from app.context import Db
-from app.errors import ToolcribError
-from app.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
-from ui.models.live_catalog import LiveCatalog
-from ui.tasks import Tasks
-from ui.text import in_menu
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.policy.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
+from ui.look.text import in_menu
+from ui.shell.live_catalog import LiveCatalog
+from ui.shell.tasks import Tasks
 
 
 class ShowProfile(QUndoCommand):

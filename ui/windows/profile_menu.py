@@ -5,12 +5,12 @@ from collections.abc import Callable
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.errors import ToolcribError
-from app.profiles import DEFAULT, why_kept
-from ui.services import Services
-from ui.text import in_menu
-from ui.views.profile_dialog import ProfileDialog
+from app.core.errors import ToolcribError
+from app.policy.profiles import DEFAULT, why_kept
+from ui.look.text import in_menu
+from ui.shell.services import Services
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
+from ui.windows.profile_dialog import ProfileDialog
 
 _NEW = "It begins as a copy of {}: the same tools on and pinned, the same budget and settings."
 _NAME = "Its tools and settings stay as they are."
@@ -97,7 +97,7 @@ class ProfileMenu(QMenu):
         name: str = "",
     ) -> None:
         dialog = ProfileDialog(title, hint, self._live.profiles, name=name, parent=self._parent)
-        dialog.given.connect(lambda given: self._services.undo.push(command(given)))
+        dialog.submitted.connect(lambda submitted: self._services.undo.push(command(submitted)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -105,10 +105,10 @@ class ProfileMenu(QMenu):
         """Go on when no host's file names the profile in view; else say which does."""
         name, tasks = self._live.profile, self._services.tasks
 
-        def told(reason: ToolcribError | None) -> None:
+        def on_reason(reason: ToolcribError | None) -> None:
             if reason is not None:
                 tasks.failed.emit(reason)
             elif self._live.profile == name:
                 go()
 
-        tasks.ask(lambda db: why_kept(db, name), told)
+        tasks.request(lambda db: why_kept(db, name), on_reason)

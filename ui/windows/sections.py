@@ -1,9 +1,9 @@
 """The sections that exist, and how their pages are made; a page is imported when first opened."""
 
-from ui.services import Services
-from ui.views.catalog import CatalogPage
-from ui.views.page import Page
-from ui.views.sidebar import Section
+from ui.pages.catalog.page import CatalogPage
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.windows.sidebar import Section
 
 SECTIONS = (
     Section("catalog", "Catalog", "toolbox-outline"),
@@ -18,23 +18,23 @@ SECTIONS = (
 def make_page(key: str, services: Services) -> Page:
     """The page of that section."""
     if key == "playground":
-        from ui.views.playground import PlaygroundPage  # pyqtgraph and numpy: 0.4 s of CPU
+        from ui.pages.playground.page import PlaygroundPage  # pyqtgraph and numpy: 0.4 s of CPU
 
         return PlaygroundPage(services)
     if key == "budget":
-        from ui.views.budget import BudgetPage
+        from ui.pages.budget.page import BudgetPage
 
         return BudgetPage(services)
     if key == "review":
-        from ui.views.review import ReviewPage
+        from ui.pages.review.page import ReviewPage
 
         return ReviewPage(services)
     if key == "hosts":
-        from ui.views.hosts import HostsPage
+        from ui.pages.hosts.page import HostsPage
 
         return HostsPage(services)
     if key == "activity":
-        from ui.views.activity import ActivityPage
+        from ui.pages.activity.page import ActivityPage
 
         return ActivityPage(services)
     return CatalogPage(services)

@@ -4,8 +4,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from ui.theme import GAP, GROUP, MARGIN, STATUS
-from ui.views.elided import ElidedLabel
+from ui.look.theme import GAP, GROUP, MARGIN, STATUS
+from ui.widgets.elided import ElidedLabel
 
 UNDO_MS = 10_000  # how long the Undo button stays; Ctrl+Z always works
 
@@ -24,8 +24,8 @@ class StatusLine(QWidget):
         self.undo.hide()
         self.result = QLabel(self)
         self.result.setObjectName("statusResult")
-        self.known = QLabel(self)
-        self.known.setProperty("faint", True)
+        self.catalog = QLabel(self)
+        self.catalog.setProperty("faint", True)
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, 2, MARGIN, 2)
         row.setSpacing(GAP)
@@ -34,11 +34,11 @@ class StatusLine(QWidget):
         row.addStretch(1)
         row.addWidget(self.result)
         row.addSpacing(GROUP - GAP)
-        row.addWidget(self.known)
+        row.addWidget(self.catalog)
         self._timer = QTimer(self, interval=UNDO_MS, singleShot=True)
         self._timer.timeout.connect(self.undo.hide)
 
-    def say(self, text: str, *, undoable: bool = False) -> None:
+    def show_text(self, text: str, *, undoable: bool = False) -> None:
         """Show one sentence and read it out; `undoable` offers Undo for ten seconds."""
         self.message.setText(text)
         self.undo.setVisible(undoable)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 
 Path = tuple[str | int, ...]
 
@@ -15,7 +15,7 @@ class Set:
     """Put a value; an index one past the end of a list appends to it."""
 
     path: Path
-    value: Any
+    value: object
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -28,7 +28,7 @@ class Delete:
 Edit = Set | Delete
 
 
-def apply_edits(tree: Any, edits: Sequence[Edit]) -> Any:
+def apply_edits(tree: object, edits: Sequence[Edit]) -> object:
     """The value tree after the edits; the given tree stays as it is."""
     for edit in edits:
         tree = _edited(tree, edit.path, edit)
@@ -52,10 +52,8 @@ def _edited(tree: Any, path: Path, edit: Edit) -> Any:
     if inner:
         tree_at = _edited(tree[key] if known else None, inner, edit)
         _put(tree, key, tree_at)
-    elif isinstance(edit, Delete):
-        del tree[key]
     else:
-        _put(tree, key, edit.value)
+        change(tree, edit)
     return tree
 
 
@@ -68,6 +66,14 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other) or (one != one and other != other)
+
+
+def change(parent: Any, edit: Edit) -> None:
+    """Make the edit in the container that its path leads to."""
+    if isinstance(edit, Delete):
+        del parent[edit.path[-1]]
+    else:
+        _put(parent, edit.path[-1], edit.value)
 
 
 def _put(parent: Any, key: str | int, value: Any) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from app.hosts.documents.edits import Edit, Path, Set
+from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.documents.json_spans import JsonText, Node, parse
 from app.hosts.documents.json_style import JsonStyle, line_indent, scalar
 
@@ -19,13 +19,55 @@ class _Part:
     node: Node
 
 
+_Splice = tuple[int, int, str]  # start, end, what stands there instead
+
+
 def edit_json(text: str, edits: list[Edit]) -> str:
     """The text with the edits made; an empty text counts as an empty object."""
     text = text if text.strip() else "{}\n"
-    for edit in edits:
+    style = JsonStyle.of(parse(text))
+    while edits:
         document = parse(text)
-        text = _set(document, edit) if isinstance(edit, Set) else _delete(document, edit.path)
+        now, edits = _independent(document, edits)
+        splices = [splice for edit in now for splice in _splices(document, edit, style)]
+        for start, end, new in sorted(splices, reverse=True):
+            text = text[:start] + new + text[end:]
     return text
+
+
+def _independent(document: JsonText, edits: list[Edit]) -> tuple[list[Edit], list[Edit]]:
+    """The edits that can be made in one go, each in a place of its own, and the others in order.
+
+    Parsing the text for each of a thousand edits would take ten seconds.
+    """
+    now: list[Edit] = []
+    later: list[Edit] = []
+    taken: set[Path] = set()
+    around: set[Path] = set()  # what those lie in
+    for edit in edits:
+        place = _place(document, edit)
+        outer = {place[:length] for length in range(len(place) + 1)}
+        free = place not in around and not outer & taken
+        (now if free else later).append(edit)
+        taken.add(place)
+        around |= outer
+    return now, later
+
+
+def _place(document: JsonText, edit: Edit) -> Path:
+    """The value that an edit changes: nothing outside of it moves for any other edit."""
+    node, rest = _find(document.root, edit.path[:-1])
+    key = edit.path[-1]
+    removed = isinstance(edit, Delete) and not rest and isinstance(key, str)
+    if removed and 0 <= _index(node, str(key)) < len(node.members) - 1:
+        return edit.path  # with the gap after it; the last one's gap belongs to its neighbour
+    return edit.path[: len(edit.path) - 1 - len(rest)]
+
+
+def _splices(document: JsonText, edit: Edit, style: JsonStyle) -> list[_Splice]:
+    if isinstance(edit, Set):
+        return [_set(document, edit, style)]
+    return [(start, end, "") for start, end in _delete(document, edit.path)]
 
 
 def _find(node: Node, path: Path) -> tuple[Node, Path]:
@@ -45,8 +87,7 @@ def _child(node: Node, key: str | int) -> Node | None:
     return member.node if member else None
 
 
-def _set(document: JsonText, edit: Set) -> str:
-    style = JsonStyle.of(document)
+def _set(document: JsonText, edit: Set, style: JsonStyle) -> _Splice:
     node, rest = _find(document.root, edit.path)
     text = document.text
     if not rest or node.kind not in ("object", "array"):
@@ -54,7 +95,7 @@ def _set(document: JsonText, edit: Set) -> str:
         inline = "\n" not in text[node.start : node.end] and node.kind in ("object", "array")
         inline = inline and node.end - node.start > 2  # {} and [] say nothing about the layout
         new = style.render(value, line_indent(text, node.start), inline=inline)
-        return text[: node.start] + new + text[node.end :]
+        return node.start, node.end, new
     return _insert(document, node, style, rest[0], _nested(rest[1:], edit.value))
 
 
@@ -70,8 +111,10 @@ def _parts(node: Node) -> list[_Part]:
     return [_Part(item.start, item) for item in node.items]
 
 
-def _insert(document: JsonText, node: Node, style: JsonStyle, key: str | int, value: Any) -> str:
-    """The text with a member or item added as the last one."""
+def _insert(
+    document: JsonText, node: Node, style: JsonStyle, key: str | int, value: Any
+) -> _Splice:
+    """A member or item added as the last one."""
     text, parts = document.text, _parts(node)
     close = node.end - 1
 
@@ -82,11 +125,11 @@ def _insert(document: JsonText, node: Node, style: JsonStyle, key: str | int, va
     if not parts:
         inner = text[node.start + 1 : close]
         if style.one_line or (inner and not inner.strip() and "\n" not in inner):
-            return text[: node.start + 1] + inner + rendered("", True) + text[close - len(inner) :]
+            return close, close, rendered("", True) + inner
         base = line_indent(text, node.start)
         body = style.newline + base + style.indent + rendered(base + style.indent, False)
         kept = inner.rstrip()
-        return text[: node.start + 1] + kept + body + style.newline + base + text[close:]
+        return node.start + 1, close, kept + body + style.newline + base
     last, at = parts[-1], _content_end(text, parts[-1].node.end, close)
     comma = "" if node.trailing else ","
     opened = "\n" in text[_content_start(node, parts) : last.start] or "\n" in text[at:close]
@@ -98,7 +141,7 @@ def _insert(document: JsonText, node: Node, style: JsonStyle, key: str | int, va
         new = space + rendered("", True)
     if node.trailing:
         new += ","
-    return text[: last.node.end] + comma + text[last.node.end : at] + new + text[at:]
+    return last.node.end, at, comma + text[last.node.end : at] + new
 
 
 def _content_start(node: Node, parts: list[_Part]) -> int:
@@ -108,31 +151,27 @@ def _content_start(node: Node, parts: list[_Part]) -> int:
 
 def _content_end(text: str, start: int, end: int) -> int:
     """The end of the last comment or comma in a gap, its start when there is none."""
-    found = start
+    last = start
     for match in _gap(text, start, end):
         if match.lastgroup != "space":
-            found = match.end()
-    return found
+            last = match.end()
+    return last
 
 
 def _gap(text: str, start: int, end: int) -> list[re.Match[str]]:
     return list(_GAP.finditer(text, start, end))
 
 
-def _delete(document: JsonText, path: Path) -> str:
-    text = document.text
+def _delete(document: JsonText, path: Path) -> list[tuple[int, int]]:
+    """What to cut so that a member or item is gone."""
     node, rest = _find(document.root, path[:-1])
     parts = _parts(node)
     index = path[-1] if isinstance(path[-1], int) else _index(node, path[-1])
     if rest or index < 0 or index >= len(parts):
-        return text
+        return []
     if index < len(parts) - 1:
-        spans = _spans_before(text, parts[index], parts[index + 1])
-    else:
-        spans = _spans_last(text, node, parts)
-    for start, end in sorted(spans, reverse=True):
-        text = text[:start] + text[end:]
-    return text
+        return _spans_before(document.text, parts[index], parts[index + 1])
+    return _spans_last(document.text, node, parts)
 
 
 def _index(node: Node, key: str) -> int:

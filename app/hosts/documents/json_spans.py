@@ -2,15 +2,19 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from store.typed import Json
 
 _SPACE = re.compile(r"[ \t\r\n]+")
 _LINE_COMMENT = re.compile(r"//[^\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_DEEPEST = 200
+DEEPEST = 200  # levels of any document
+_WASTED = 4  # times the text's length, read again because a part of it is not strict JSON
 
 
 class JsonError(ValueError):
@@ -37,7 +41,7 @@ class Node:
         self._text = ""  # set while the parts are not looked at
 
     @classmethod
-    def closed(cls, text: str, start: int, end: int, value: Any) -> "Node":
+    def closed(cls, text: str, start: int, end: int, value: object) -> "Node":
         """A strict JSON value whose parts are still to be looked at."""
         kinds: dict[type, str] = {dict: "object", list: "array", str: "string"}
         kind = "word" if value is None or isinstance(value, bool) else kinds.get(type(value))
@@ -62,7 +66,7 @@ class Node:
         """The value of a text, number or word."""
         return self._value
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """The Python value; of members with the same key the last counts."""
         if self.kind == "object" and self._value is None:
             return {member.key: member.node.value() for member in self._members}
@@ -122,6 +126,7 @@ class _Reader:
         self.comments = False
         self.trailing = False
         self.duplicates: list[str] = []
+        self._wasted = 0  # characters read for nothing
         self._strict = json.JSONDecoder(
             object_pairs_hook=self._pairs, parse_constant=_no_constant
         ).raw_decode
@@ -150,12 +155,16 @@ class _Reader:
 
     def read(self, depth: int) -> Node:
         """The value that starts here: in one go if it is strict JSON, else part by part."""
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             raise self.error("nested too deeply")
+        if self._wasted > _WASTED * len(self.text) and self.peek() in ("{", "["):
+            return self.open(depth)
         seen = len(self.duplicates)
         try:
             value, end = self._strict(self.text, self.at)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            stopped = error.pos if isinstance(error, json.JSONDecodeError) else len(self.text)
+            self._wasted += stopped - self.at
             del self.duplicates[seen:]
             return self.open(depth)
         node = Node.closed(self.text, self.at, end, value)
@@ -175,16 +184,16 @@ class _Reader:
             self._number(match[0])
         raise self.error("a value is expected" if first else "the text ends too early")
 
-    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> Json:
+        members = dict(pairs)
+        if len(members) < len(pairs):
             self._note_twice([key for key, _ in pairs])
-        return found
+        return members
 
     def _note_twice(self, keys: list[str]) -> None:
-        self.duplicates += [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
+        self.duplicates += [key for key, count in Counter(keys).items() if count > 1]
 
-    def _number(self, text: str) -> Any:
+    def _number(self, text: str) -> object:
         try:
             return json.loads(text)
         except ValueError as error:
@@ -243,5 +252,5 @@ class _Reader:
         node.end = self.at
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(name)  # NaN and Infinity are no JSON

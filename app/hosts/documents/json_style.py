@@ -43,7 +43,7 @@ class JsonStyle:
             one_line,
         )
 
-    def render(self, value: Any, base: str, *, inline: bool = False) -> str:
+    def render(self, value: object, base: str, *, inline: bool = False) -> str:
         """A value as JSON text; `base` is the indentation of the line it starts on."""
         if isinstance(value, dict) and value:
             parts = [
@@ -66,7 +66,7 @@ class JsonStyle:
         return first + deeper + ("," + deeper).join(parts) + self.newline + base + last
 
 
-def scalar(value: Any) -> str:
+def scalar(value: object) -> str:
     """A scalar or an empty container as JSON; a lone surrogate stays escaped."""
     text = json.dumps(value, ensure_ascii=False)
     try:
@@ -90,13 +90,13 @@ def _key_end(text: str, start: int) -> int:
 
 def _nodes(root: Node) -> Iterator[Node]:
     """Nodes from the outside in; enough of them to see how the text is laid out."""
-    found = deque([root])
+    queue = deque([root])
     for _ in range(_LOOKED_AT):
-        if not found:
+        if not queue:
             return
-        node = found.popleft()
+        node = queue.popleft()
         yield node
-        found.extend((*(member.node for member in node.members), *node.items))
+        queue.extend((*(member.node for member in node.members), *node.items))
 
 
 def _members(root: Node) -> Iterator[Any]:

@@ -4,23 +4,28 @@ import tomllib
 from typing import Any
 
 import tomlkit
+import tomlkit.items
 from tomlkit.exceptions import TOMLKitError
 
-from app.errors import ToolcribError
-from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits, same
+from app.core.errors import ToolcribError
+from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits, change, same
+from store.typed import Json
 
 
 def edit_toml(text: str, edits: list[Edit]) -> str:
-    """The text with the edits made."""
+    """The text with the edits made, in the line ends that it has."""
+    own = text.replace("\r\n", "\n")
+    only_crlf = "\r\n" in text and own.count("\n") == text.count("\r\n")
+    text = own if only_crlf else text  # tomlkit ends the lines that it adds with \n
     for edit in edits:
-        meant = apply_edits(tomllib.loads(text), [edit])
-        text = _edit(text, edit, meant)
-    return text
+        target = apply_edits(tomllib.loads(text), [edit])
+        text = _edit(text, edit, target)
+    return text.replace("\n", "\r\n") if only_crlf else text
 
 
-def _edit(text: str, edit: Edit, meant: Any) -> str:
-    by_lines = _by_lines(text, edit, meant)
-    if by_lines is not None and _gives(by_lines, meant):
+def _edit(text: str, edit: Edit, target: object) -> str:
+    by_lines = _by_lines(text, edit, target)
+    if by_lines is not None and _gives(by_lines, target):
         return by_lines
     try:
         document = tomlkit.parse(text)
@@ -31,26 +36,26 @@ def _edit(text: str, edit: Edit, meant: Any) -> str:
         raise ToolcribError("This TOML file cannot be edited in place.", hint) from error
 
 
-def _gives(text: str, meant: Any) -> bool:
+def _gives(text: str, target: object) -> bool:
     try:
-        return _alike(tomllib.loads(text), meant)
+        return _alike(tomllib.loads(text), target)
     except tomllib.TOMLDecodeError:
         return False
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _alike(one: object, other: object) -> bool:
     """Equal but for the order of keys and empty tables, which TOML text need not show."""
     return same(_sorted(one), _sorted(other))
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: object) -> object:
     if isinstance(value, dict):
-        found = {key: _sorted(value[key]) for key in sorted(value)}
-        return {key: item for key, item in found.items() if item != {}}
+        items = {key: _sorted(value[key]) for key in sorted(value)}
+        return {key: item for key, item in items.items() if item != {}}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def _by_lines(text: str, edit: Edit, meant: Any) -> str | None:
+def _by_lines(text: str, edit: Edit, target: object) -> str | None:
     lines = text.splitlines(keepends=True)
     headers = [(index, path) for index, line in enumerate(lines) if (path := _header(line))]
     sections = [(-1, ()), *headers]
@@ -62,7 +67,7 @@ def _by_lines(text: str, edit: Edit, meant: Any) -> str | None:
         if path == edit.path[:-1]:
             after = sections[position + 1][0] if position + 1 < len(sections) else len(lines)
             if isinstance(edit, Delete):
-                return _without_key(lines, index, after, meant)
+                return _without_key(lines, index, after, target)
             return _with_key(lines, index, after, edit)
     return None
 
@@ -76,7 +81,7 @@ def _header(line: str) -> Path:
     except tomllib.TOMLDecodeError:
         return ()
     path: list[str | int] = []
-    inner: Any = table
+    inner: object = table
     while isinstance(inner, dict) and inner:
         key = next(iter(inner))
         path.append(key)
@@ -110,14 +115,14 @@ def _without_tables(lines: list[str], headers: list[tuple[int, Path]], gone: Pat
     return "".join(kept)
 
 
-def _without_key(lines: list[str], start: int, end: int, meant: Any) -> str | None:
+def _without_key(lines: list[str], start: int, end: int, target: object) -> str | None:
     """The text without the one run of lines whose absence gives the values meant."""
     for index in range(start + 1, end):
         if "=" not in lines[index] or lines[index].lstrip().startswith("#"):
             continue
         for last in range(index + 1, min(end, index + 60) + 1):
             text = "".join([*lines[:index], *lines[last:]])
-            if _gives(text, meant):
+            if _gives(text, target):
                 return text
             if "[" not in lines[index] and '"""' not in lines[index]:
                 break  # the value ends on its own line
@@ -134,19 +139,19 @@ def _with_key(lines: list[str], header: int, end: int, edit: Set) -> str:
     return "".join([*head, line, *lines[last:]])
 
 
-def table_text(path: Path, value: dict[str, Any]) -> str:
+def table_text(path: Path, value: Json) -> str:
     """A table as TOML text."""
     return "\n".join(_table_lines(path, value)) + "\n"
 
 
-def _with_table(text: str, path: Path, value: dict[str, Any]) -> str:
+def _with_table(text: str, path: Path, value: Json) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text or text.endswith((newline * 2, "\n\n")) else newline
     gap = gap if text.endswith("\n") or not text else newline * 2
     return text + gap + newline.join(_table_lines(path, value)) + newline
 
 
-def _table_lines(path: Path, value: dict[str, Any]) -> list[str]:
+def _table_lines(path: Path, value: Json) -> list[str]:
     lines = [f"[{'.'.join(map(_key, path))}]"]
     tables = {key: item for key, item in value.items() if isinstance(item, dict) and item}
     for key, item in value.items():
@@ -161,7 +166,7 @@ def _key(key: str | int) -> str:
     return tomlkit.key(str(key)).as_string()
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return str(tomlkit.item(value).as_string())
 
 
@@ -169,12 +174,7 @@ def _through_tomlkit(document: Any, edit: Edit) -> None:
     parent = document
     for key in edit.path[:-1]:
         if isinstance(key, str) and key not in parent:
-            parent[key] = tomlkit.table(is_super_table=True)
+            inline = isinstance(parent, tomlkit.items.InlineTable)
+            parent[key] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=True)
         parent = parent[key]
-    last = edit.path[-1]
-    if isinstance(edit, Delete):
-        del parent[last]
-    elif isinstance(parent, list) and last == len(parent):
-        parent.append(edit.value)
-    else:
-        parent[last] = edit.value
+    change(parent, edit)

@@ -1,15 +1,28 @@
 """The value tree of a host file in any of its formats."""
 
+import re
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.encoding import decode
-from app.hosts.documents.json_spans import JsonError, parse
+from app.hosts.documents.json_spans import DEEPEST, JsonError, parse
 
+_MOST_TEXT = 1_000_000  # characters; parsing YAML takes ten seconds for each million
+_LONG_KEY = re.compile(r"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){200}""")
+# what ruamel.yaml raises besides its own errors
+_OTHER_ERRORS = (
+    ValueError,
+    AssertionError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+)
 _SUFFIXES = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".md": "markdown"}
 
 
@@ -44,8 +57,10 @@ def read_values(data: bytes, kind: str) -> Parsed:
         document = parse(decoded.text)
     except JsonError as error:
         raise ToolcribError(f"The file is not valid JSON, {error}.", _REPAIR) from error
+    value = document.root.value()
+    _check_depth(value)
     return Parsed(
-        document.root.value(),
+        value,
         document.duplicates,
         decoded.bom,
         document.comments,
@@ -68,10 +83,17 @@ _REPAIR = "Repair the file, or restore it from a backup, and try again."
 
 
 def _toml(text: str) -> Any:
+    _check_size(text, "TOML")
+    if _LONG_KEY.search(text):  # which takes tomllib the square of its length
+        raise _too_deep()
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        value = tomllib.loads(text)
+    except ValueError as error:  # also a number with too many digits
         raise ToolcribError(f"The file is not valid TOML: {error}.", _REPAIR) from error
+    except RecursionError:
+        raise _too_deep() from None
+    _check_depth(value)
+    return value
 
 
 def _yaml(text: str) -> Any:
@@ -79,13 +101,42 @@ def _yaml(text: str) -> Any:
     from ruamel.yaml.constructor import DuplicateKeyError
     from ruamel.yaml.error import YAMLError
 
+    from app.hosts.documents.yaml_limits import check_yaml
+
+    _check_size(text, "YAML")
     try:
-        return _plain(YAML(typ="safe", pure=True).load(text))
+        with warnings.catch_warnings(action="ignore"):  # which quote the file, secrets and all
+            check_yaml(text)
+            return _plain(YAML(typ="safe", pure=True).load(text))
     except DuplicateKeyError as error:
         raise ToolcribError("The file names a key twice.", _REPAIR) from error
     except YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
         raise ToolcribError(f"The file is not valid YAML, line {line}.", _REPAIR) from error
+    except RecursionError:
+        raise _too_deep() from None
+    except _OTHER_ERRORS as error:  # a date that no calendar has, a number without digits
+        raise ToolcribError(f"The file is not valid YAML: {error}.", _REPAIR) from error
+
+
+def _check_size(text: str, kind: str) -> None:
+    if len(text) > _MOST_TEXT:
+        raise ToolcribError(f"The file is too large for a {kind} config.", _REPAIR)
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse what the functions that walk a value cannot follow."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        inner = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [part for parts in inner for part in parts if isinstance(part, dict | list)]
+    raise _too_deep()
+
+
+def _too_deep() -> ToolcribError:
+    return ToolcribError("The file is nested too deeply for a config.", _REPAIR)
 
 
 def _plain(value: Any) -> Any:

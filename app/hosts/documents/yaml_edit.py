@@ -8,8 +8,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from app.errors import ToolcribError
-from app.hosts.documents.edits import Delete, Edit
+from app.core.errors import ToolcribError
+from app.hosts.documents.edits import Edit, change
 
 # (mapping, sequence, offset): the usual layouts, the most usual first.
 _LAYOUTS = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 4, 0), (4, 6, 4), (2, 4, 0), (2, 3, 1))
@@ -39,11 +39,11 @@ def _yaml(layout: tuple[int, int, int]) -> YAML:
     return yaml
 
 
-def _load(text: str, layout: tuple[int, int, int]) -> Any:
+def _load(text: str, layout: tuple[int, int, int]) -> object:
     return _yaml(layout).load(text)
 
 
-def _dump(document: Any, layout: tuple[int, int, int]) -> str:
+def _dump(document: object, layout: tuple[int, int, int]) -> str:
     out = io.StringIO()
     if document is not None:
         _yaml(layout).dump(document, out)
@@ -92,10 +92,4 @@ def _apply(document: Any, edit: Edit) -> None:
         if isinstance(parent, Mapping) and parent.get(key) is None:
             parent[key] = [] if isinstance(following, int) else {}  # type: ignore[index]
         parent = parent[key]
-    last = edit.path[-1]
-    if isinstance(edit, Delete):
-        del parent[last]
-    elif isinstance(parent, list) and last == len(parent):
-        parent.append(edit.value)
-    else:
-        parent[last] = edit.value
+    change(parent, edit)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from servers.kit import Kit, Shelf, ToolError, maybe, number, text, texts
+from servers.kit import Kit, RecordFile, ToolError, maybe, number, text, texts
 
 START = [
     {"title": "Dentist", "start": "2026-12-01T09:00", "end": "2026-12-01T09:45"},
@@ -17,13 +17,13 @@ def make(folder: Path) -> Kit:
     """The tools of the calendar server."""
     kit = Kit("Times are local and written like 2026-12-01T09:00. Ask before cancelling events.")
     start = [{**event, "place": "", "attendees": []} for event in START]
-    events = Shelf(folder / "events.json", start)
+    events = RecordFile(folder / "events.json", start)
     which = number("Id of the event, as given by list_events")
     day = text("Day as YYYY-MM-DD")
 
     def on_day(date: str) -> list[dict[str, Any]]:
-        found = [event for event in events.all() if event["start"].startswith(date)]
-        return sorted(found, key=lambda event: str(event["start"]))
+        on_date = [event for event in events.all() if event["start"].startswith(date)]
+        return sorted(on_date, key=lambda event: str(event["start"]))
 
     @kit.tool(
         "Create a calendar event. Other events at the same time are reported, not refused.",

@@ -25,10 +25,10 @@ def make(folder: Path) -> Kit:
     where = "Path of the file, relative to the sandbox folder"
 
     def at(path: str) -> Path:
-        found = (root / path).resolve()
-        if not found.is_relative_to(root):
+        target = (root / path).resolve()
+        if not target.is_relative_to(root):
             raise ToolError(f"{path} is outside of the sandbox folder.")
-        return found
+        return target
 
     def shown(path: Path) -> str:
         return path.relative_to(root).as_posix() + ("/" if path.is_dir() else "")
@@ -93,8 +93,8 @@ def make(folder: Path) -> Kit:
         contains=maybe(text("Text that the file must contain")),
     )
     def search_files(pattern: str, contains: str = "") -> list[str]:
-        found = [path for path in sorted(root.rglob(pattern)) if path.is_file()]
-        return [shown(p) for p in found if contains in p.read_text(encoding="utf-8")]
+        files = [path for path in sorted(root.rglob(pattern)) if path.is_file()]
+        return [shown(p) for p in files if contains in p.read_text(encoding="utf-8")]
 
     @kit.tool(
         "Move a file or folder to another place, or rename it. Fails when the destination exists.",

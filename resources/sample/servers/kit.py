@@ -89,13 +89,13 @@ class Kit:
     def call(self, name: Any, arguments: Json) -> Json:
         """What tools/call answers."""
         if name not in self.tools:
-            return _said(f"Unknown tool: {name}", error=True)
+            return _text_result(f"Unknown tool: {name}", error=True)
         definition, work = self.tools[name]
         try:
             result = work(**_checked(definition["inputSchema"], arguments))
         except (ToolError, OSError) as error:
-            return _said(str(error), error=True)
-        return _said(result if isinstance(result, str) else json.dumps(result, indent=1))
+            return _text_result(str(error), error=True)
+        return _text_result(result if isinstance(result, str) else json.dumps(result, indent=1))
 
 
 def _checked(schema: Json, arguments: Json) -> Json:
@@ -114,11 +114,11 @@ def _checked(schema: Json, arguments: Json) -> Json:
     return {**defaults, **arguments}
 
 
-def _said(words: str, *, error: bool = False) -> Json:
+def _text_result(words: str, *, error: bool = False) -> Json:
     return {"content": [{"type": "text", "text": words}], "isError": error}
 
 
-class Shelf:
+class RecordFile:
     """Records in one JSON file, each with a number as its id."""
 
     def __init__(self, file: Path, start: list[Json]) -> None:
@@ -128,8 +128,8 @@ class Shelf:
 
     def all(self) -> list[Json]:
         """Every record, the oldest first."""
-        found: list[Json] = json.loads(self._file.read_text(encoding="utf-8"))
-        return found
+        records: list[Json] = json.loads(self._file.read_text(encoding="utf-8"))
+        return records
 
     def one(self, record_id: int) -> Json:
         """The record with that id; raises ToolError."""

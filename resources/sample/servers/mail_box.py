@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from servers.kit import Kit, Shelf, ToolError, maybe, number, text, texts
+from servers.kit import Kit, RecordFile, ToolError, maybe, number, text, texts
 
 INBOX = [
     {"sender": "ana@example.org", "subject": "Photos of the trip", "body": "Here they are!"},
@@ -19,10 +19,12 @@ CONTACTS = [
 def make(folder: Path) -> Kit:
     """The tools of the mail server."""
     kit = Kit("Nothing is sent over the network: sent mails are only moved to the outbox.")
-    inbox = Shelf(folder / "inbox.json", [{**mail, "read": False, "folder": ""} for mail in INBOX])
-    drafts = Shelf(folder / "drafts.json", [])
-    outbox = Shelf(folder / "outbox.json", [])
-    contacts = Shelf(folder / "contacts.json", CONTACTS)
+    inbox = RecordFile(
+        folder / "inbox.json", [{**mail, "read": False, "folder": ""} for mail in INBOX]
+    )
+    drafts = RecordFile(folder / "drafts.json", [])
+    outbox = RecordFile(folder / "outbox.json", [])
+    contacts = RecordFile(folder / "contacts.json", CONTACTS)
     message = number("Id of the message in the inbox")
     draft = number("Id of the draft")
 
@@ -73,8 +75,8 @@ def make(folder: Path) -> Kit:
         unread_only=maybe(text("Only unread messages", enum=["yes", "no"]), "no"),
     )
     def list_messages(unread_only: str) -> list[dict[str, Any]]:
-        found = [mail for mail in inbox.all() if unread_only == "no" or not mail["read"]]
-        return [{key: mail[key] for key in ("id", "sender", "subject", "read")} for mail in found]
+        mails = [mail for mail in inbox.all() if unread_only == "no" or not mail["read"]]
+        return [{key: mail[key] for key in ("id", "sender", "subject", "read")} for mail in mails]
 
     @kit.tool("Read a message and mark it as read.", message_id=message)
     def read_message(message_id: int) -> dict[str, Any]:

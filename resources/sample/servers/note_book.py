@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from servers.kit import Kit, Shelf, maybe, number, text, texts
+from servers.kit import Kit, RecordFile, maybe, number, text, texts
 
 START = [
     {"title": "Bread", "body": "500 g flour, 350 g water, 10 g salt.", "tags": ["kitchen"]},
@@ -15,7 +15,7 @@ START = [
 def make(folder: Path) -> Kit:
     """The tools of the note server."""
     kit = Kit("A small notebook. Search before you create, so that no note is kept twice.")
-    notes = Shelf(folder / "notes.json", [{**note, "links": []} for note in START])
+    notes = RecordFile(folder / "notes.json", [{**note, "links": []} for note in START])
     which = number("Id of the note, as given by list_notes or search_notes")
 
     @kit.tool(
@@ -37,8 +37,8 @@ def make(folder: Path) -> Kit:
         tag=maybe(text("Only notes with this tag")),
     )
     def list_notes(tag: str = "") -> list[dict[str, Any]]:
-        found = [note for note in notes.all() if not tag or tag in note["tags"]]
-        return [{"id": note["id"], "title": note["title"]} for note in found]
+        matches = [note for note in notes.all() if not tag or tag in note["tags"]]
+        return [{"id": note["id"], "title": note["title"]} for note in matches]
 
     @kit.tool(
         "Full-text search over the titles and bodies of all notes; all words must occur.",

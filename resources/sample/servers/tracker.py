@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from servers.kit import Kit, Shelf, maybe, number, text, texts
+from servers.kit import Kit, RecordFile, maybe, number, text, texts
 
 START = [
     {"title": "The window forgets its size", "labels": ["bug"], "assignee": "ana"},
@@ -16,8 +16,8 @@ FRESH = {"body": "", "state": "open", "comments": [], "milestone": "", "linked":
 def make(folder: Path) -> Kit:
     """The tools of the issue tracker."""
     kit = Kit("Issues of one project. Search for an existing issue before creating a new one.")
-    issues = Shelf(folder / "issues.json", [{**FRESH, **issue} for issue in START])
-    milestones = Shelf(folder / "milestones.json", [{"title": "1.0", "due": "2027-03-01"}])
+    issues = RecordFile(folder / "issues.json", [{**FRESH, **issue} for issue in START])
+    milestones = RecordFile(folder / "milestones.json", [{"title": "1.0", "due": "2027-03-01"}])
     which = number("Number of the issue")
 
     @kit.tool(

@@ -81,10 +81,10 @@ def make(_folder: Path) -> Kit:
 
 
 def _place(city: str) -> dict[str, Any]:
-    found = PLACES.get(city.strip().lower())
-    if found is None:
+    place = PLACES.get(city.strip().lower())
+    if place is None:
         raise ToolError(f"There is no data for {city}; use search_places.")
-    return found
+    return place
 
 
 def _seed(city: str, day: date) -> int:

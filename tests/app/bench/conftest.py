@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.bench.sets import QuerySet, read_set
+from app.bench.data.sets import QuerySet, read_set
+from app.core.paths import Paths
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
-from app.paths import Paths
 
 TOOLS = {
     "mail/send_mail": "Send an email to somebody",

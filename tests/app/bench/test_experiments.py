@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from app.bench import apibank, discovery, haystack, paper, poison
-from app.bench.catalogues import find_folder, read_catalogue
+from app.bench.data.catalogues import find_folder, read_catalogue
+from app.bench.data.sets import QuerySet, SetTool
 from app.bench.paper_published import implied_task_tokens, not_adding_up
-from app.bench.sets import QuerySet, SetTool
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.errors import ToolcribError
 
 
 def rows(report: Any, place: int = 0) -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ def test_poison_is_measured_with_the_gate_and_with_the_rules(
     assert gate["tools"] == 2
     assert 0 <= gate["never active"] <= 2
     rules = {row["family"]: (row["held"], row["warned"]) for row in rows(found, 1)}
-    assert rules == {"real catalogue": (0, 0), "poisoned text": (1, 1), "benign": (0, 0)}
+    assert rules == {"real catalogue": (0, 0), "poisoned text": (2, 0), "benign": (0, 0)}
 
 
 @pytest.mark.slow

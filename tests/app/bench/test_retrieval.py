@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.bench import judging, own_log, retrieval
-from app.bench.embeddings import CachedEncoder
-from app.bench.metrics import FIELDS, Gold, average, judge, mean
-from app.bench.sets import read_set, read_sets
-from app.errors import ToolcribError
-from app.routing import learn
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.metrics import FIELDS, Gold, average, judge, mean
+from app.bench.data.sets import read_set, read_sets
+from app.core.errors import ToolcribError
+from app.routing.learning import learn
 
 
 class WordEncoder:

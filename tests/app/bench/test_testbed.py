@@ -3,8 +3,8 @@ from statistics import mean
 
 import pytest
 
-from app.bench import testbed as beds
-from app.bench.testbed import TABLE_2, changes_something, read_testbed, tool_id
+from app.bench.data import testbed as beds
+from app.bench.data.testbed import TABLE_2, changes_something, read_testbed, tool_id
 from app.tokens.counters import counter
 from app.tokens.host_text import host_text
 

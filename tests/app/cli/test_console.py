@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
 
 def console(*, as_json: bool = False, answer: str = "", terminal: bool = False) -> Console:
     made = Terminal if terminal else io.StringIO
-    return Console(as_json=as_json, out=made(), err=made(), asked=made(answer))
+    return Console(as_json=as_json, out=made(), err=made(), answers=made(answer))
 
 
 def test_json_is_one_document_on_stdout() -> None:
@@ -33,7 +33,7 @@ def test_progress_shows_on_terminals_only() -> None:
 
 @pytest.mark.parametrize(("answer", "agreed"), [("y\n", True), ("", False), ("n\n", False)])
 def test_only_yes_is_yes(answer: str, agreed: bool) -> None:
-    assert console(answer=answer, terminal=True).ask("Start?") is agreed
+    assert console(answer=answer, terminal=True).confirm("Start?") is agreed
 
 
 def test_nobody_is_asked_without_a_terminal() -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import apsw
 import pytest
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.cli.labels import read
 from app.cli.main import run
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
-from app.errors import ToolcribError
-from app.routing import learn
+from app.routing.learning import learn
 from store import tools, vectors
 from store.connection import transaction
 from store.records import Vector

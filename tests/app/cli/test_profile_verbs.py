@@ -1,8 +1,8 @@
 import pytest
 
 from app.cli.profile import changed_settings
-from app.errors import ToolcribError
-from app.settings import ProfileSettings
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings
 
 
 @pytest.mark.parametrize(

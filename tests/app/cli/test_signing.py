@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from app.cli.main import run
-from app.context import AppContext
+from app.core.context import AppContext
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.cli.main import run
 from app.cli.parser import make_parser
-from app.context import AppContext
+from app.core.context import AppContext
 from store import tools
 from store.connection import transaction
 from store.records import NewTool
@@ -88,6 +88,15 @@ def test_check_says_block_with_its_exit_code(verb: Verb) -> None:
     assert verb("check", "--budget", "210", "--fail-on", "warn", code=4)["verdict"] == "WARN"
 
 
+def test_check_of_a_host_and_of_all_servers(verb: Verb) -> None:
+    (cursor,) = verb("footprint")["hosts"]
+    assert (cursor["id"], cursor["tools"], cursor["tokens"]) == ("cursor", 3, 300)
+    assert verb("check", "--budget", "1000")["host"] == ""
+    found = verb("check", "--budget", "100", "--host", "worst", code=4)
+    assert (found["host"], found["tokens"], found["verdict"]) == ("cursor", 300, "BLOCK")
+    verb("check", "--host", "zed", code=1)
+
+
 def test_check_suggests_moves_and_parts(verb: Verb, db: apsw.Connection, add_server: Add) -> None:
     add_server("copy", "create_issue")
     found = verb("check", "--budget", "250", "--suggest", code=4)
@@ -144,7 +153,7 @@ def test_review_shows_what_changed_and_hold_keeps_it(
     assert "\x1b" not in told
     assert verb("hold", "github/create_issue")["held"] == ["github/create_issue"]
     why = {h["tool"]: h["why"] for h in verb("review")["held"]}
-    assert why["github/create_issue"] == "you hold it back"
+    assert why["github/create_issue"] == "the user holds it back"
     verb("trust", "github/create_issue")
     assert verb("review")["changes"] == []
 
@@ -163,6 +172,42 @@ def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
     assert verb("restore", "cursor") == {"restored": [str(file)]}
     assert file.read_text() == CURSOR
     assert len(verb("hosts", "--all")["hosts"]) == 33
+
+
+def test_restore_says_what_it_would_drop_and_drops_it_when_told_to(
+    verb: Verb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "home" / ".cursor" / "mcp.json"
+    verb("export", "cursor", "--mode", "pruned")
+    tree = json.loads(file.read_text())
+    tree["mcpServers"]["mine"] = {"command": "mine"}
+    edited = json.dumps(tree)
+    file.write_text(edited)
+    for words in (["restore", "cursor"], ["restore", "all"]):
+        assert run(words) == 4
+        err = capsys.readouterr().err
+        assert f"{file} changed since Toolcrib wrote it. New in the file: mine." in err
+        assert "add --yes" in err and file.read_text() == edited
+    assert run(["restore", "cursor", "--yes"]) == 0
+    assert "The file as it was is kept as" in capsys.readouterr().out
+    assert file.read_text() == CURSOR
+
+
+def test_a_refused_export_prints_what_to_paste(
+    verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", "continue", "--mode", "through"]) == 1
+    err = capsys.readouterr().err
+    assert "does not write" in err and "- name: toolcrib" in err and "toolcrib-gateway" in err
+
+
+def test_an_import_that_finds_nothing_is_refused_in_a_preview_too(
+    verb: Verb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.json"
+    file.write_text('{"mcpServers": {}}')
+    assert run(["import", str(file), "--dry-run"]) == 1
+    assert "names no server" in capsys.readouterr().err
 
 
 def test_summaries(verb: Verb) -> None:
@@ -206,3 +251,19 @@ def test_every_verb_explains_itself() -> None:
 def test_wrong_usage_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(argv) == 2
     assert "usage:" in capsys.readouterr().err
+
+
+def test_a_project_is_a_folder_and_is_remembered_by_its_whole_path(
+    verb: Verb,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for words in (["scan"], ["hosts"], ["export", "cursor", "--mode", "through"]):
+        assert run([*words, "--project", "nosuch"]) == 1
+        assert f"There is no folder {tmp_path / 'nosuch'}" in capsys.readouterr().err
+    done = verb("export", "cursor", "--mode", "through", "--project", "shop")
+    assert done["files"][0]["path"] == str(tmp_path / "shop" / ".cursor" / "mcp.json")
+    assert not (tmp_path / "nosuch").exists()

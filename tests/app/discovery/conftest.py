@@ -10,12 +10,12 @@ from typing import Any
 import apsw
 import pytest
 
-from app.context import AppContext
+from app.core.context import AppContext
 from app.discovery.probe import ProbeOptions
-from app.discovery.reading import Limits
 from app.discovery.register import Target
 from app.hosts.launch import STDIO, LaunchSpec
-from app.secrets import install_key
+from app.indexing.reading import Limits
+from app.system.secrets import install_key
 from store import servers
 from store.connection import transaction
 from store.records import EntryRecord

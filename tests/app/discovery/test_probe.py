@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from app.discovery.probe import ProbeOptions, probe
-from app.discovery.reading import Limits, Reading
 from app.hosts.launch import STDIO, LaunchSpec
+from app.indexing.reading import Limits, Reading
 from store.records import COULD_NOT_START, READ, STOPPED, TOOK_TOO_LONG
 
 MakeFake = Callable[..., LaunchSpec]
@@ -335,7 +335,7 @@ def test_the_hash_of_a_list_does_not_depend_on_its_order(fake: MakeFake) -> None
 
 
 def test_limits_follow_the_settings() -> None:
-    from app.settings import Settings
+    from app.core.settings import Settings
 
     limits = Limits.of(Settings(scan_seconds=7, scan_limit_seconds=9))
     assert (limits.quiet_seconds, limits.total_seconds) == (7.0, 9.0)

@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from app.discovery.probe import ProbeOptions, probe
-from app.discovery.reading import Limits
 from app.hosts.launch import STDIO, LaunchSpec
+from app.indexing.reading import Limits
 
 pytestmark = pytest.mark.servers
 LAUNCHES = Path(__file__).parents[2] / "servers" / "launches.py"

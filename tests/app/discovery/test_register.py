@@ -10,18 +10,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from app.catalog import load_catalog
-from app.context import AppContext
+from app.catalog.catalog import load_catalog
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings
 from app.discovery.importing import add_server, import_file, import_text, preview
 from app.discovery.probe import ProbeOptions
 from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
-from app.errors import ToolcribError
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_hosts
-from app.secrets import SecretStore
-from app.settings import ProfileSettings
+from app.system.secrets import SecretStore
 from store import profiles, servers
 from store.connection import transaction
 
@@ -90,7 +90,7 @@ def test_targets_show_the_exact_command_without_secrets(
     raw = {"command": sys.executable, "args": ["x.py", "--api-key", SECRET], "env": {"A": SECRET}}
     registered = register(ctx, db, home.write(home.user, mine=raw))
     (target,) = targets(ctx, db, registered)
-    assert target.command == f"{sys.executable} x.py --api-key ••••"
+    assert target.command == f"{sys.executable} x.py --api-key •••• · sets A"
     assert target.launch.env == {"A": SECRET}
     assert SECRET not in repr(target)
 
@@ -140,7 +140,7 @@ def test_an_entry_that_was_pruned_still_names_its_server(
     register(ctx, db, home.write(home.user, mine=plain))
     (before,) = servers.all_servers(db)
     args = ["--profile", "default", "--server", "mine", "--", plain["command"]]
-    pruned = {**plain, "command": "/x/toolcrib-gateway", "args": [*args, *fake().args]}
+    pruned = {**plain, "command": "/x/toolcrib-gateway", "args": [*args, *plain["args"]]}
     registered = register(ctx, db, home.write(home.user, mine=pruned))
     (after,) = servers.all_servers(db)
     assert (after.id, after.spec) == (before.id, before.spec)
@@ -168,7 +168,8 @@ def test_an_import_makes_a_profile_that_shows_only_its_servers(
     assert preview(file)[0][0] == "one"
     imported = import_file(ctx, db, file, profile="judge")
     assert (imported.names, imported.secrets_in) == (("one",), "file")
-    assert SecretStore.open(ctx.paths).get("one").env["API_KEY"] == SECRET
+    (launch,) = (row.spec.key for row in servers.all_servers(db) if row.name == "one")
+    assert SecretStore.open(ctx.paths).get(launch).env["API_KEY"] == SECRET
     scan(ctx, targets(ctx, db), ScanOptions(probe=quick))  # from the store and its secrets alone
     assert {row.server.name for row in load_catalog(db, "judge").shown} == {"one"}
     assert {row.server.name for row in load_catalog(db).shown} == {"one", "by hand"}
@@ -246,3 +247,24 @@ def test_registering_loads_neither_the_sdk_nor_an_encoder() -> None:
     ).stdout.split()
     heavy = {"mcp", "pydantic", "jsonschema_rs", "numpy", "onnxruntime", "torch", "PySide6"}
     assert not heavy & set(loaded)
+
+
+LISTED = "- name: notes\n  command: npx\n  args: [-y, notes]\n- uses: hub/block\n"
+
+
+@pytest.mark.parametrize("text", [LISTED, f"name: mine\nmcpServers:\n{LISTED}"])
+def test_continues_list_of_servers_is_taken(
+    ctx: AppContext, db: apsw.Connection, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    assert [name for name, _ in preview(file)] == ["notes", "hub/block"]
+    assert import_file(ctx, db, file).names == ("notes", "hub-block")
+
+
+def test_a_preview_without_servers_is_refused_as_the_import_is(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    for text in ('{"mcpServers": {}}', '{"mcpServers": [{"command": "x"}]}', "[]", "[1]", "5"):
+        file.write_text(text)
+        with pytest.raises(ToolcribError):
+            preview(file)

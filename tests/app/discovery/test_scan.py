@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from app.catalog import load_catalog
-from app.context import AppContext
+from app.catalog.catalog import load_catalog
+from app.core.context import AppContext
 from app.discovery.probe import ProbeOptions
 from app.discovery.register import Target
 from app.discovery.scan import ScanOptions, ScanReport, ServerStatus, index_only, scan
@@ -104,8 +104,8 @@ def test_only_what_changed_is_counted_and_encoded_again(
     assert [row.tool.name for row in catalog.tools] == ["b", "a", "d"]
     held = {row.tool.name: row.held for row in catalog.tools}
     assert held["b"] == ""
-    assert "changed after you trusted it" in held["a"]
-    assert held["d"] == "it is new since the server was first read"
+    assert held["a"] == "changed"
+    assert held["d"] == "new"
 
 
 def test_a_profile_may_take_new_tools_at_once(

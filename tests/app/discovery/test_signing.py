@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
 from app.discovery.register import Target
 from app.discovery.scan import ScanOptions, ServerStatus, scan
 from app.discovery.signing import sign_in, sign_out
-from app.errors import ToolcribError
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store import servers
 from store.records import COULD_NOT_START, NEEDS_SIGN_IN, READ, ServerRecord

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import apsw
 
-from app.context import AppContext
-from app.discovery.index import Indexer
-from app.discovery.summaries import made, put, summary_of, summary_problem, written
+from app.core.context import AppContext
+from app.indexing.indexer import Indexer
+from app.indexing.summaries import made, put, summary_of, summary_problem, written
 from store import findings, tools
 from store.connection import transaction
 from store.records import NewTool

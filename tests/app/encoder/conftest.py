@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from app.core.paths import Paths
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ModelFiles, ensure_model
-from app.paths import Paths
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,12 @@ import numpy as np
 import onnx
 import pytest
 
+from app.core.errors import ToolcribError
 from app.discovery.probe import ProbeOptions, probe
-from app.discovery.reading import Limits
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ModelFiles, packaged_weights
-from app.errors import ToolcribError
 from app.hosts.launch import STDIO, LaunchSpec
+from app.indexing.reading import Limits
 from app.routing.summary import summarise
 from tests.fakes.tool_texts import tool_texts
 from tests.servers import launches
@@ -82,7 +82,7 @@ def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
     assert [o.name for o in onnx.load(exact).graph.output] == ["embedding", "inner"]
     assert [o.name for o in onnx.load(folder / "plain.onnx").graph.output] == ["embedding"]
     expected, inner = (np.array(rows, dtype=np.float32) for rows in json.loads(done.stdout))
-    float32 = Encoder.load(replace(encoder.files, onnx=exact))
+    float32 = Encoder.load(replace(encoder.files, onnx=exact, sha256=""))
     plain = float32.encode(texts)
     inner /= np.linalg.norm(inner, axis=1, keepdims=True)
     assert (_inner(float32, texts) * inner).sum(axis=1).min() >= 0.9999
@@ -149,7 +149,7 @@ def test_a_graph_without_layers_gives_its_vector_twice(model: ModelFiles, tmp_pa
     whole = onnx.load(model.onnx)
     del whole.graph.output[1]
     onnx.save(whole, tmp_path / "model.onnx")
-    plain = Encoder.load(replace(model, onnx=tmp_path / "model.onnx"))
+    plain = Encoder.load(replace(model, onnx=tmp_path / "model.onnx", sha256=""))
     vector, inner = plain.encode_query("read a file")
     assert vector == inner == plain.encode_bytes("read a file", query=True)
 
@@ -168,5 +168,5 @@ def test_a_damaged_model_says_what_to_delete(model: ModelFiles, tmp_path: Path) 
     broken = tmp_path / "model.onnx"
     broken.write_bytes(b"not a graph")
     with pytest.raises(ToolcribError) as caught:
-        Encoder.load(replace(model, onnx=broken))
+        Encoder.load(replace(model, onnx=broken, sha256=""))
     assert str(tmp_path) in caught.value.hint

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.core.errors import ToolcribError
+from app.core.paths import Paths
 from app.encoder import weights
 from app.encoder.onnx import Encoder
 from app.encoder.weights import (
@@ -18,8 +20,6 @@ from app.encoder.weights import (
     packaged_weights,
     source_hash,
 )
-from app.errors import ToolcribError
-from app.paths import Paths
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_weights_with_another_hash_are_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_finding_and_loading_an_encoder_needs_no_torch(model: ModelFiles) -> None:
     code = (
-        "import sys; from pathlib import Path; from app.paths import Paths;"
+        "import sys; from pathlib import Path; from app.core.paths import Paths;"
         "from app.encoder.weights import find_model; from app.encoder.onnx import Encoder;"
         "light = {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules);"
         "assert not light, light;"

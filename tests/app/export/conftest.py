@@ -6,7 +6,7 @@ from types import ModuleType
 import apsw
 import pytest
 
-from app.context import AppContext
+from app.core.context import AppContext
 
 _FAKES = Path(__file__).parents[2] / "fakes" / "host_world.py"
 SAMPLES = Path(__file__).parents[2] / "data" / "hosts"

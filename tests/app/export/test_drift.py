@@ -1,6 +1,8 @@
 import json
+import os
 
-from app.export.drift import find_drift, watched
+from app.export.apply import restore_all, restore_host
+from app.export.drift import dropped, find_drift, watched
 from app.export.status import host_status
 from app.hosts.facts import host
 from store import exports
@@ -108,3 +110,41 @@ def test_a_file_that_is_as_is_again_may_change_freely(world):
     file.write_text('{"mcpServers": {}}')
     assert find_drift(exports.for_host(world.db, "claude-desktop")) == ()
     assert status_of(world, "claude-desktop").state == "in sync"
+
+
+def test_what_restoring_would_drop_is_named_without_a_value(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "pruned")
+    tree = json.loads(file.read_bytes())
+    tree["mcpServers"]["new"] = {"command": "z", "env": {"K": "t0p-s3cret"}}
+    file.write_text(json.dumps({**tree, "theme": "dark", "password": "t0p-s3cret"}))
+    (text,) = dropped(find_drift(exports.for_host(world.db, "claude-desktop")))
+    assert text == (
+        f"{file} changed since Toolcrib wrote it. New in the file: new."
+        " Changed besides servers: theme, password."
+    )
+
+
+def test_a_file_in_place_of_which_something_else_stands_is_no_reason_to_hang(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "pruned")
+    file.unlink()
+    os.mkfifo(file)
+    (text,) = dropped(find_drift(exports.for_host(world.db, "claude-desktop")))
+    assert "is not a file" in text
+    file.unlink()
+    file.write_bytes(b"\xff\xfe\x00\xd8")
+    (text,) = dropped(find_drift(exports.for_host(world.db, "claude-desktop")))
+    assert "UTF-16" in text or "cannot be read" in text or "not valid" in text
+
+
+def test_what_was_restored_is_the_users_again(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "through")
+    restore_host("claude-desktop", world.ctx, world.db)
+    file.write_text('{"mcpServers": {"mine": {"command": "later"}}}')
+    assert restore_all(world.ctx, world.db) == ()
+    assert "later" in file.read_text()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.export.apply import apply, undo
 from app.export.masking import masked_diff
-from app.paths import Paths
-from app.settings import Settings
 from store import exports
 
 SECRET = "s3cr3t-value-0815"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app import profiles
-from app.catalog import load_catalog, match_tools, set_on
+from app.catalog.catalog import load_catalog, match_tools, set_on
 from app.export.apply import apply
 from app.export.overview import prepare, survey
 from app.export.sizes import host_sizes
+from app.policy import profiles
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def test_servers_that_are_not_known_or_not_trusted_stay_as_they_are(world):
     made = world.plan("cursor", "through")
     assert list(servers_of(made)) == ["web", "late", "toolcrib"]
     text = " ".join(made.warnings)
-    assert "late is not in the catalogue" in text and "web is not trusted" in text
+    assert "late is not in the catalog" in text and "web is not trusted" in text
 
 
 @pytest.mark.parametrize(
@@ -181,11 +181,23 @@ def test_what_only_the_host_can_do_keeps_its_entry(world, entry):
 
 
 def test_a_new_file_is_made_for_the_one_entry(world):
+    world.serve_another()
     made = world.plan("cursor", "through")
     (file,) = made.files
     assert file.before is None and file.before_hash == ""
     assert servers_of(made)["toolcrib"]["command"] == GW
     assert world.plan("cursor", "pruned").empty
+
+
+@pytest.mark.parametrize("servers", [{}, {"mine": {"command": "x"}}])
+def test_no_entry_is_written_with_nothing_behind_it(world, servers):
+    file = world.write(".cursor/mcp.json", {"mcpServers": servers})
+    before = file.read_bytes()
+    refusal = world.plan("cursor", "through").refusal
+    assert "No server would stand behind the entry" in refusal
+    assert "toolcrib scan" in refusal
+    assert all(f"{name} is not in the catalog" in refusal for name in servers)
+    assert file.read_bytes() == before
 
 
 def test_a_project_export_writes_the_projects_file_only(world):
@@ -195,6 +207,18 @@ def test_a_project_export_writes_the_projects_file_only(world):
     world.learn(places=Places(world.home, {}, "linux", project))
     made = world.plan("cursor", "pruned", project=project)
     assert [file.path for file in made.files] == [project / ".cursor/mcp.json"]
+
+
+def test_an_export_of_one_project_leaves_another_as_it_is(world):
+    stub = {"mcpServers": {"db": {"command": "db"}}}
+    files = [world.write(f"{name}/.cursor/mcp.json", stub) for name in ("shop", "site")]
+    for file in files:
+        project = file.parents[1]
+        world.learn(places=Places(world.home, {}, "linux", project))
+        world.export("cursor", "pruned", project=project)
+    assert all("toolcrib-gateway" in file.read_text() for file in files)
+    made = world.plan("cursor", "as-is", project=files[0].parents[1])
+    assert [one.path for one in made.files] == [files[0]]
 
 
 @pytest.mark.parametrize(
@@ -288,6 +312,7 @@ def test_on_windows_the_store_apps_copy_gets_the_entry(world):
     package = "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/"
     places = Places(world.home, {}, "windows", None, world.home)
     (world.home / package).mkdir(parents=True)
+    world.serve_another()
     (file,) = world.plan("claude-desktop", "through", places=places).files
     assert str(file.path).endswith(package + "claude_desktop_config.json")
 
@@ -331,7 +356,7 @@ def test_after_an_export_and_another_reading_every_mode_can_still_be_planned(wor
     assert world.plan("cursor", mode).empty
     for other in ("through", "pruned", mode):
         made = world.plan("cursor", other)
-        assert not any("not in the catalogue" in warning for warning in made.warnings)
+        assert not any("not in the catalog" in warning for warning in made.warnings)
         world.export("cursor", other)
         world.learn()
     world.export("cursor", "as-is")

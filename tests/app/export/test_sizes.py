@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.catalog import set_pinned
+from app.catalog.catalog import set_pinned
 from app.export.overview import survey
 from app.export.sizes import host_sizes
 from app.tokens.menu import menu_tokens
@@ -41,3 +41,23 @@ def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
     world.learn(("tool_1",))
     sizes = host_sizes(survey(db, world.places, world.catalog))
     assert [size.host for size in sizes] == ["Cursor"]
+
+
+def test_an_entry_that_was_removed_outside_no_longer_counts_as_through_toolcrib(world, db):
+    stub = {"stub": {"command": "x"}}
+    file = world.write(".cursor/mcp.json", {"mcpServers": stub})
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    world.export("cursor", THROUGH)
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert size.mode == THROUGH and size.sent.tokens < 1000
+    file.write_text('{"mcpServers": {"stub": {"command": "x"}}}')
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (size.mode, size.sent.tokens) == (AS_IS, 1000)
+
+
+def test_a_tool_set_that_narrows_nothing_by_itself_claims_nothing(world):
+    world.write(".config/Code/User/mcp.json", {"servers": {"stub": {"command": "x"}}})
+    world.learn()
+    world.off("stub/alpha_get")
+    made = world.plan("vscode", NATIVE)
+    assert made.tokens_after == made.tokens_before == 400

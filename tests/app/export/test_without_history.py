@@ -5,7 +5,7 @@ import json
 import pytest
 
 from app.export.apply import apply
-from app.export.history import Touched, revert_edits
+from app.export.history import ChangedPlaces, revert_edits
 from app.export.plan import plan
 from app.hosts.documents.edits import Delete, Set, apply_edits
 from app.hosts.importing import read_data
@@ -63,6 +63,7 @@ def test_one_entry_replaces_wrapped_ones(world, pruned):
 
 
 def test_the_one_entry_is_renewed_or_removed(world):
+    world.serve_another()
     world.write(".cursor/mcp.json", {"mcpServers": {"mine": STUB}})
     made = forgetful(world, "through", "/old/toolcrib-gateway")
     apply(made, world.ctx, world.db)
@@ -89,10 +90,10 @@ def test_an_array_command_is_unwrapped_too(world):
 def test_reverting_puts_places_back_and_leaves_the_users_changes():
     before = {"a": {"x": 1}, "list": ["u"]}
     now = {"a": {"x": 2, "mine": 3}, "new": {"y": 1}, "list": ["u", "ours", "later"]}
-    change = Touched((("a", "x"), ("new",), ("gone", "z")), ((("list",), ("ours",)),))
+    change = ChangedPlaces((("a", "x"), ("new",), ("gone", "z")), ((("list",), ("ours",)),))
     edits = revert_edits(now, before, change)
     assert apply_edits(now, edits) == {"a": {"x": 1, "mine": 3}, "list": ["u", "later"]}
-    assert Touched.from_json(json.loads(json.dumps(change.to_json()))) == change
+    assert ChangedPlaces.from_json(json.loads(json.dumps(change.to_json()))) == change
 
 
 def test_edits_name_no_value_when_they_are_printed():

@@ -16,8 +16,8 @@ sys.path.insert(0, str(FAKES))
 import gateway_store  # noqa: E402
 import raw_host  # noqa: E402
 
+from app.core.paths import Paths  # noqa: E402
 from app.encoder.weights import ensure_model  # noqa: E402
-from app.paths import Paths  # noqa: E402
 
 
 def probe(mode: str = "ok", **env: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.gateway.arguments import Checker, as_object
+from app.gateway.menu.arguments import Checker, as_object
 
 
 def raw(schema):
@@ -41,7 +41,7 @@ def test_a_schema_that_nobody_can_read_lets_the_server_judge(schema):
 
 
 def test_old_validators_make_room(monkeypatch):
-    monkeypatch.setattr("app.gateway.arguments._MOST_TOOLS", 2)
+    monkeypatch.setattr("app.gateway.menu.arguments._MOST_TOOLS", 2)
     checker = Checker()
     for limit in range(5):
         schema = {"type": "object", "maxProperties": limit}

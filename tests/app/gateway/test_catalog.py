@@ -2,20 +2,22 @@
 
 import pytest
 
-from app.gateway.access import Access
-from app.gateway.catalog import Shelf
-from app.paths import Paths
+from app.core.paths import Paths
+from app.core.scrubber import Scrubber
+from app.gateway.live_tools import LiveTools
+from app.gateway.menu.access import Access
+from app.gateway.profile_view import ProfileView
 from store import profiles, tools
 from store.connection import open_store, transaction
 
 
 @pytest.fixture
-def shelf(stocked, home):
-    """A shelf that looks at the store at every turn, and what switches a tool off meanwhile."""
+def view(stocked, home):
+    """A view that looks at the store at every turn, and what switches a tool off meanwhile."""
     stocked({"probe": "ok"})
     path = Paths(home, home / "models").database
-    shelf = Shelf(str(path), "default", clock=iter(range(1, 1000)).__next__)
-    shelf.open()
+    view = ProfileView(str(path), "default", clock=iter(range(1, 1000)).__next__)
+    view.open()
 
     def switch_off(name: str) -> None:
         db = open_store(path)
@@ -25,23 +27,23 @@ def shelf(stocked, home):
             profiles.set_on(db, profile.id, [tool.id], on=False)
         db.close()
 
-    yield shelf, switch_off
-    shelf.close()
+    yield view, switch_off
+    view.close()
 
 
-def test_a_tool_switched_off_while_it_was_looked_up_is_not_remembered_as_on(shelf, monkeypatch):
-    shelf, switch_off = shelf
-    access = Access(shelf)
-    read = shelf.tools
+def test_a_tool_switched_off_while_it_was_looked_up_is_not_remembered_as_on(view, monkeypatch):
+    view, switch_off = view
+    access = Access(view, LiveTools(view, lambda _row, _items: None, Scrubber()))
+    read = view.tools
 
     def late(**which):
         rows = read(**which)
         switch_off("echo")
-        assert shelf.refresh()  # another thread takes the change in
+        assert view.refresh()  # another thread takes the change in
         return rows
 
-    monkeypatch.setattr(shelf, "tools", late)
-    assert access.find("probe/echo").tool.on
-    monkeypatch.setattr(shelf, "tools", read)
-    assert not access.find("probe/echo").tool.on
-    assert access.find("probe/echo").refusal == "it is switched off in this profile"
+    monkeypatch.setattr(view, "tools", late)
+    assert access.find("probe/echo").tool.shown
+    monkeypatch.setattr(view, "tools", read)
+    assert not access.find("probe/echo").tool.shown
+    assert access.find("probe/echo").refusal == "it is turned off in this profile"

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from app.gateway.channel import StdioChannel
-from app.processes import prepare
+from app.mcp.stdio import StdioChannel
+from app.system.processes import prepare
 
 ECHO = "import sys\nfor line in sys.stdin.buffer:\n    sys.stdout.buffer.write(line)\n"
 LAST = b"[5000]"

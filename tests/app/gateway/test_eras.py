@@ -28,7 +28,7 @@ def test_a_stateless_host_discovers_lists_and_calls(stocked, gateway):
     assert found["supportedVersions"] == [MODERN] and found["resultType"] == "complete"
     assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "toolcrib"
     listed = host.modern("tools/list")
-    assert listed["ttlMs"] == 0 and listed["cacheScope"] == "private"
+    assert listed["ttlMs"] == 300_000 and listed["cacheScope"] == "private"
     called = host.modern(
         "tools/call",
         {"name": "call_tool", "arguments": {"name": "probe/echo", "arguments": {"text": "hi"}}},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.gateway.fits import quick_check
+from app.gateway.menu.fast_check import quick_check
 
 NAMES = st.sampled_from(["a", "b", "c"])
 scalars = st.one_of(

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gateway.names import LIMIT, visible, visible_names
+from app.gateway.serving.names import LIMIT, visible, visible_names
 
 pairs = st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)), unique=True, max_size=20)
 

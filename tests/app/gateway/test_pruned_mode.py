@@ -130,7 +130,7 @@ def test_a_tool_that_is_off_is_neither_listed_nor_called(stocked, gateway):
     host.initialize()
     assert "delete_note" not in {t["name"] for t in host.tools()}
     refused = host.call("delete_note", {"number": 1})
-    assert refused["isError"] and "switched off" in text(refused)
+    assert refused["isError"] and "turned off" in text(refused)
     assert text(host.call("read_note", {"number": 1})) == "read_note 1 done"
     assert "delete_note" not in {t["name"] for t in host.tools()}  # now live
     with transaction(db):
@@ -161,7 +161,9 @@ def test_the_command_after_two_dashes_is_the_one_that_runs(stocked, gateway, pro
 
 
 @pytest.mark.parametrize("policy", ["held", "on"])
-def test_a_text_that_changed_since_it_was_trusted_is_not_shown(stocked, gateway, policy):
+def test_a_text_that_changed_since_it_was_trusted_is_neither_shown_nor_called(
+    stocked, gateway, policy
+):
     database = stocked({"probe": "ok"}, {"new_tools": policy})
     db = open_store(database)
     with transaction(db):  # the store remembers another text than the server has now
@@ -169,9 +171,9 @@ def test_a_text_that_changed_since_it_was_trusted_is_not_shown(stocked, gateway,
     db.close()
     host = gateway("--server", "probe")
     host.initialize()
-    host.call("echo", {"text": "start it"})
-    echo = next(t for t in host.tools() if t["name"] == "echo")
-    assert echo["description"].startswith("As trusted" if policy == "held" else "Return the")
+    refused = host.call("echo", {"text": "start it"})
+    assert refused["isError"] and "its text changed after it was trusted" in text(refused)
+    assert "echo" not in {t["name"] for t in host.tools()}
 
 
 def test_a_server_that_was_never_read_is_started_to_describe_itself(stocked, gateway, log):
@@ -231,3 +233,29 @@ def answers(host, era):
         except RpcError as error:
             found.append((error.code, error.message, error.data))
     return found
+
+
+def test_preconditions_hold_for_calls_of_one_server_too(stocked, gateway):
+    rules = {"probe/args": ["after(probe/login)"], "echo": ["milestone(approved)"]}
+    stocked({"probe": "ok"}, {"preconditions": rules})
+    host = gateway("--server", "probe")
+    host.initialize()
+    assert {"args", "echo"} <= {tool["name"] for tool in host.tools()}  # the list is read once
+    refused = host.call("args", {"x": 1})
+    assert refused["isError"] and "probe/login was not called yet" in text(refused)
+    host.call("login")
+    assert not host.call("args", {"x": 1}).get("isError")
+    assert "approved is not reached" in text(host.call("echo", {"text": "a"}))
+    host.notify("notifications/toolcrib/milestone", {"name": "approved"})
+    assert text(host.call("echo", {"text": "a"})) == "a"
+
+
+def test_a_tool_of_others_is_neither_listed_nor_called(stocked, gateway):
+    stocked({"probe": "ok"}, {"scopes": {"probe/echo": ["user:ann"]}, "principals": ["user:bob"]})
+    host = gateway("--server", "probe")
+    host.initialize()
+    for _ in range(2):  # from the store, and as the running server lists
+        assert "echo" not in {tool["name"] for tool in host.tools()}
+        refused = host.call("echo", {"text": "a"})
+        assert refused["isError"] and "it is not for this user" in text(refused)
+        assert not host.call("pid").get("isError")

@@ -10,15 +10,15 @@ import fake_web
 import pytest
 from web_process import serving
 
-from app.gateway import wire
-from app.gateway.exchange import Asked
-from app.gateway.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
-from app.gateway.remote import RemoteChannel
-from app.gateway.upstream import Upstream
+from app.core.paths import Paths
 from app.hosts.launch import LaunchSpec
-from app.paths import Paths
-from app.secrets import SecretStore
+from app.mcp import jsonrpc
+from app.mcp.http import RemoteChannel
+from app.mcp.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
+from app.mcp.requests import OwnRequest
+from app.mcp.session import Upstream
 from app.signin.auth import StoredAuth
+from app.system.secrets import SecretStore
 
 SERVER = Path(__file__).parents[3] / "tests" / "fakes" / "sdk_web_server.py"
 
@@ -41,13 +41,13 @@ class Listener:
         info = {"name": "t", "version": "1"}
         return {VERSION_KEY: MODERN, CLIENT_INFO_KEY: info, CAPABILITIES_KEY: {}}
 
-    def first_words(self, upstream):
+    def opening_requests(self, upstream):
         return []
 
     def ready(self, upstream):
         pass
 
-    def heard(self, upstream, line, message):
+    def on_message(self, upstream, line, message):
         self.heard_messages.append(message)
 
     def down(self, upstream, reason, printed):
@@ -96,7 +96,7 @@ def ask(upstream, method, params, seconds=30):
         found.append(value)
         done.set()
 
-    upstream.request(Asked(message, answered=took, failed=took))
+    upstream.request(OwnRequest(message, answered=took, failed=took))
     assert done.wait(seconds)
     return found[0]
 
@@ -187,10 +187,10 @@ def test_a_lost_reply_is_no_answer_to_a_call_of_ours_and_opens_a_new_session(old
         done.set()
 
     message = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": CALL}
-    one.request(Asked(message, answered=took, failed=took))
+    one.request(OwnRequest(message, answered=took, failed=took))
     number = fake.unanswered.get(timeout=20)
     fake.mode = "drop"
-    one.notify(wire.result(number, {"roots": []}))
+    one.notify(jsonrpc.result(number, {"roots": []}))
     assert done.wait(20)
     assert "stopped while it worked" in waiting[0] and "could not be reached" in waiting[0]
     assert listener.problems

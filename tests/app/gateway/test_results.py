@@ -1,6 +1,6 @@
 """Long results are cut for the model and kept whole."""
 
-from app.gateway.results import SCHEME, Results, cut
+from app.gateway.menu.results import SCHEME, Results, cut
 
 
 def texts(*values):
@@ -42,7 +42,7 @@ def test_structured_content_over_the_budget_is_kept_and_shown_in_part():
 
 
 def test_kept_results_are_read_in_parts_and_are_bounded(monkeypatch):
-    monkeypatch.setattr("app.gateway.results._KEPT_CHARACTERS", 1000)
+    monkeypatch.setattr("app.gateway.menu.results._KEPT_CHARACTERS", 1000)
     results = Results()
     numbers = [results.keep("x" * 400) for _ in range(4)]
     assert [results.read(n) is not None for n in numbers] == [False, False, True, True]

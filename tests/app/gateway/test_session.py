@@ -1,7 +1,7 @@
 """What a conversation remembers, and what it forgets."""
 
-from app.gateway.guard import Guard, Rules, guidance, normalised
-from app.gateway.session import Limits, LoadedSet, Session, Sessions
+from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance, normalised
+from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
 
 
 def test_idle_tools_leave_before_the_least_recently_used():
@@ -32,22 +32,22 @@ def test_always_included_tools_are_exempt_from_everything():
 
 
 def test_a_loop_is_seen_in_time_and_in_a_row():
-    guard = Guard(Rules(calls=3, window_calls=4, window_seconds=10))
+    guard = LoopGuard(Rules(calls=3, window_calls=4, window_seconds=10))
     assert [guard.note("s/t", {"a": 1}, at) for at in (0, 1, 2)] == [0, 0, 3]
-    slow = Guard(Rules(calls=3, window_calls=4, window_seconds=10))
+    slow = LoopGuard(Rules(calls=3, window_calls=4, window_seconds=10))
     assert [slow.note("s/t", {}, at) for at in (0, 100, 200)] == [0, 0, 3]  # in a row
-    mixed = Guard(Rules(calls=3, window_calls=2, window_seconds=10))
+    mixed = LoopGuard(Rules(calls=3, window_calls=2, window_seconds=10))
     for at, name in ((0, "a"), (1, "b"), (2, "a"), (3, "b")):
         assert mixed.note(name, {}, at) == 0
     assert mixed.note("a", {}, 4) == 3  # three within ten seconds, though never in a row
     assert mixed.note("b", {}, 40) == 0
-    timed = Guard(Rules(calls=2, window_calls=0, window_seconds=10))
+    timed = LoopGuard(Rules(calls=2, window_calls=0, window_seconds=10))
     assert [timed.note("s/t", {}, at) for at in (0, 100, 101)] == [0, 0, 2]
 
 
 def test_equal_arguments_in_another_form_are_equal():
     assert normalised({"b": 1.0, "a": " x  y "}) == normalised({"a": "x y", "b": 1, "c": None})
-    guard = Guard(Rules(calls=2))
+    guard = LoopGuard(Rules(calls=2))
     guard.note("s/t", {"q": "a b"}, 0)
     assert guard.note("s/t", {"q": "a  b", "n": None}, 1) == 2
     guard.clear()
@@ -56,7 +56,7 @@ def test_equal_arguments_in_another_form_are_equal():
 
 
 def test_old_calls_are_forgotten():
-    guard = Guard(Rules(calls=2, window_calls=3, window_seconds=1e9))
+    guard = LoopGuard(Rules(calls=2, window_calls=3, window_seconds=1e9))
     guard.note("s/t", 0, 0)
     for number in range(40):
         guard.note("s/t", number + 1, 0)
@@ -67,12 +67,12 @@ def test_arguments_nested_too_deeply_to_compare_are_no_loop():
     deep: object = 1
     for _ in range(5000):
         deep = [deep]
-    guard = Guard(Rules(calls=1))
+    guard = LoopGuard(Rules(calls=1))
     assert guard.note("s/t", deep, 0) == 0
 
 
 def test_a_guard_can_be_switched_off():
-    guard = Guard(Rules(calls=0))
+    guard = LoopGuard(Rules(calls=0))
     assert [guard.note("a", 1, 0) for _ in range(5)] == [0] * 5
 
 
@@ -82,7 +82,7 @@ def test_guidance_knows_some_kinds_of_tools():
 
 
 def session() -> Session:
-    return Session(LoadedSet(Limits()), Guard(Rules()))
+    return Session(LoadedSet(Limits()), LoopGuard(Rules()))
 
 
 def test_a_search_with_much_the_same_answer_is_noticed():

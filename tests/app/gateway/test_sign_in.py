@@ -8,16 +8,16 @@ import httpx2
 import pytest
 from guarded import Browser, running
 
-from app.context import AppContext
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.discovery.importing import add_server
 from app.discovery.register import targets
 from app.discovery.scan import ScanOptions, scan
 from app.discovery.signing import sign_in, sign_out
 from app.hosts.launch import LaunchSpec
-from app.paths import Paths
-from app.secrets import SecretStore
-from app.settings import Settings
 from app.signin.grant import kept
+from app.system.secrets import SecretStore
 from store import profiles, servers
 from store.connection import transaction
 

@@ -3,26 +3,19 @@
 import json
 
 import pytest
+from gateway_store import recorded
 from raw_host import RpcError, text
 
-from app.catalog import load_catalog
-from app.menu import POOLS
+from app.catalog.catalog import load_catalog
+from app.catalog.menu_tools import POOLS
 from app.tokens.counters import counter
 from app.tokens.host_text import host_text
 from app.tokens.menu import menu_tokens
-from store import events, profiles, tools
+from store import profiles, tools
 from store.connection import open_store, transaction
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 TWO = {"alpha": "ok", "beta": "ok"}
-
-
-def recorded(database, kind):
-    db = open_store(database)
-    try:
-        return [e for e in events.recent(db, 200) if e.kind == kind]
-    finally:
-        db.close()
 
 
 def start(gateway, **answers):
@@ -49,7 +42,7 @@ def test_an_agent_searches_then_calls(stocked, gateway, log):
     starts = len(log("alpha"))
     found = host.search("read a note")
     assert found.startswith(("alpha/read_note", "beta/read_note"))
-    assert '"number":{"type":"integer"}' in found
+    assert "(number: integer)" in found  # two equal tools: how to call each, not one schema
     assert len(log("alpha")) == starts  # a search starts nothing
     assert text(host.run("alpha/read_note", {"number": 4})) == "read_note 4 done"
 
@@ -71,112 +64,20 @@ def test_a_name_as_the_query_gives_that_tools_arguments(stocked, gateway):
     assert host.search("beta/echo").startswith("beta/echo: Return the given text\narguments: {")
 
 
-def test_a_valid_call_without_a_search_runs_and_is_noted(stocked, gateway):
-    database = stocked(TWO)
-    host = start(gateway)
-    assert text(host.run("alpha/echo", {"text": "hi"})) == "hi"
-    host.close()
-    assert [e.tool for e in recorded(database, "miss")] == ["alpha/echo"]
-    assert [e.tool for e in recorded(database, "call")] == ["alpha/echo"]
-
-
-def test_wrong_arguments_are_explained_and_the_retry_succeeds(stocked, gateway, log):
-    stocked(TWO)
-    host = start(gateway)
-    starts = len(log("alpha"))
-    refused = host.run("alpha/read_note", {"number": "four"})
-    said = json.loads(text(refused))
-    assert refused["isError"] and said["error"] == "tool_not_available"
-    assert said["inputSchema"]["required"] == ["number"] and "number" in said["reason"]
-    assert len(log("alpha")) == starts  # the server was not bothered
-    assert text(host.run("alpha/read_note", {"number": 4})) == "read_note 4 done"
-    again = json.loads(text(host.run("alpha/read_note", {})))
-    assert again["error"] == "invalid_arguments"
-
-
-def test_an_unknown_tool_gets_near_names(stocked, gateway):
-    stocked(TWO)
-    host = start(gateway)
-    said = json.loads(text(host.run("alpha/read_notes", {})))
-    assert said["error"] == "tool_not_available" and "alpha/read_note" in said["available"]
-
-
-def test_off_and_held_tools_are_not_found_and_not_called(stocked, gateway):
-    database = stocked(TWO)
+@pytest.mark.parametrize("name", ["alpha/send_text", "send_text"])
+def test_the_exact_name_of_a_tool_that_is_not_available_says_why(stocked, gateway, name):
+    database = stocked({"alpha": "ok", "beta": "ok"})
     db = open_store(database)
-    profile = profiles.by_name(db, "default").id
-    by_id = {t.tool_id: t.id for t in tools.tools(db)}
     with transaction(db):
-        profiles.set_on(db, profile, [by_id["alpha/read_note"]], False)
-        profiles.set_held(db, profile, [by_id["beta/read_note"]], "new")
+        rows = {t.tool_id: t.id for t in tools.tools(db)}
+        db.execute("UPDATE tools SET name = 'send_text' WHERE id = ?", (rows["alpha/echo"],))
+        profile = profiles.by_name(db, "default").id
+        profiles.set_held(db, profile, [rows["alpha/echo"]], "new")
     db.close()
     host = start(gateway)
-    assert "read_note" not in host.search("read a note by its number").replace("arguments", "")
-    for name, reason in (("alpha", "switched off"), ("beta", "held back (new)")):
-        said = json.loads(text(host.run(f"{name}/read_note", {"number": 1})))
-        assert said["error"] == "tool_not_available" and reason in said["reason"]
-
-
-def test_preconditions_follow_what_really_happened(stocked, gateway):
-    rules = {
-        "alpha/delete_note": ["after(alpha/login)"],
-        "beta/delete_note": ["milestone(approved)"],
-        "beta/unauthorized": ["authenticated(beta)"],
-    }
-    stocked(TWO, {"preconditions": rules})
-    host = start(gateway)
-    said = json.loads(text(host.run("alpha/delete_note", {"number": 1})))
-    assert "alpha/login was not called yet" in said["reason"]
-    assert "alpha/delete_note" not in host.search("delete a note for good").splitlines()[0]
-    host.run("alpha/login")
-    assert text(host.run("alpha/delete_note", {"number": 1})) == "delete_note 1 done"
-    assert "approved" in text(host.run("beta/delete_note", {"number": 1}))
-    host.run("toolcrib/milestone", {"name": "approved"})
-    assert text(host.run("beta/delete_note", {"number": 1})) == "delete_note 1 done"
-    assert text(host.run("beta/unauthorized")) == "401 Unauthorized"  # credentials were there
-    assert "not signed in for beta" in text(host.run("beta/unauthorized"))  # they are refused
-    host.run("beta/echo", {"text": "x"})  # and taken again
-    assert text(host.run("beta/unauthorized")) == "401 Unauthorized"
-
-
-def test_the_loop_guard_lets_the_call_run_then_evicts_and_a_search_clears_it(stocked, gateway):
-    database = stocked(TWO, {"gateway": {"loop_calls": 3}})
-    host = start(gateway)
-    host.search("read a note")
-    answers = [text(host.run("alpha/read_note", {"number": 1})) for _ in range(3)]
-    assert answers[:2] == ["read_note 1 done"] * 2
-    assert answers[2].startswith("read_note 1 done\nYou have called alpha/read_note 3 times")
-    assert text(host.run("alpha/read_note", {"number": 2})) == "read_note 2 done"
-    host.search("read a note")
-    assert text(host.run("alpha/read_note", {"number": 1})) == "read_note 1 done"
-    host.close()
-    assert recorded(database, "evicted")[0].problem == "repeated calls"
-
-
-def test_deeply_nested_arguments_are_answered_once(stocked, gateway):
-    stocked(TWO)
-    host = start(gateway)
-    for depth in (100, 300, 480):
-        deep: object = 1
-        for _ in range(depth):
-            deep = [deep]
-        assert text(host.run("alpha/echo", {"text": "hi", "deep": deep})) == "hi"
-    assert text(host.run("alpha/echo", {"text": "one more"})) == "one more"
-
-
-def test_exempt_tools_may_repeat(stocked, gateway):
-    stocked(TWO, {"gateway": {"loop_calls": 2, "loop_exempt": ["alpha/*"]}})
-    host = start(gateway)
-    assert {text(host.run("alpha/echo", {"text": "a"})) for _ in range(5)} == {"a"}
-
-
-def test_the_loaded_set_keeps_to_its_capacity(stocked, gateway):
-    database = stocked(TWO, {"gateway": {"loaded_tools": 2}})
-    host = start(gateway)
-    for name in ("echo", "login", "pid"):
-        assert host.search(f"alpha/{name}").startswith(f"alpha/{name}")
-    host.close()
-    assert [e.tool for e in recorded(database, "evicted")] == ["alpha/echo"]
+    answer = host.search(name)
+    assert answer.startswith("alpha/send_text is not available: it is new and waits in Review.")
+    assert "arguments:" not in answer
 
 
 def test_a_search_that_says_the_same_again_says_so(stocked, gateway):
@@ -277,6 +178,19 @@ def test_logs_and_updates_say_which_server_speaks(stocked, gateway):
     host.until(lambda: host.noted("notifications/resources/updated"))
 
 
+def test_what_a_server_asks_the_user_or_the_model_names_the_server(stocked, gateway):
+    stocked(TWO)
+    accepted = {"action": "accept", "content": {"name": "Ann"}}
+    host = gateway(answers={"elicitation/create": accepted, "sampling/createMessage": {}})
+    host.initialize({"elicitation": {}, "sampling": {}})
+    host.run("beta/elicit")
+    host.run("alpha/sample")
+    asked = {one["method"]: one["params"] for one in host.asked}
+    assert asked["elicitation/create"]["message"].startswith("The server beta asks: ")
+    assert "The server alpha asks" in asked["sampling/createMessage"]["systemPrompt"]
+    assert {one["_meta"]["toolcrib/server"] for one in asked.values()} == {"alpha", "beta"}
+
+
 @pytest.mark.parametrize("policy", ["held", "on"])
 def test_a_tool_added_mid_session_follows_the_profile(stocked, gateway, policy):
     database = stocked(TWO, {"new_tools": policy})
@@ -361,11 +275,3 @@ def test_a_tool_added_mid_session_that_looks_poisoned_is_held_even_where_new_one
     host.until(lambda: [e for e in recorded(database, "load") if "zebra_evil" in e.tool])
     host.until(lambda: "tool_not_available" in text(host.run("alpha/zebra_evil")))
     assert "zebra_evil" not in host.search("count zebras")
-
-
-def test_both_sides_hash_a_tool_alike():
-    from app.discovery.checks import tool_hash as at_the_scan
-    from store.hashes import tool_hash
-
-    raw = {"name": "ü", "description": "\ud800", "inputSchema": {"b": 1, "a": [None]}}
-    assert tool_hash(raw) == at_the_scan(raw)

@@ -5,28 +5,28 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.gateway.guard import Guard, Rules
-from app.gateway.results import Results
-from app.gateway.session import Limits, LoadedSet, Session
-from app.gateway.under_way import Call
+from app.gateway.menu.loop_guard import LoopGuard, Rules
+from app.gateway.menu.results import Results
+from app.gateway.menu.session import Limits, LoadedSet, Session
+from app.gateway.menu.tool_call import ToolCall
 
 
 @pytest.fixture
 def caller():
-    """What a call asks of its Caller, written down."""
+    """What a call asks of its context, written down."""
     told = []
     return SimpleNamespace(
         told=told,
         results=Results(),
         journal=SimpleNamespace(add=lambda kind, **fields: told.append((kind, fields))),
-        load_unasked=lambda _session, tool_id, row: told.append(("load", tool_id, row)),
+        load=lambda _session, tool_id, row: told.append(("load", tool_id, row)),
         unload=lambda _session, tool_id: told.append(("unload", tool_id)),
     )
 
 
 @pytest.fixture
 def session():
-    return Session(LoadedSet(Limits()), Guard(Rules(calls=2)))
+    return Session(LoadedSet(Limits()), LoopGuard(Rules(calls=2)))
 
 
 def made(caller, session, arguments, **more):
@@ -34,7 +34,7 @@ def made(caller, session, arguments, **more):
     params = {"name": "read", "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     upstream = SimpleNamespace(name="fs")
-    return Call(caller, session, upstream, message, "fs/read", **more)
+    return ToolCall(caller, session, upstream, message, "fs/read", **more)
 
 
 def answer(text):

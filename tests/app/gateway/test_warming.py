@@ -5,7 +5,7 @@ import time
 import psutil
 import pytest
 
-from app.gateway.search import LOADING, UNPREPARED
+from app.gateway.menu.search import LOADING, UNPREPARED
 
 pytestmark = [
     pytest.mark.usefixtures("encoder_at_hand"),

@@ -1,6 +1,6 @@
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.facts import SYSTEMS, NameRule, host, load_hosts
 
 FIRST_TWELVE = [

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.hosts.display import launch_text
 from app.hosts.launch import HTTP, STDIO, LaunchSpec
 
 KEY = b"install key"
@@ -33,10 +34,77 @@ def test_a_credential_in_the_arguments_leaves_the_spec_and_comes_back(args):
     launch = LaunchSpec(STDIO, "npx", ("-y", "server", *args))
     spec, secrets = launch.to_spec(KEY)
     value = SECRET.replace("-", "") if args[0].startswith("ghp_") else SECRET
-    for shown in (repr(spec), repr(launch), repr(secrets), launch.masked()):
+    for shown in (repr(spec), repr(launch), repr(secrets), launch_text(launch).line):
         assert value not in shown
     assert any(value in kept for kept in secrets.values)
     assert LaunchSpec.from_spec(spec, secrets) == launch
+
+
+V = "s3cr3tV4lue-x9"
+SPELLINGS = [
+    ("-p", V), ("-p", "letmein"), (f"-p{V}",), ("--pass", V), ("--pw", V), (f"--pass={V}",),
+    (f"Server=db;User Id=sa;Password={V};",), ("--cs", f"Server=db;Password={V};Encrypt=yes"),
+    ("--env", f'{{"API_KEY":"{V}"}}'), ("--env", f'{{"FOO":"{V}"}}'),
+    ("--config", f'{{"a":{{"token":"{V}"}}}}'), ("--config", f'{{\\"token\\":\\"{V}\\"}}'),
+    (f"https://h.example/s/{V}/mcp",), (f"https://h.example/mcp/{V}",), (f"https://h/mcp#{V}",),
+    (f"https://h/mcp?k={V}",), (f"https://h/mcp?x=1&sig={V}",), (f"https://{V}.h.example/mcp",),
+    ("-u", f"user:{V}"), ("--auth", f"user:{V}"), ("--bearer", V), (f"Bearer {V}",),
+    ("--header", f"X-Any: {V}"), ("-H", f"Cookie: a={V}"), ("-e", f"FOO={V}"),
+    (f"--set=x.y={V}",), ("--key", V), ("--api_key", V), ("--apiKey", V), ("--accessToken", V),
+    ("--client-secret", V), ("--secretKey", V), ("--private-key", V), (V,), ("login", V),
+    (f"token:{V}",), (f"password={V}",), ("sh", "-c", f"TOKEN={V} run x"),
+    ("sh", "-c", f"export K={V}; run"), ("sh", "-c", f"run --key {V}"),
+    ("sh", "-c", f"curl -H 'Authorization: Bearer {V}' https://x"),
+    ("-c", f"import x; x.run('{V}')"), ("--dsn", f"postgres://u:{V}@h/db"),
+    (f"jdbc:postgresql://h/db?user=u&password={V}",), (f"mongodb+srv://u:{V}@h/db",),
+    (f"redis://:{V}@h:6379",), ("--token-value", V), ("--credentials", V), (f"/token:{V}",),
+    (f"-Dtoken={V}",), ("--param", f"key={V}"), (f"k1={V},k2=v",), ("-t", V), ("--otp", V),
+    ("--pin", "letmein"), ("--password", "letmein"), ("Pwd=letmein;Uid=x",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("args", SPELLINGS, ids=" ".join)
+def test_no_usual_spelling_of_a_credential_is_stored(args):
+    launch = LaunchSpec(STDIO, "npx", ("-y", "server", *args))
+    spec, secrets = launch.to_spec(KEY)
+    assert V not in repr(spec)
+    assert "letmein" not in repr(spec)
+    assert LaunchSpec.from_spec(spec, secrets) == launch
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("-y", "@modelcontextprotocol/server-everything@2025.9.1"),
+        ("-y", "@upstash/context7-mcp@latest"),
+        ("--repository", "/home/ann/projects/x1"),
+        ("run", "-i", "--rm", "-e", "GITHUB_TOKEN", "ghcr.io/github/github-mcp-server"),
+        ("https://mcp.linear.app/sse", "--header", "Authorization:${AUTH}"),
+        ("-p", "8080:80"),
+        ("--from", "git+https://github.com/x/y@3f2a9c1", "srv"),
+        ("-m", "mcp_server_fetch"),
+        ("--port=3000", "--browser", "chrome", "--region", "eu-central-1"),
+        ("sh", "-c", "cd /x && npm run start"),
+        ("--allow", "*.example.com"),
+        ("--db-path", "/tmp/pytest-of-root/pytest-77/test_a0/x.sqlite3"),
+    ],
+)
+def test_ordinary_arguments_are_stored_as_they_are(args):
+    assert LaunchSpec(STDIO, "npx", args).to_spec(KEY)[0].args == args
+
+
+def test_what_a_server_is_given_is_hidden_and_ordinary_words_are_not():
+    env = {
+        "DATABASE_URL": "postgres://app:pW4-zz81-Lq9@db:5432/main",
+        "AWS_REGION": "eu-central-1",
+        "LOG_LEVEL": "warning",
+        "ROOT": "/home/ann/notes",
+        "NOTE": "x9Kq2p",
+        "POSTGRES_PASSWORD": "postgres",
+    }
+    values = LaunchSpec(STDIO, "x", env=env).secret_values()
+    assert {"pW4-zz81-Lq9", "x9Kq2p"} < set(values)
+    assert not {"eu-central-1", "warning", "/home/ann/notes", "postgres"} & set(values)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.importing import read_data, read_file
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, read_hosts

@@ -3,7 +3,7 @@ from itertools import count
 
 import pytest
 
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from store.records import READ, ServerRecord, ServerSpec, TokenCount, ToolRecord
 
 Make = Callable[..., CatalogTool]

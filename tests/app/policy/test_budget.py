@@ -1,7 +1,7 @@
 import pytest
 
+from app.core.settings import BudgetSettings
 from app.policy.budget import Budget, verdict
-from app.settings import BudgetSettings
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-from app.catalog import Catalog
+from app.catalog.catalog import Catalog
+from app.core.settings import ProfileSettings
 from app.policy.coverage import coverage
 from app.policy.usage import Usage
-from app.settings import ProfileSettings
 from store.records import ProfileRecord
 from tests.app.policy.conftest import Make
 

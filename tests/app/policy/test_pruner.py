@@ -1,5 +1,9 @@
+import time
+from difflib import SequenceMatcher
+from random import Random
+
 from app.policy.budget import Budget
-from app.policy.pruner import duplicates, propose
+from app.policy.pruner import ALIKE, _could_be, _Text, duplicates, propose
 from app.policy.usage import Usage
 from store.records import Observed
 from tests.app.policy.conftest import Make
@@ -82,3 +86,47 @@ def test_within_the_budget_moves_are_shown_but_none_is_chosen(make: Make) -> Non
     assert [m.chosen for m in plan.moves] == [False]
     assert plan.frees == 0
     assert plan.enough
+
+
+VERBS = ["reads", "writes", "lists", "makes", "finds", "sends", "moves", "copies", "opens"]
+THINGS = ["a file of the project", "the issue in a tracker", "rows of a table", "a page by name"]
+
+
+def sentences(count: int) -> list[str]:
+    """Descriptions of about one length that say different things with the same letters."""
+    random = Random(7)
+    return [
+        ". ".join(f"It {random.choice(VERBS)} {random.choice(THINGS)} {n % 97}" for _ in range(8))
+        for n in range(count)
+    ]
+
+
+def test_what_is_passed_over_quickly_is_never_alike(make: Make) -> None:
+    random = Random(5)
+    for one in sentences(60):
+        letters = list(one)
+        for _ in range(random.randrange(30)):
+            letters[random.randrange(len(letters))] = random.choice("abc xyz")
+        other = "".join(letters)[random.randrange(9) :]
+        texts = [_Text(make("a/b", description=text)) for text in (one, other)]
+        alike = SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE
+        assert not alike or _could_be(*texts)
+
+
+def test_ten_thousand_tools_are_compared_in_bounded_time(make: Make) -> None:
+    same = [
+        make(f"s{n}/search_{n % 500}", description=text, properties=("query",))
+        for n, text in enumerate(sentences(10_000))
+    ]
+    copies = [
+        make(f"s{n}/search", description=f"Searches {n % 20} things", properties=("query",))
+        for n in range(10_000)
+    ]
+    long = [
+        make(f"s{n}/search", description=text * 5, properties=("query",))
+        for n, text in enumerate(sentences(2_000))
+    ]
+    for tools in (same, copies, long):
+        start = time.process_time()
+        duplicates(tools)
+        assert time.process_time() - start < 5.0  # 43 s, when every text met every other

@@ -35,7 +35,7 @@ def fakes() -> ModuleType:
 @pytest.fixture
 def make_router(tmp_path: Path, fakes: ModuleType) -> Iterator[Callable]:
     """Build (router, db, catalog) over a new store; `change` may edit the store before that."""
-    from app.catalog import load_catalog
+    from app.catalog.catalog import load_catalog
     from app.routing.router import Router
 
     opened = []

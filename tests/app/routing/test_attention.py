@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
+from app.catalog.conditions import State
+from app.core.settings import ProfileSettings, RoutingSettings
 from app.routing.attention import NOT_AVAILABLE, Attention, Turn, hashed, visible_name
-from app.routing.learn import labels_from_activity
+from app.routing.learning.learn import labels_from_activity
 from app.routing.router import Router
-from app.routing.state import State
-from app.settings import ProfileSettings, RoutingSettings
 from app.tokens.counters import Counter, counter
 from store import events, profiles
 from store.connection import transaction

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from app.routing.base import BaseScores
-from app.settings import RoutingSettings
+from app.core.settings import RoutingSettings
+from app.routing.learning.base import BaseScores
 from store import vectors
 
 QUERIES = [

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.routing.calibrate import calibrate, split, sweep
-from app.routing.cases import Case, make_cases, serve
-from app.routing.floor import calibrated_floor, nearest_iso, own_chit_chat, quantile
-from app.routing.runs import compare, save_run
-from app.settings import RoutingSettings
+from app.core.settings import RoutingSettings
+from app.routing.floor import calibrated_floor, own_chit_chat, quantile
+from app.routing.learning.calibrate import calibrate, split, sweep
+from app.routing.learning.cases import Case, make_cases, nearest_iso, serve
+from app.routing.learning.runs import compare, save_run
 from store import queries
 from store.records import LabelRecord, RunRecord
 
@@ -128,7 +128,8 @@ def test_tiny_catalogues_and_no_encoder_answer(make_router: Callable, listed: li
 
 def test_the_floor_lies_under_good_queries_and_over_most_chit_chat() -> None:
     chat = [0.1 + 0.01 * n for n in range(11)]
-    assert calibrated_floor(chat) == pytest.approx(0.165)
+    assert calibrated_floor(chat) == pytest.approx(0.15)
+    assert calibrated_floor(chat, [0.9] * 50) == pytest.approx(0.165)
     assert calibrated_floor(chat, [0.12] * 50) == 0.12
     assert calibrated_floor([], [0.5]) == 0.0
     assert quantile([3.0, 1.0, 2.0], 0.5) == 2.0

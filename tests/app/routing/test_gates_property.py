@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.catalog import CatalogTool
+from app.catalog.availability import Conditions
+from app.catalog.catalog import CatalogTool
+from app.catalog.conditions import State
+from app.core.settings import RoutingSettings
+from app.routing import phrases
 from app.routing.fuse import NO_EXTRAS, Extras, Signals, fuse, shares
-from app.routing.gates import Candidate, judge
-from app.routing.ranked import GATES
-from app.routing.state import State, parse_precondition
-from app.settings import RoutingSettings
+from app.routing.gates import EARLY, GATES, Candidate, judge
 from store.records import ServerRecord, ServerSpec, TokenCount, ToolRecord
 
 SERVER = ServerRecord(1, "s", ServerSpec("stdio", "k"), True, "read", "")
 SCORES = st.floats(0, 1, allow_nan=False)
-CONDITIONS = (parse_precondition("s/needs_*", "milestone(plan)"),)
+CONDITIONS = Conditions.of({}, {"s/needs_*": ["milestone(plan)"]})
 
 
 def candidate(number, *, score, iso, on, held, pinned, tokens, needs):
@@ -44,7 +45,7 @@ CANDIDATES = st.lists(ONE, max_size=25).map(
 
 
 def shown(candidates, chosen, **more):
-    verdicts = judge(candidates, chosen, preconditions=CONDITIONS, **more)
+    verdicts = judge(candidates, chosen, conditions=CONDITIONS, **more).verdicts
     return {c.row.tool.id for c, v in zip(candidates, verdicts, strict=True) if not v.gate}
 
 
@@ -59,26 +60,26 @@ def test_raising_theta_never_adds_a_tool_when_top_k_is_off(candidates, theta, st
 def test_the_order_of_the_first_gates_never_changes_what_is_in(candidates, cut, k, budget):
     chosen = RoutingSettings(cut=cut, k=k, token_budget=budget)
     expected = shown(candidates, chosen)
-    for order in permutations(GATES[:3]):
+    for order in permutations(EARLY):
         assert shown(candidates, chosen, order=order) == expected
 
 
 @given(CANDIDATES, st.sampled_from(["theta", "relative"]), st.floats(0, 0.5))
 def test_a_tool_is_out_for_a_reason_and_in_without_one(candidates, cut, floor):
     chosen = RoutingSettings(cut=cut, floor=floor, k=3, token_budget=1500)
-    for verdict in judge(candidates, chosen, preconditions=CONDITIONS):
+    for verdict in judge(candidates, chosen, conditions=CONDITIONS).verdicts:
         assert verdict.gate in ("", *GATES)
-        assert verdict.why
-        assert bool(verdict.gate) == (verdict.remedy is not None)
+        assert phrases.why(verdict)
+        assert bool(verdict.gate) == (verdict.remedy is not None) == bool(phrases.remedy(verdict))
 
 
 @settings(deadline=None)
 @given(CANDIDATES, st.sampled_from(["theta", "relative"]), st.floats(0, 0.6))
 def test_every_remedy_of_a_setting_lets_the_tool_in(candidates, cut, floor):
     chosen = RoutingSettings(cut=cut, floor=floor, k=3, token_budget=1500)
-    verdicts = judge(candidates, chosen, preconditions=CONDITIONS)
+    verdicts = judge(candidates, chosen, conditions=CONDITIONS).verdicts
     for one, verdict in zip(candidates, verdicts, strict=True):
-        if verdict.remedy and verdict.remedy.setting in (
+        if verdict.remedy and verdict.remedy.changes[0] in (
             "theta",
             "delta",
             "floor",
@@ -86,7 +87,7 @@ def test_every_remedy_of_a_setting_lets_the_tool_in(candidates, cut, floor):
             "token_budget",
         ):
             fields = {name: getattr(chosen, name) for name in chosen.__slots__}
-            fields[verdict.remedy.setting] = verdict.remedy.value
+            fields[verdict.remedy.changes[0]] = verdict.remedy.value
             assert one.row.tool.id in shown(candidates, RoutingSettings(**fields)), verdict
 
 

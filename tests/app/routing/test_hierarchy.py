@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.settings import RoutingSettings
 from app.routing import hierarchy
+from app.routing.gates import Verdict
 from app.routing.ranked import Request
 from app.routing.tiers import in_tiers
-from app.settings import RoutingSettings
 
 PLAIN = RoutingSettings()
 BLOCK = """I need more tools.
@@ -78,7 +79,7 @@ def test_tiers_put_fitting_pinned_tools_first_and_drop_their_namesakes(make_rout
     def told(*pinned, settings=PLAIN):
         ids = {tool.id for tool in ranked if tool.tool_id in pinned}
         # the router lets pinned tools in whatever they score
-        seen = [replace(t, shown=t.shown or t.id in ids) for t in ranked]
+        seen = [replace(t, verdict=Verdict("")) if t.id in ids else t for t in ranked]
         return [tool.tool_id for tool in in_tiers(seen, ids, settings) if tool.shown]
 
     assert told() == ["b/read", "a/read"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.routing import learn
-from app.routing.past_use import PastUse
+from app.routing.learning import learn
+from app.routing.learning.past_use import PastUse
 from store import queries
 from store.records import EventRecord, LabelRecord
 
@@ -95,7 +95,7 @@ def test_what_was_learned_survives_storing(make_router):
     data = queries.blob(db, learn.BLOB)[1]
     again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
-    assert again.log.meant.shape[1] == again.log.worded.shape[1] == router.encoder.dims
+    assert again.log.meanings.shape[1] == again.log.wordings.shape[1] == router.encoder.dims
 
 
 def test_one_tool_needs_no_learning(make_router):
@@ -134,9 +134,9 @@ def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
 def test_what_was_learned_is_stale_after_the_tools_changed(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
-    assert learn.lesson(db) == learn.Lesson(24, stale=False)
+    assert learn.lesson(db) == learn.LearnedModel(24, stale=False)
     db.execute("DELETE FROM vectors WHERE tool_id = (SELECT MIN(tool_id) FROM vectors)")
-    assert learn.lesson(db) == learn.Lesson(24, stale=True)
+    assert learn.lesson(db) == learn.LearnedModel(24, stale=True)
     assert learn.load(db, router.encoder.key) is not None
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.routing.past_use import Example, PastUse, fit, rescored
+from app.routing.learning.past_use import Example, PastUse, fit, rescored
 
 DIMS, TOOLS = 24, 12
 AXES = np.eye(DIMS, dtype=np.float32)

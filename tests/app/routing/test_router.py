@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.routing.ranked import GATES, Request
-from app.routing.state import State
-from app.settings import ProfileSettings, RoutingSettings
+from app.catalog.conditions import State
+from app.core.settings import ProfileSettings, RoutingSettings
+from app.routing.gates import GATES
+from app.routing.phrases import why as phrase
+from app.routing.ranked import Request
 from store import profiles
 from store.connection import transaction
 
@@ -21,9 +23,14 @@ def test_the_best_tool_comes_first_with_its_words_and_its_reason(make_router):
     router, _db, _catalog = make_router()
     best = router.route(QUERY).tools[0]
     assert best.tool_id == "github/create_issue"
-    assert (best.rank, best.shown, best.gate, best.why) == (1, True, "", "Above threshold")
+    assert (best.rank, best.shown, best.gate, phrase(best.verdict)) == (
+        1,
+        True,
+        "",
+        "Above threshold",
+    )
     assert best.matched == ("create", "issue", "repository")
-    assert best.remedy is None
+    assert best.verdict.remedy is None
 
 
 def test_every_tool_is_ranked_and_its_parts_sum_to_its_score(make_router):
@@ -32,9 +39,9 @@ def test_every_tool_is_ranked_and_its_parts_sum_to_its_score(make_router):
     assert [tool.rank for tool in ranked.tools] == list(range(1, len(catalog.tools) + 1))
     for tool in ranked.tools:
         assert sum(part for _name, part in tool.parts) == pytest.approx(tool.score, abs=1e-9)
-        assert tool.why
+        assert phrase(tool.verdict)
         assert tool.gate in ("", *GATES)
-        assert (tool.remedy is None) == tool.shown
+        assert (tool.verdict.remedy is None) == tool.shown
 
 
 def test_without_an_encoder_words_decide_and_the_answer_says_so(make_router):
@@ -50,7 +57,8 @@ def test_without_an_encoder_a_query_that_matches_nothing_finds_no_tool(make_rout
     router, _db, _catalog = make_router(encoder=False)
     ranked = router.route("zzz qqq")
     assert not ranked.shown
-    assert ranked.note.endswith("No tool fits.")
+    nearest = ", ".join(tool.tool_id for tool in ranked.tools[:3])
+    assert ranked.note.endswith(f"No tool fits. Nearest: {nearest}.")
     assert ranked.nearest is not None
 
 
@@ -59,16 +67,16 @@ def test_each_gate_names_its_own_reason(make_router):
         with transaction(db):
             ids = {name: i for i, name in db.execute("SELECT id, name FROM tools")}
             profiles.set_on(db, 1, [ids["create_issue"]], False)
-            profiles.set_held(db, 1, [ids["move_file"]], "description changed")
+            profiles.set_held(db, 1, [ids["move_file"]], "held")
             conditions = {"github/merge*": ["after(github/list_commits)"]}
             routing = {"cut": "theta", "theta": -1.0, "k": 3}
             settings = {"preconditions": conditions, "routing": routing}
             profiles.save_settings(db, 1, settings)
 
     router, _db, _catalog = make_router(change=change)
-    why = {tool.name: (tool.gate, tool.why) for tool in router.route(QUERY).tools}
-    assert why["create_issue"] == ("on", "You turned it off")
-    assert why["move_file"] == ("trusted", "Held back: description changed")
+    why = {tool.name: (tool.gate, phrase(tool.verdict)) for tool in router.route(QUERY).tools}
+    assert why["create_issue"] == ("on", "It is turned off in this profile")
+    assert why["move_file"] == ("trusted", "Held back: the user holds it back")
     assert why["merge_pull_request"] == (
         "precondition",
         "Precondition: github/list_commits was not called yet",
@@ -83,7 +91,7 @@ def test_the_score_gate_compares_cosines_under_theta_and_scores_under_the_relati
     ranked = router.route(QUERY)
     assert not ranked.shown
     best = ranked.tools[0]
-    assert best.why == f"Score {best.iso:.2f} is under 0.99"
+    assert phrase(best.verdict) == f"Score {best.iso:.2f} is under 0.99"
     relative = router.judge(router.score(QUERY), settings=RoutingSettings(delta=0.0))
     assert names(relative) == ["github/create_issue"]
 
@@ -92,8 +100,9 @@ def test_the_floor_answers_that_no_tool_fits(make_router):
     router, _db, _catalog = make_router(settings=RoutingSettings(floor=0.99))
     ranked = router.route(QUERY)
     assert not ranked.shown
-    assert ranked.note == "No tool fits."
-    assert ranked.tools[0].remedy.setting == "floor"
+    nearest = ", ".join(tool.tool_id for tool in ranked.tools[:3])
+    assert ranked.note == f"No tool fits. Nearest: {nearest}."
+    assert ranked.tools[0].verdict.remedy.changes == ("floor",)
 
 
 def test_a_pinned_tool_is_always_in(make_router):
@@ -105,7 +114,7 @@ def test_a_pinned_tool_is_always_in(make_router):
     router, _db, _catalog = make_router(change=change, settings=RoutingSettings(k=1))
     ranked = router.route(QUERY)
     assert names(ranked) == ["github/create_issue", "slack/post_message"]
-    assert ranked.shown[1].why == "Pinned: always in"
+    assert phrase(ranked.shown[1].verdict) == "Pinned: always in"
 
 
 def test_every_remedy_does_what_it_says(make_router):
@@ -113,8 +122,9 @@ def test_every_remedy_does_what_it_says(make_router):
     router, _db, _catalog = make_router(settings=base)
     scored = router.score(QUERY)
     for tool in router.judge(scored).tools:
-        if tool.remedy and tool.remedy.setting in ("k", "delta"):
-            changed = replace(base, **{tool.remedy.setting: tool.remedy.value})
+        remedy = tool.verdict.remedy
+        if remedy and remedy.changes[0] in ("k", "delta"):
+            changed = replace(base, **{remedy.changes[0]: remedy.value})
             assert tool.tool_id in names(router.judge(scored, settings=changed))
 
 

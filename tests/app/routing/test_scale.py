@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from app.catalog import load_catalog
+from app.catalog.catalog import load_catalog
 from app.routing.keyword import keyword_row
 from app.routing.router import Router
 from store import servers, tools, vectors

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.core.settings import Settings
 from app.routing.views import View, mixed, views_hash, views_of
-from app.settings import Settings
 from store import tools
 from store.records import Summary
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from app.catalog import HELD, load_catalog, trust_server
-from app.errors import ToolcribError
+from app.catalog.catalog import load_catalog, trust_server
+from app.catalog.reasons import HELD
+from app.core.errors import ToolcribError
 from app.safety import patterns, pins
 from app.safety.review import (
     APPROVED,
@@ -71,7 +72,7 @@ def reaches_hosts(db: apsw.Connection) -> bool:
     """As window, export and gateway see it."""
     (row,) = load_catalog(db).tools
     (served,) = tool_rows(db, 1)
-    gateway = served.on and not served.held and not served.changed
+    gateway = served.shown
     assert row.shown == gateway
     return row.shown
 

@@ -7,10 +7,10 @@ from threading import Event
 
 import pytest
 
-from app.paths import Paths
-from app.secrets import SecretStore
+from app.core.paths import Paths
 from app.signin.flow import Visit, sign_in
 from app.signin.grant import Grant, save
+from app.system.secrets import SecretStore
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
 

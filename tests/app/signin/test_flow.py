@@ -10,7 +10,7 @@ import fake_web
 import httpx2
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.signin.flow import Visit, sign_in
 from app.signin.grant import BASIC, Client, save
 from app.signin.renewal import renew
@@ -53,13 +53,43 @@ def test_another_refusal_is_named_by_its_code_only(guarded, browser):
         sign_in(visit(guarded, browser))
 
 
-def test_an_answer_with_another_state_is_refused(guarded, browser, caplog):
+def test_an_answer_with_another_state_is_not_the_answer(guarded, browser, caplog):
     guarded.control(state="somebody-elses-state")
-    with caplog.at_level(logging.DEBUG), pytest.raises(ToolcribError) as caught:
-        sign_in(visit(guarded, browser))
-    assert caught.value.title == "The browser's answer does not belong to this sign-in."
+    waits = Visit(guarded.url, browser.open, Event(), wait_seconds=2.0)
+    with caplog.at_level(logging.DEBUG), pytest.raises(ToolcribError, match="Nobody signed in"):
+        sign_in(waits)
     ours = [r.getMessage() for r in caplog.records if not r.name.startswith("http")]
-    assert "somebody" not in "".join(ours) and caught.value.__cause__ is None
+    assert "somebody" not in "".join(ours)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "code=evil",
+        "code=evil&state=guessed",
+        "code=evil&state=",
+        "error=access_denied&state=x",
+        "error=access_denied",
+    ],
+)
+def test_a_forged_callback_neither_signs_in_nor_ends_the_sign_in(guarded, browser, query):
+    answers = []
+
+    def open_page(page):
+        uri = httpx2.URL(page).params["redirect_uri"]
+        answers.append(httpx2.get(f"{uri}?{query}").status_code)
+        browser.open(page)
+
+    grant = sign_in(Visit(guarded.url, open_page, Event(), wait_seconds=30))
+    assert grant is not None and answers == [404]
+
+
+@pytest.mark.parametrize("methods", [["plain"], [], None])
+def test_an_authorization_server_without_pkce_is_refused(guarded, browser, methods):
+    page = f"{guarded.base}/authorize"
+    guarded.control(page=page, more={"code_challenge_methods_supported": methods})
+    with pytest.raises(ToolcribError, match="PKCE"):
+        sign_in(visit(guarded, browser))
 
 
 def test_cancel_ends_it_at_once_and_frees_the_port(guarded):

@@ -10,7 +10,7 @@ import anyio
 import httpx2
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.signin.auth import StoredAuth
 from app.signin.grant import is_safe, kept, load, save
 from app.signin.renewal import EndedError, give_back, renew
@@ -153,13 +153,14 @@ def test_requests_at_the_same_time_renew_once(guarded, signed_in, auth):
 _RENEW = """
 import sys
 from pathlib import Path
-from app.paths import Paths
-from app.secrets import SecretStore
+from app.core.paths import Paths
+from app.system.secrets import SecretStore
 from app.signin.grant import load
 from app.signin.renewal import renew
 home, url = Path(sys.argv[1]), sys.argv[2]
 store = SecretStore.open(Paths(home, home))
 known = load(store, "guarded", url)
+print("loaded", flush=True)
 sys.stdin.readline()
 renew(store, "guarded", known)
 """
@@ -168,7 +169,10 @@ renew(store, "guarded", known)
 def test_processes_at_the_same_time_renew_once(guarded, signed_in, store, tmp_path):
     before = guarded.control()
     command = [sys.executable, "-c", _RENEW, str(tmp_path / "home"), guarded.url]
-    processes = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(4)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(4)]
+    for process in processes:  # each holds the same grant before the first renews it
+        assert process.stdout.readline() == b"loaded\n"
     for process in processes:
         process.communicate(b"go\n", timeout=60)
     assert [process.returncode for process in processes] == [0, 0, 0, 0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.signin.grant import kept, want
-from app.signin.scopes import asked, asking_for, lacking, union
+from app.signin.scopes import asking_for, challenge_scopes, lacking, union
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_only_a_challenge_for_more_rights_is_one(challenge, found):
 
 
 def test_another_parameter_is_not_the_scope():
-    assert asked('Bearer my-scope="x", error="insufficient_scope"') == ""
+    assert challenge_scopes('Bearer my-scope="x", error="insufficient_scope"') == ""
 
 
 def test_each_scope_once_and_no_strangers_text():

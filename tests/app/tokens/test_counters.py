@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.tokens import counters
 from app.tokens.counters import ENCODINGS, counter, estimate
 

@@ -1,4 +1,4 @@
-from app.catalog import CatalogTool
+from app.catalog.catalog import CatalogTool
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool, footprint
 from app.tokens.host_text import host_text

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.tokens.host_text import host_text
 
 RAW = {

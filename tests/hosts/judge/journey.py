@@ -6,16 +6,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.catalog import load_catalog, match_tools, set_on
-from app.context import AppContext
+from app.catalog.catalog import load_catalog, match_tools, set_on
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
 from app.export.plan import plan
+from app.export.sizes import HostSize, measure
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
-from app.paths import Paths
-from app.settings import Settings
 from judge.fake_model import CALL, SEARCH, FakeModel, Request, Script
 from judge.real import RealHost, Stub
 from judge.trial import Ended, run_host, write_files
@@ -47,6 +48,8 @@ class Outcome:
     named: frozenset[str]  # the stub's tools named anywhere in the requests before a call
     late: bool  # whether the tool that the stub adds after a call was named later
     offered: frozenset[str]  # search_tools, call_tool, where the model was offered them
+    first: frozenset[str]  # the same of its first request alone
+    shown: frozenset[str]  # the stub's tools whose schema stands in the first request
     asked: tuple[str, ...]
     called: tuple[str, ...]  # calls that reached the stub
     answered: bool  # whether the answer reached the model
@@ -61,6 +64,8 @@ class Household:
         self.home = home
         self.log = home / "stub.log"
         own = home / (folder or ".local/share/toolcrib")  # where a gateway looks by itself
+        own.mkdir(parents=True)
+        (own / "backend.off").touch()  # hosts do not pass TOOLCRIB_STANDALONE on
         moved = {"TOOLCRIB_HOME": str(own)}
         self.ctx = AppContext(Paths.default(moved), Settings())
         self.places = Places(home, moved if folder else {}, "linux")
@@ -89,6 +94,13 @@ class Household:
             )
             return apply(made, self.ctx, db)
 
+    def promised(self) -> HostSize:
+        """What every page and the command line say that the model gets, once it was exported."""
+        with closing(self.ctx.open_store()) as db:
+            catalog = load_catalog(db)
+            sizes = measure(db, self.places, catalog)
+            return next(size for size in sizes if size.facts.id == self.host.id)
+
     def talk(self, model: FakeModel, *, mode: str, variant: str = "") -> Outcome:
         """Let the host speak to the model, and tell what happened."""
         ended = run_host(self.host, self.home, model, variant=variant)
@@ -107,6 +119,8 @@ class Household:
             named=frozenset(name for one in before for name in one.named),
             late=any(LATE in one.named for one in heard.requests),
             offered=_offered(heard.requests),
+            first=_offered(heard.requests[:1]),
+            shown=_shown(first) if first else frozenset(),
             asked=tuple(heard.asked),
             called=tuple(called),
             answered=any(ANSWER in one.results for one in heard.requests),
@@ -135,6 +149,14 @@ def script(mode: str) -> Script:
         through=mode == THROUGH,
         watch=(*ALL, LATE),
         answers=(ANSWER,),
+    )
+
+
+def _shown(request: Request) -> frozenset[str]:
+    """Hosts respell names, so letters and digits are compared."""
+    names = ["".join(filter(str.isalnum, i.name)) for i in request.menu if not i.deferred]
+    return frozenset(
+        tool for tool in ALL if any(n.endswith("".join(filter(str.isalnum, tool))) for n in names)
     )
 
 

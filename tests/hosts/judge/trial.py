@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.processes import prepare, start, stop
+from app.system.processes import prepare, start, stop
 from judge.fake_model import FakeModel
 from judge.real import NOBODY, RealHost, Variant
 
@@ -72,6 +72,8 @@ def run_program(
     begun, used = time.monotonic(), _children_cpu()
     prepared = prepare(words[0], words[1:], cwd=str(project), environ=env)
     process, tree = start(prepared)
+    tree.close_stdin()  # a watcher holds it as well
+    process.stdin = None
     try:
         out, err = process.communicate(timeout=limit)
         code: int | None = process.returncode

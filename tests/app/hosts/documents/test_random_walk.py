@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Set, apply_edits
 from app.hosts.documents.values import format_of, read_values

@@ -1,8 +1,9 @@
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Set
 from app.hosts.documents.values import read_values
@@ -55,6 +56,29 @@ def test_crlf_and_a_byte_order_mark_stay():
     data = b"\xef\xbb\xbf" + CODEX.replace(b"\n", b"\r\n")
     after = edit(data, "toml", [Set(("mcp_servers", "n"), ENTRY)])
     assert after.startswith(b"\xef\xbb\xbf") and after.count(b"\n") == after.count(b"\r\n")
+
+
+ENV = "TOOLCRIB_HOME"
+TABLES = {
+    "no env": '[mcp_servers.a]\ncommand = "x"\n\n[tui]\ntheme = "dark"\n',
+    "an env table": '[mcp_servers.a]\ncommand = "x"\n\n[mcp_servers.a.env]\nB = "c"\n[tui]\n',
+    "an inline env": '[mcp_servers.a]\ncommand = "x"\nenv = { B = "c" }\n\n[tui]\ntheme = "dark"\n',
+    "an inline server": '[mcp_servers]\na = { command = "x" }\n',
+    "dotted": 'mcp_servers.a.command = "x"\n',
+    "no last line end": '[mcp_servers.a]\ncommand = "x"\n# end',
+    "a long text": '[mcp_servers.a]\ncommand = "x"\n\n[n]\nt = """a\nb"""\n',
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_line_ends_stay_as_they_are_where_an_env_table_is_added(name):
+    at = ("mcp_servers", "a", "env", ENV)
+    data = TABLES[name].encode()
+    plain = edit(data, "toml", [Set(at, "/h")])
+    crlf = edit(data.replace(b"\n", b"\r\n"), "toml", [Set(at, "/h")])
+    assert tomllib.loads(plain.decode())["mcp_servers"]["a"]["env"][ENV] == "/h"
+    assert crlf.count(b"\r\n") == crlf.count(b"\n") > 0 and crlf.count(b"\r\r") == 0
+    assert crlf.replace(b"\r\n", b"\n") == plain
 
 
 def test_dotted_keys_and_inline_tables_are_edited():

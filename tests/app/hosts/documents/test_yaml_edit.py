@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ToolcribError
+from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Set
 from app.hosts.documents.values import read_values

@@ -1,0 +1,1 @@
+"""What is suggested for a prompt before a model sees it."""

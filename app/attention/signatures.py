@@ -1,0 +1,67 @@
+"""A tool on one line: its name, its arguments and their types."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from store.typed import Json
+
+_CHOICES = 8  # values of an enum that a signature names
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+
+def signature(tool_id: str, raw: Json) -> str:
+    """`server/tool(path: string, mode?: "a"|"b")`; a question mark where it may be left out."""
+    schema = raw.get("inputSchema")
+    schema = schema if isinstance(schema, dict) else {}
+    properties = schema.get("properties")
+    required = schema.get("required")
+    needed = set(required) if isinstance(required, list) else set()
+    named = properties.items() if isinstance(properties, dict) else ()
+    rows = [f"{name}{'' if name in needed else '?'}: {_kind(value)}" for name, value in named]
+    # what must be given comes first, so that a cut loses the least
+    rows.sort(key=lambda row: row.partition(":")[0].endswith("?"))
+    return f"{tool_id}({', '.join(rows)})"
+
+
+def cut(text: str, most: int) -> str:
+    """Whole sentences from the beginning, or whole words, within `most` characters."""
+    if len(text) <= most:
+        return text
+    kept = ""
+    for sentence in _SENTENCE.split(text):
+        longer = f"{kept} {sentence}".strip()
+        if len(longer) > most:
+            break
+        kept = longer
+    return kept or text[:most].rsplit(" ", 1)[0] + " ..."
+
+
+def _kind(value: object) -> str:
+    """A parameter's type in a word, or its choices."""
+    if not isinstance(value, dict):
+        return "any"
+    choices = value.get("enum")
+    if isinstance(choices, list) and choices:
+        shown = "|".join(as_json(choice) for choice in choices[:_CHOICES])
+        return shown + ("|..." if len(choices) > _CHOICES else "")
+    kind = value.get("type")
+    if kind == "array":
+        return f"{_kind(value.get('items'))}[]"
+    if isinstance(kind, str):
+        return kind
+    return "|".join(dict.fromkeys(_kinds(kind, value))) or "any"
+
+
+def _kinds(kind: object, value: Json) -> Iterator[str]:
+    if isinstance(kind, list):
+        yield from (str(one) for one in kind if one != "null")
+    for word in ("anyOf", "oneOf"):
+        options = value.get(word)
+        if isinstance(options, Sequence) and not isinstance(options, str):
+            yield from (_kind(one) for one in options if one != {"type": "null"})
+
+
+def as_json(value: object) -> str:
+    """JSON without a needless space."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

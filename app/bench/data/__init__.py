@@ -1,0 +1,1 @@
+"""What experiments run on: query sets, catalogues, their embeddings and stores."""

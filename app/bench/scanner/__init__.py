@@ -1,0 +1,1 @@
+"""The text scanner's data: how it is split, trained and measured."""

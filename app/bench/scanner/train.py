@@ -1,0 +1,172 @@
+"""`bench scanner --train`: fit the sentence classifier and write resources/scanner.
+
+The same data and seed give the same weights. Thresholds come from servers that were left out:
+each fold's tools are scored by a model that saw no tool of their server.
+"""
+
+import hashlib
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.bench.scanner.corpus import corpus_sentences, real_tools, tool_sentences
+from app.bench.scanner.split import LAST, fold_of, sentence_is_checked
+from app.safety.classifier import Classifier, Limits, names_a_target, says_enough
+from app.safety.features import SIZE, Features, features
+from store.records import ToolRecord
+from store.typed import Json
+
+SEED = 17
+NO_LIMITS = Limits(0.0, 0.0, 0.0)
+_EPOCHS, _BATCH, _RATE, _DECAY = 16, 256, 1.0, 2e-5
+_LEFT_OUT = 0.5  # share of a sentence's features at each step
+_ORDER_WEIGHT = 2.0  # orders are fewer than honest sentences
+_STEP = 0.25  # thresholds are multiples of it
+_FOLDS = 4
+_WARNED = 1 / 200  # of left-out servers' tools; none of them is to be held
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Sentences with 1 for an order and 0 for none."""
+
+    texts: list[str]
+    labels: NDArray[np.float32]
+
+
+def train(data: Path, folder: Path) -> Json:
+    """Fit, choose thresholds, write weights.bin and report.json into `folder`; the report."""
+    material, checked = _material(data)
+    weights, bias = fit(material)
+    scale = float(np.abs(weights).max()) / 127
+    small = np.rint(weights / scale).astype(np.int8)
+    packed = zlib.compress(small.tobytes(), 9)
+    limits = _thresholds(data)
+    model = Classifier(small.astype(np.float32) * scale, bias, limits)
+    report = {
+        "sha256": hashlib.sha256(packed).hexdigest(),
+        "seed": SEED,
+        "scale": scale,
+        "bias": bias,
+        "limits": asdict(limits),
+        "sentences": len(material.texts),
+        "orders": int(material.labels.sum()),
+        "weights": int(np.count_nonzero(small)),
+        "checked": _checked(model, checked),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "weights.bin").write_bytes(packed)
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return report
+
+
+def fit(material: Labelled) -> tuple[NDArray[np.float32], float]:
+    """Logistic regression by AdaGrad over seeded batches; weights of every feature, and a bias."""
+    rng = np.random.default_rng(SEED)
+    rows = features(material.texts)
+    ends = np.append(rows.starts[1:], len(rows.numbers))
+    weights = np.zeros(SIZE, dtype=np.float32)
+    squares = np.full(SIZE, 1e-3, dtype=np.float32)
+    bias, bias_squares = 0.0, 1e-3
+    for epoch in range(_EPOCHS):
+        order = rng.permutation(len(material.texts))
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            part = _thinned(_slice(rows, ends, batch), rng)
+            z = np.add.reduceat(weights[part.numbers] * part.values, part.starts) + bias
+            labels = material.labels[batch]
+            error = (1 / (1 + np.exp(-z)) - labels) * (1 + (_ORDER_WEIGHT - 1) * labels)
+            lengths = np.diff(np.append(part.starts, len(part.numbers)))
+            pulls = np.repeat(error, lengths) * part.values
+            gradient = np.bincount(part.numbers, weights=pulls, minlength=SIZE) / len(batch)
+            gradient = gradient.astype(np.float32) + _DECAY * weights
+            squares += gradient * gradient
+            rate = _RATE * (1 - 0.8 * epoch / _EPOCHS)
+            weights -= rate * gradient / np.sqrt(squares)
+            step = float(error.mean())
+            bias_squares += step * step
+            bias -= rate * step / bias_squares**0.5
+    return weights, bias
+
+
+def _slice(rows: Features, ends: NDArray[np.int64], batch: NDArray[np.int64]) -> Features:
+    lengths = ends[batch] - rows.starts[batch]
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    places = np.arange(lengths.sum()) + np.repeat(rows.starts[batch] - starts, lengths)
+    return Features(rows.numbers[places], rows.values[places], starts)
+
+
+def _thinned(rows: Features, rng: np.random.Generator) -> Features:
+    """The features with some of them left out, so that none is relied on alone."""
+    kept = rng.random(len(rows.values)) >= _LEFT_OUT
+    return Features(
+        rows.numbers, (rows.values * kept / (1 - _LEFT_OUT)).astype(np.float32), rows.starts
+    )
+
+
+def _material(data: Path, left_out: int = -1) -> tuple[Labelled, Labelled]:
+    """What is trained on, and the part of the corpus that is kept to check.
+
+    `left_out` is the fold of servers whose tools are not trained on, -1 for none.
+    """
+    corpus = {s.text: s.is_order for s in corpus_sentences(data)}
+    texts = {t: label for t, label in corpus.items() if not sentence_is_checked(t)}
+    checked = {t: label for t, label in corpus.items() if sentence_is_checked(t)}
+    own = (files("resources") / "bench" / "honest_sentences.txt").read_text(encoding="utf-8")
+    texts |= dict.fromkeys(own.splitlines(), False)
+    known = [t.tool for t in real_tools(data) if t.part != LAST]
+    for sentence in tool_sentences(t for t in known if fold_of(t.server, _FOLDS) != left_out):
+        texts.setdefault(sentence, False)
+    return _labelled(texts), _labelled(checked)
+
+
+def _labelled(texts: dict[str, bool]) -> Labelled:
+    return Labelled(list(texts), np.array(list(texts.values()), dtype=np.float32))
+
+
+def _thresholds(data: Path) -> Limits:
+    """Limits that hold none of the left-out servers' tools and warn of one in two hundred."""
+    known = [t.tool for t in real_tools(data) if t.part != LAST]
+    by_tool: list[dict[str, float]] = []
+    for fold in range(_FOLDS):
+        model = Classifier(*fit(_material(data, fold)[0]), NO_LIMITS)
+        for texts in (_texts(t) for t in known if fold_of(t.server, _FOLDS) == fold):
+            by_tool.append(dict(zip(texts, model.scores(texts), strict=True)))
+    worst = sorted((max(scores.values(), default=-9.0) for scores in by_tool), reverse=True)
+    long = {text: z for scores in by_tool for text, z in scores.items() if says_enough(text)}
+    named = max(z for text, z in long.items() if names_a_target(text))
+    other = max(z for text, z in long.items() if not names_a_target(text))
+    return Limits(
+        warn=_above(worst[int(_WARNED * len(worst))]),
+        hold=max(_above(other), _above(named)) + _STEP,
+        hold_named=_above(named) + _STEP,
+    )
+
+
+def _texts(tool: ToolRecord) -> list[str]:
+    return tool_sentences([tool])
+
+
+def _above(score: float) -> float:
+    """The first step above a score."""
+    return (float(np.floor(score / _STEP)) + 1) * _STEP
+
+
+def _checked(model: Classifier, checked: Labelled) -> dict[str, float]:
+    """What the kept sentences of the corpus score; it flatters, they are of the same styles."""
+    scores = model.scores(checked.texts)
+    held = np.array([model.holds(t, z) for t, z in zip(checked.texts, scores, strict=True)])
+    warned = np.array(scores) >= model.limits.warn
+    orders = checked.labels == 1
+    shares = {
+        "orders held %": held[orders],
+        "orders warned or held %": (held | warned)[orders],
+        "others held %": held[~orders],
+        "others warned or held %": (held | warned)[~orders],
+    }
+    return {name: round(100 * float(chosen.mean()), 1) for name, chosen in shares.items()}

@@ -1,0 +1,208 @@
+"""The catalogue as one profile sees it: what window, command line, export and routing read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import apsw
+
+from app.catalog import availability
+from app.catalog.availability import Reason
+from app.catalog.setting_checks import check_change
+from app.core.changes import Changes
+from app.core.errors import ToolcribError
+from app.core.settings import ProfileSettings, with_settings
+from store import findings, profiles, servers, tools
+from store.connection import data_version, transaction
+from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTool:
+    """One tool with its state in the profile."""
+
+    tool: ToolRecord
+    server: ServerRecord
+    on: bool
+    pinned: bool
+    held: str  # reasons.WITHHELD: why it is held back, "" when it is not
+    tokens: TokenCount | None  # None until counted
+    summary: str
+
+    @property
+    def shown(self) -> bool:
+        """Whether a host may get this tool."""
+        return not self.reasons
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Every stored reason against it, the one to be named first."""
+        tool = self.tool
+        return availability.stored_reasons(
+            gone=tool.gone, on=self.on, withheld=self.held, problem=tool.problem
+        )
+
+    @property
+    def cost(self) -> int:
+        """Tokens of the host text, 0 until counted."""
+        return self.tokens.host_text if self.tokens else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All servers and tools, in the servers' order, as seen by one profile."""
+
+    profile: ProfileRecord
+    settings: ProfileSettings
+    encoding: str
+    servers: tuple[ServerRecord, ...]
+    tools: tuple[CatalogTool, ...]
+
+    @property
+    def shown(self) -> tuple[CatalogTool, ...]:
+        """The tools that a host may get."""
+        return tuple(t for t in self.tools if t.shown)
+
+    def of_server(self, server_id: int) -> tuple[CatalogTool, ...]:
+        """One server's tools."""
+        return tuple(t for t in self.tools if t.tool.server_id == server_id)
+
+    def find(self, tool_id: str) -> CatalogTool | None:
+        """The tool called `server/tool`, or None."""
+        return next((t for t in self.tools if t.tool.tool_id == tool_id), None)
+
+    def server(self, name: str) -> ServerRecord | None:
+        """The server of that catalogue name, or None."""
+        return next((s for s in self.servers if s.name == name), None)
+
+
+def load_catalog(
+    db: apsw.Connection, profile: str = "default", encoding: str = "o200k_base"
+) -> Catalog:
+    """Read the catalogue for a profile; raises ToolcribError for an unknown one."""
+    record = find_profile(db, profile)
+    settings = ProfileSettings.from_json(record.settings)
+    rows = servers.all_servers(db)
+    chosen = [s for s in rows if settings.servers is None or s.name in settings.servers]
+    by_id = {s.id: s for s in chosen}
+    states = profiles.states(db, record.id)
+    counts = tools.token_counts(db, encoding)
+    summaries = tools.summaries(db)
+    blocked = findings.blocked(db)
+    rows_of_tools = tuple(
+        _row(
+            tool,
+            by_id[tool.server_id],
+            states.get(tool.id, ToolState(tool.id)),
+            counts.get(tool.id),
+            summaries[tool.id].text if tool.id in summaries else "",
+            blocked=tool.id in blocked,
+        )
+        for tool in tools.tools(db)
+        if tool.server_id in by_id
+    )
+    return Catalog(record, settings, encoding, tuple(chosen), rows_of_tools)
+
+
+def _row(
+    tool: ToolRecord,
+    server: ServerRecord,
+    state: ToolState,
+    tokens: TokenCount | None,
+    summary: str,
+    *,
+    blocked: bool,
+) -> CatalogTool:
+    held = availability.withheld(
+        trusted=server.trusted,
+        held=state.held,
+        changed=tool.hash != tool.trusted_hash,
+        blocked=blocked,
+    )
+    return CatalogTool(tool, server, state.on, state.pinned, held, tokens, summary)
+
+
+def version(db: apsw.Connection) -> int:
+    """A number that changes when another connection wrote to the store."""
+    return data_version(db)
+
+
+def find_profile(db: apsw.Connection, name: str) -> ProfileRecord:
+    """The profile of that name; raises ToolcribError that names the known ones."""
+    record = profiles.by_name(db, name)
+    if record is None:
+        names = ", ".join(p.name for p in profiles.all_profiles(db))
+        raise ToolcribError(f"There is no profile called {name}.", f"Known are: {names}.")
+    return record
+
+
+def match_tools(catalog: Catalog, patterns: Iterable[str]) -> tuple[CatalogTool, ...]:
+    """Tools that any pattern names: `server/tool` with * and ?, or a server's name.
+
+    Raises ToolcribError for a pattern that names nothing.
+    """
+    matches: dict[int, CatalogTool] = {}
+    for pattern in patterns:
+        wide = pattern if "/" in pattern else f"{pattern}/*"
+        hits = [t for t in catalog.tools if fnmatchcase(t.tool.tool_id, wide)]
+        if not hits:
+            raise ToolcribError(
+                f"No tool is called {pattern}.",
+                "Names are server/tool; see them with: toolcrib footprint --tools",
+            )
+        matches.update((t.tool.id, t) for t in hits)
+    return tuple(matches.values())
+
+
+def set_on(db: apsw.Connection, profile: str, tool_ids: Iterable[int], on: bool) -> Changes:
+    """Tick tools on or off in a profile."""
+    record = find_profile(db, profile)
+    with transaction(db):
+        profiles.set_on(db, record.id, tool_ids, on)
+    return Changes(profile=True)
+
+
+def set_pinned(db: apsw.Connection, profile: str, tool_ids: Iterable[int], pinned: bool) -> Changes:
+    """Pin or unpin tools in a profile."""
+    record = find_profile(db, profile)
+    with transaction(db):
+        profiles.set_pinned(db, record.id, tool_ids, pinned)
+    return Changes(profile=True)
+
+
+def trust_server(db: apsw.Connection, server_id: int, at: float) -> Changes:
+    """Let a server's tools reach hosts, with their present texts."""
+    with transaction(db):
+        servers.set_trusted(db, server_id, True)
+        servers.approve_texts(db, server_id)
+        trust_tools(db, [t.id for t in tools.tools(db, server_id)], at)
+    return Changes(servers=True, tools=True)
+
+
+def trust_tools(db: apsw.Connection, tool_ids: Iterable[int], at: float) -> None:
+    """Take these tools' present texts as trusted, findings and all; the caller's transaction."""
+    chosen = set(tool_ids)
+    tools.trust(db, chosen)
+    present = {tool.id: tool.hash for tool in tools.tools(db) if tool.id in chosen}
+    for finding in findings.all_findings(db):
+        undecided = finding.decided != findings.APPROVED
+        if undecided and finding.hash == present.get(finding.tool_id):
+            findings.decide(db, finding.id, findings.APPROVED, at)
+    for profile in profiles.all_profiles(db):
+        held = [i for i, s in profiles.states(db, profile.id).items() if s.held and i in chosen]
+        profiles.set_held(db, profile.id, held, "")
+
+
+def change_settings(db: apsw.Connection, profile: str, parts: Mapping[str, object]) -> Changes:
+    """Replace some of a profile's settings, as budget or gateway.pool; the others stay."""
+    now = ProfileSettings.from_json(find_profile(db, profile).settings)
+    return save_settings(db, profile, with_settings(now, parts))
+
+
+def save_settings(db: apsw.Connection, profile: str, settings: ProfileSettings) -> Changes:
+    """Replace a profile's settings; raises ToolcribError where a changed one cannot be used."""
+    record = find_profile(db, profile)
+    check_change(ProfileSettings.from_json(record.settings), settings)
+    with transaction(db):
+        profiles.save_settings(db, record.id, settings.to_json())
+    return Changes(profile=True)

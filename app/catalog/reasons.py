@@ -1,0 +1,63 @@
+"""Why a tool is not available: the kinds of reason, and the one sentence for each.
+
+Imports nothing: the gateway's start reads it. The rule itself is in app.catalog.availability.
+"""
+
+# in the order in which they are named where several hold
+GONE = "gone"  # its server no longer lists it
+OUTSIDE = "outside"  # its server is not one of the profile's
+OFF = "off"  # no tick in this profile
+UNTRUSTED = "untrusted"  # nobody allowed its server yet
+HELD = "held"  # the user holds it back
+CHANGED = "changed"  # its text is not the one that was trusted
+BLOCKED = "blocked"  # a finding that nobody approved
+NEW = "new"  # it appeared after its server was trusted
+UNUSABLE = "unusable"  # no host could use it, as a schema that is none
+PRIVATE = "private"  # an allowlist names others
+PRECONDITION = "precondition"  # the session has not reached what it needs
+
+WITHHELD = (UNTRUSTED, HELD, CHANGED, BLOCKED, NEW)  # kept back whatever the ticks say
+
+# kinds of precondition; a declared form that cannot be read is met by no session
+AUTHENTICATED, AFTER, MILESTONE, NEVER = "authenticated", "after", "milestone", "never"
+
+_SENTENCES = {
+    GONE: "its server no longer lists it",
+    OUTSIDE: "its server is not part of this profile",
+    OFF: "it is turned off in this profile",
+    UNTRUSTED: "its server is not trusted yet",
+    HELD: "the user holds it back",
+    CHANGED: "its text changed after it was trusted",
+    BLOCKED: "its text looks like an instruction to the model",
+    NEW: "it is new and waits in Review",
+    UNUSABLE: "it cannot be used ({})",
+    PRIVATE: "it is not for this user",
+    AUTHENTICATED: "not signed in for {}",
+    AFTER: "{} was not called yet",
+    MILESTONE: "{} is not reached",
+    NEVER: "its precondition “{}” cannot be read",
+}
+_REMEDIES = {
+    GONE: "its server listed it again",
+    OUTSIDE: "its server were part of this profile",
+    OFF: "you turned it on",
+    UNUSABLE: "its server mended it",
+    PRIVATE: "it were for this user",
+    AUTHENTICATED: "you signed in for {}",
+    AFTER: "{} had been called",
+    MILESTONE: "{} were reached",
+    NEVER: "its precondition were mended",
+}
+
+
+def sentence(kind: str, detail: str = "") -> str:
+    """Why a tool is not available, as what follows a colon; "" for no reason.
+
+    `kind` is a reason's, or a precondition's own; `detail` is what its sentence names.
+    """
+    return _SENTENCES[kind].format(detail) if kind else ""
+
+
+def remedy(kind: str, detail: str = "") -> str:
+    """What would have to be otherwise, after "if"."""
+    return _REMEDIES.get(kind, "you trusted it").format(detail)

@@ -1,0 +1,81 @@
+"""What a profile's settings may be: checked where they are set, and again where they are read."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from app.catalog.availability import Conditions
+from app.catalog.menu_tools import POOLS
+from app.core.errors import ToolcribError
+from app.core.settings import MOST_WEIGHT, PARTS, ProfileSettings, changed_parts, fits
+from store.typed import JsonMapping
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "new_tools": ("held", "on"),
+    "budget.on_block": ("refuse", "ask", "report"),
+    "budget.strategy": ("static", "dynamic", "split"),
+    "routing.cut": ("relative", "theta"),
+    "gateway.pool": POOLS,
+    "gateway.slim": ("none", "lossless", "strong"),
+    "gateway.secrets_out": ("warn", "ask", "refuse"),
+    "gateway.passages_out": ("warn", "ask", "refuse"),
+}
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number of at least 0",
+    float: "a number",
+    str: "a text",
+    tuple: "a list of texts",
+}
+
+
+def check_change(old: ProfileSettings, new: ProfileSettings) -> None:
+    """Raise ToolcribError with the key and what is allowed, if a setting that changed is wrong."""
+    for key in changed_parts(old, new):
+        problem = _problem(new, key)
+        if problem:
+            raise ToolcribError(f"{key} cannot be {_value(new, key)!r}.", problem)
+
+
+def unusable(stored: JsonMapping) -> tuple[str, ...]:
+    """Sentences on stored settings that are not used, since they cannot be; defaults count."""
+    return tuple(_unusable(stored))
+
+
+def _unusable(stored: JsonMapping) -> Iterator[str]:
+    for part, kind in PARTS.items():
+        values = stored.get(part, {})
+        if not isinstance(values, dict):
+            yield f"{part} is no table of settings; the defaults are used."
+            continue
+        defaults = {f.name: getattr(kind(), f.name) for f in fields(kind)}
+        for name, value in values.items():
+            key = f"{part}.{name}"
+            if name in defaults and not fits(value, defaults[name]):
+                yield f"{key} cannot be {value!r}; {defaults[name]!r} is used."
+            elif value not in _CHOICES.get(key, (value,)):
+                yield f"{key} cannot be {value!r}. Allowed: {', '.join(_CHOICES[key])}."
+
+
+def _problem(settings: ProfileSettings, key: str) -> str:
+    """What is allowed instead, "" where the value is."""
+    value = _value(settings, key)
+    if key in _CHOICES:
+        return "" if value in _CHOICES[key] else f"Allowed: {', '.join(_CHOICES[key])}."
+    if key == "servers":
+        return "" if value is None or fits(value, ()) else "Allowed: a list of servers, or null."
+    if key == "preconditions":
+        return " ".join(Conditions.of({}, value).problems)
+    if key == "scopes":
+        return " ".join(Conditions.of(value, {}).problems)
+    default = _value(ProfileSettings(), key)
+    if not fits(value, default):
+        return f"Allowed: {_KINDS.get(type(default), 'what it was')}."
+    if key.endswith("_weight") and not 0 <= value <= MOST_WEIGHT:
+        return f"Weights go from 0 to {MOST_WEIGHT:g}."
+    return ""
+
+
+def _value(settings: ProfileSettings, key: str) -> Any:
+    part, _, name = key.rpartition(".")
+    return getattr(getattr(settings, part) if part else settings, name)

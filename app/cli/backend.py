@@ -1,0 +1,176 @@
+"""`toolcrib backend ...`: the process behind all hosts, and which servers it shares."""
+
+import argparse
+import time
+from pathlib import Path
+
+from app.cli.console import Console, table
+from app.cli.options import Verbs
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.home import home_folder
+from app.gateway.backend.client import request, start
+from app.gateway.backend.rendezvous import OFF_FILE, STATUS, STOP, STOP_SERVER, Place, supported
+from app.gateway.sharing import CHOICES
+from app.gateway.stored_sharing import choose_sharing, every_sharing
+from store.typed import Json
+
+_STOP_SECONDS = 10.0
+_AUTO = "auto"
+_RUNNING = "No backend runs. The first host that needs it starts one."
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser(
+        "backend",
+        help="the process that all hosts share: status, stop, off, which servers it shares",
+        description="One process per user serves every host, with one encoder. It starts with the "
+        "first host, and ends five minutes after the last.",
+    )
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    status = parts.add_parser("status", parents=[common], help="sessions, servers, memory")
+    status.set_defaults(run=run_status)
+    stop = parts.add_parser(
+        "stop",
+        parents=[common],
+        help="end it, hosts that still run start the next; or one server, its next call does",
+    )
+    stop.add_argument("server", nargs="?", default="")
+    stop.set_defaults(run=run_stop)
+    restart = parts.add_parser("restart", parents=[common], help="end it and start the next")
+    restart.set_defaults(run=run_restart)
+    off = parts.add_parser("off", parents=[common], help="a gateway of its own for each host")
+    off.set_defaults(run=run_off)
+    on = parts.add_parser("on", parents=[common], help="one process for all hosts (the default)")
+    on.set_defaults(run=run_on)
+    share = parts.add_parser(
+        "share", parents=[common], help="which servers hosts share, and why; or your own choice"
+    )
+    share.add_argument("server", nargs="?", default="")
+    share.add_argument("choice", nargs="?", choices=(*CHOICES, _AUTO), default=None)
+    share.set_defaults(run=run_share)
+
+
+def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """What the backend holds now."""
+    status = request(Place(home_folder()), STATUS)
+    console.result(status, lambda: _status_text(status) if status else _RUNNING)
+    return 0
+
+
+def run_stop(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """End the backend and wait until it is gone; or one server of it."""
+    place = Place(home_folder())
+    if args.server:
+        return _stop_server(place, args.server, console)
+    stopped = _end(place)
+    console.result({"stopped": stopped}, lambda: "It has ended." if stopped else _RUNNING)
+    return 0
+
+
+def run_restart(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """End the backend, if there is one, and have the next one answer."""
+    place = Place(home_folder())
+    if not supported() or place.off:
+        raise ToolcribError("Backends are off.", "toolcrib backend on lets hosts share one.")
+    _end(place)
+    if not start(place):
+        raise ToolcribError("No backend could be started.", f"See {place.folder}.")
+    console.result({"restarted": True}, lambda: "The next backend runs.")
+    return 0
+
+
+def _stop_server(place: Place, name: str, console: Console) -> int:
+    answer = request(place, STOP_SERVER, name)
+    if answer is None or not answer["stopped"]:
+        raise ToolcribError(
+            f"No running server is called {name}.", "toolcrib backend status lists those that run."
+        )
+    count = answer["stopped"]
+    console.result(
+        {"stopped": count}, lambda: f"{name} has ended ({count}). Its next call starts it again."
+    )
+    return 0
+
+
+def _end(place: Place) -> bool:
+    """End the backend and wait until it is gone; whether there was one."""
+    ending = request(place, STOP)
+    stopped = ending is not None
+    limit = time.monotonic() + _STOP_SECONDS
+    while ending and _still_runs(place, ending["pid"]):
+        if time.monotonic() > limit:
+            raise ToolcribError("The backend did not end.", "Try again in a few seconds.")
+        time.sleep(0.05)
+    return stopped
+
+
+def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """From now on each host gets a gateway of its own; a running backend ends."""
+    _off_file().touch()
+    args.server = ""
+    return run_stop(args, ctx, console)
+
+
+def run_on(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Hosts that start from now on share one process."""
+    _off_file().unlink(missing_ok=True)
+    usable = supported()
+    text = "Hosts that start from now on share one process."
+    console.result({"on": usable}, lambda: text if usable else "Not on this system: no sockets.")
+    return 0
+
+
+def run_share(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Show or choose how servers are shared."""
+    db = ctx.open_store()
+    try:
+        if args.server and args.choice:
+            choose_sharing(db, args.server, "" if args.choice == _AUTO else args.choice)
+        decisions = every_sharing(db)
+    finally:
+        db.close()
+    if args.server:
+        decisions = {name: one for name, one in decisions.items() if name == args.server}
+    rows = [
+        {"server": name, "sharing": one.choice, "reason": one.reason, "by_user": one.by_user}
+        for name, one in decisions.items()
+    ]
+    header = ["Server", "Sharing", "Why"]
+    console.result(
+        rows, lambda: table([header, *([str(v) for v in list(r.values())[:3]] for r in rows)])
+    )
+    return 0
+
+
+def _still_runs(place: Place, pid: int) -> bool:
+    """Whether that backend answers; a host that goes on may have started the next one."""
+    status = request(place, STATUS)
+    return status is not None and status["pid"] == pid
+
+
+def _off_file() -> Path:
+    folder = Path(home_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / OFF_FILE
+
+
+def _status_text(status: Json) -> str:
+    lines = [
+        f"Process {status['pid']}, {status['megabytes']} MB, for {status['seconds']} s,"
+        f" {len(status['sessions'])} sessions."
+    ]
+    rows = [["Host", "Profile", "Server", "State", "Calls", "MB"]]
+    for session in status["sessions"]:
+        host = session["host"] or f"process {session['host_pid']}"
+        for server in session["servers"] or [{}]:
+            rows.append([host, session["profile"], *_server_cells(server)])
+    for server in status["shared"]:
+        sessions = f"{server['sessions']} sessions"
+        rows.append([sessions, "", *_server_cells(server)])
+    return "\n".join([*lines, table(rows, right=frozenset({4, 5}))])
+
+
+def _server_cells(server: Json) -> list[str]:
+    return [str(server.get(key, "")) for key in ("name", "state", "calls", "megabytes")]

@@ -1,0 +1,147 @@
+"""`toolcrib hook ...`: tools suggested for each prompt, in the hosts people already use."""
+
+import argparse
+from contextlib import closing
+
+from app.cli.console import Console, table
+from app.cli.export import shown_difference
+from app.cli.options import Verbs, add_profile
+from app.core.context import AppContext
+from app.core.paths import gateway_program
+from app.export import hooks
+from app.export.hook_entries import COMMAND, MCP
+from app.hosts.places import Places
+from store import exports
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser(
+        "hook",
+        help="suggest tools for each prompt, by a hook in the host's own file",
+        description=hooks.READS,
+    )
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    install = parts.add_parser(
+        "install",
+        parents=[common],
+        help="write the hook",
+        description='JSON: {"host", "file", "form", "written", "notes"}. --dry-run writes nothing '
+        "and shows the difference.",
+    )
+    install.add_argument("host", help="an id: see toolcrib hook status")
+    install.add_argument(
+        "--form", choices=(COMMAND, MCP), help="run a program, or ask the connected gateway"
+    )
+    install.add_argument("--dry-run", action="store_true")
+    add_profile(install)
+    install.set_defaults(run=run_install)
+    remove = parts.add_parser(
+        "remove", parents=[common], help="take the hook out", description='JSON: {"changed": []}.'
+    )
+    remove.add_argument("host", help="an id, or all")
+    remove.set_defaults(run=run_remove)
+    status = parts.add_parser(
+        "status",
+        parents=[common],
+        help="which hosts have the hook",
+        description='JSON: {"hosts": [{"id", "file", "installed", "form", "problem"}]}.',
+    )
+    status.add_argument("host", nargs="?", default="")
+    status.set_defaults(run=run_status)
+    run = parts.add_parser("run", help="what a host runs; the prompt comes on stdin")
+    run.add_argument("host")
+    add_profile(run)
+    run.set_defaults(run=run_hook, json=False)
+
+
+def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Plan, show or write."""
+    facts = hooks.hook_host(args.host)
+    with closing(ctx.open_store()) as db:
+        form = args.form or hooks.form_for(facts, exports.for_host(db, facts.id))
+        made = hooks.install_plan(
+            Places.here(),
+            facts,
+            profile=args.profile,
+            gateway_path=gateway_program(),
+            form=form,
+            history=exports.hooks_of(db, facts.id),
+        )
+        done = () if args.dry_run else hooks.install(made, ctx, db)
+    file = str(hooks.hook_state(Places.here(), facts).path)
+    value = {
+        "host": facts.id,
+        "file": file,
+        "form": form,
+        "written": bool(done),
+        "notes": list(made.warnings),
+    }
+
+    def text() -> str:
+        if made.empty:
+            return f"{facts.name} has the hook already: nothing to write."
+        lines = [] if done else shown_difference(made)
+        lines.append(f"{file}: {'; '.join(made.changes)}")
+        lines += made.warnings
+        end = f"Take it out with: toolcrib hook remove {facts.id}"
+        lines.append(end if done else "Nothing was written (--dry-run).")
+        return "\n".join(lines)
+
+    console.result(value, text)
+    return 0
+
+
+def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Take one host's hook out, or all."""
+    with closing(ctx.open_store()) as db:
+        if args.host == "all":
+            gone = hooks.remove_all(ctx, db)
+        else:
+            facts = hooks.hook_host(args.host)
+            gone = hooks.remove(facts, hooks.hook_state(Places.here(), facts).path, ctx, db)
+    changed = [str(path) for path in gone]
+    console.result(
+        {"changed": changed},
+        lambda: "\n".join(["Taken out of:", *changed]) if changed else "There was no hook.",
+    )
+    return 0
+
+
+def run_status(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Which hosts have the hook."""
+    chosen = [hooks.hook_host(args.host)] if args.host else hooks.hook_hosts()
+    states = [hooks.hook_state(Places.here(), facts) for facts in chosen]
+    rows = [
+        {
+            "id": one.host.id,
+            "file": str(one.path),
+            "installed": one.installed,
+            "form": one.form,
+            "problem": one.problem,
+        }
+        for one in states
+    ]
+
+    def text() -> str:
+        head = ["host", "hook", "file"]
+        body = [[one.host.id, _words(one), str(one.path)] for one in states]
+        return table([head, *body])
+
+    console.result({"hosts": rows}, text)
+    return 0
+
+
+def run_hook(args: argparse.Namespace, _ctx: AppContext, _console: Console) -> int:
+    """The hook itself; hosts start the gateway's program, which is quicker to start."""
+    from app.gateway.hook import run
+
+    run([args.host, "--profile", args.profile])
+    return 0
+
+
+def _words(state: hooks.HookState) -> str:
+    if state.problem:
+        return state.problem
+    kinds = {COMMAND: "runs a program", MCP: "asks the connected gateway", "": "no"}
+    return kinds[state.form]

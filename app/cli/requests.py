@@ -1,0 +1,208 @@
+"""`toolcrib requests ...`: what people say when they need a tool, beside its description."""
+
+import argparse
+import os
+from collections.abc import Sequence
+
+import apsw
+
+from app.catalog.catalog import CatalogTool, load_catalog, match_tools
+from app.cli.console import Console, table
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.indexing import request_writer
+from app.indexing.requests import edited, put, request_problem
+from app.indexing.summaries import encode
+from app.routing.rewrite import COMMANDS, CommandLine, Endpoint, Model, estimate
+from store import requests
+from store.records import ToolRecord
+
+_SOURCES = ("pack", "model", "user", "label")
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb and its actions."""
+    parser = verbs.add_parser("requests", help="what people say when they need a tool")
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    show = actions.add_parser(
+        "show",
+        parents=[common],
+        help="the requests and who wrote them",
+        description='JSON: {"requests": [{"tool", "text", "source"}]}.',
+    )
+    show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
+    show.set_defaults(run=run_show)
+    edit = actions.add_parser(
+        "set",
+        parents=[common],
+        help="make a tool's requests these; none takes all away",
+        description='JSON: {"tool", "before": [TEXT], "requests": [TEXT]}. Put them back with the'
+        " texts that stood there before.",
+    )
+    edit.add_argument("tool")
+    edit.add_argument("texts", nargs="*", metavar="TEXT")
+    edit.set_defaults(run=run_set)
+    write = actions.add_parser(
+        "write",
+        parents=[common],
+        help="let a model of yours write three for each tool, after you agreed",
+        description="Sends names and descriptions of these tools to the endpoint or command line"
+        " that you name, and nowhere else. Tools that have some from a model are left out, so that"
+        ' a stopped run goes on. JSON: {"tools", "requests", "refused": [{"tool", "text",'
+        ' "problem"}], "unanswered": [TOOL], "stopped"}.',
+    )
+    write.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
+    where = write.add_mutually_exclusive_group(required=True)
+    where.add_argument("--url", help="OpenAI-compatible, as in http://127.0.0.1:11434/v1 (Ollama)")
+    where.add_argument("--command", choices=tuple(COMMANDS), help="a host's own command line")
+    write.add_argument("--model", default="", help="with --url")
+    write.add_argument("--key-env", default="", metavar="NAME", help="variable with the key")
+    write.add_argument("--yes", action="store_true", help="agree to what is sent, unasked")
+    write.set_defaults(run=run_write)
+    forget = actions.add_parser(
+        "forget",
+        parents=[common],
+        help="delete what one source wrote",
+        description='JSON: {"deleted": N}.',
+    )
+    forget.add_argument("tools", nargs="*")
+    forget.add_argument("--source", choices=_SOURCES, required=True)
+    forget.set_defaults(run=run_forget)
+    for action in (show, edit, write, forget):
+        add_profile(action)
+
+
+def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """List requests."""
+    db = ctx.open_store()
+    try:
+        live = requests.live(db)
+        picked = _picked(db, ctx, args.profile, args.tools)
+    finally:
+        db.close()
+    rows = [
+        {"tool": row.tool.tool_id, "text": request.text, "source": request.source}
+        for row in picked
+        for request in live.get(row.tool.id, ())
+    ]
+    lines = [["tool", "by", "request"], *([r["tool"], r["source"], r["text"]] for r in rows)]
+    console.result({"requests": rows}, lambda: table(lines))
+    return 0
+
+
+def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Store the user's own list for one tool."""
+    for text in args.texts:
+        problem = request_problem(text)
+        if problem:
+            raise ToolcribError(f"“{text[:80]}” cannot be a request: {problem}")
+    db = ctx.open_store()
+    try:
+        picked = _picked(db, ctx, args.profile, [args.tool])
+        if len(picked) > 1:
+            raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
+        tool = picked[0].tool
+        before = [row.text for row in requests.live(db).get(tool.id, ())]
+        put(db, tool, edited(tool, requests.of_tool(db, tool.id), args.texts))
+        now = [row.text for row in requests.live(db).get(tool.id, ())]
+    finally:
+        db.close()
+    encode(ctx)
+    value = {"tool": tool.tool_id, "before": before, "requests": now}
+    console.result(value, lambda: "\n".join([f"{tool.tool_id} is asked for as:", *now]))
+    return 0
+
+
+def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Say what goes where, ask, and let the model write."""
+    model = _model(args)
+    db = ctx.open_store()
+    try:
+        picked = _picked(db, ctx, args.profile, args.tools)
+        waiting = request_writer.without_model_requests(db, [row.tool for row in picked])
+        if waiting and not _agreed(args, console, model, waiting):
+            return NEEDS_CONSENT
+        count = len(waiting)
+        try:
+            written = request_writer.write_requests(
+                db, waiting, model, progress=lambda n: console.progress(f"{n} of {count} tools")
+            )
+        except KeyboardInterrupt:
+            console.progress_done()
+            console.note("Stopped. What was written stays; the same command goes on from there.")
+            raise
+    finally:
+        db.close()
+    console.progress_done()
+    encode(ctx)
+    console.result(_as_json(written), lambda: _as_text(written, len(picked) - count))
+    return 0
+
+
+def run_forget(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Delete a source's requests."""
+    db = ctx.open_store()
+    try:
+        picked = _picked(db, ctx, args.profile, args.tools)
+        count = request_writer.forget(db, [row.tool for row in picked], args.source)
+    finally:
+        db.close()
+    console.result({"deleted": count}, lambda: f"{count} requests deleted.")
+    return 0
+
+
+def _picked(
+    db: apsw.Connection, ctx: AppContext, profile: str, patterns: Sequence[str]
+) -> Sequence[CatalogTool]:
+    catalog = load_catalog(db, profile, ctx.settings.encoding)
+    return match_tools(catalog, patterns) if patterns else catalog.tools
+
+
+def _model(args: argparse.Namespace) -> Model:
+    if args.command:
+        return CommandLine(args.command, os.environ)
+    if not args.model:
+        raise ToolcribError("Which model?", "Name it with --model.")
+    key = os.environ.get(args.key_env, "") if args.key_env else ""
+    if args.key_env and not key:
+        raise ToolcribError(f"The variable {args.key_env} is not set.", "Put the key into it.")
+    return Endpoint(args.url, args.model, key)
+
+
+def _agreed(
+    args: argparse.Namespace, console: Console, model: Model, tools: Sequence[ToolRecord]
+) -> bool:
+    """Whether the user lets the tools' texts go there; nothing was sent before."""
+    sent, back = estimate(tools)
+    console.note(
+        f"The names and descriptions of {len(tools):,} tools go to {model.place}: about"
+        f" {sent:,} tokens there and {back:,} back, in batches. Nothing else is sent."
+    )
+    if args.yes or (console.can_ask and console.confirm("Send them?")):
+        return True
+    console.note("Nothing was sent. Agree with --yes.")
+    return False
+
+
+def _as_json(written: request_writer.Written) -> dict[str, object]:
+    refused = [
+        {"tool": tool, "text": one.text, "problem": one.problem} for tool, one in written.refused
+    ]
+    return {
+        "tools": written.tools,
+        "requests": written.requests,
+        "refused": refused,
+        "unanswered": written.unanswered,
+        "stopped": written.stopped,
+    }
+
+
+def _as_text(written: request_writer.Written, had: int) -> str:
+    lines = [f"{written.requests:,} requests for {written.tools:,} tools."]
+    if had:
+        lines.append(f"{had:,} tools had some from a model already.")
+    lines += [f"Refused: {tool}: {one.problem}" for tool, one in written.refused]
+    if written.unanswered:
+        lines.append(f"No usable answer for: {', '.join(written.unanswered)}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What everything in Toolcrib stands on: errors, paths, settings, logs."""

@@ -1,0 +1,42 @@
+"""What every operation is given: where files are, the settings, the clock. Never global."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import apsw
+
+from app.core.paths import Paths
+from app.core.settings import Settings
+from store.connection import open_store
+
+Db = apsw.Connection  # the name under which the window knows a connection
+
+
+@dataclass(slots=True)
+class AppContext:
+    """Toolcrib's own files, its settings, and the time of day; only `keep` changes it."""
+
+    paths: Paths
+    settings: Settings
+    clock: Callable[[], float] = time.time
+
+    @classmethod
+    def default(cls, environ: Mapping[str, str] = os.environ) -> "AppContext":
+        """The user's own context; raises ToolcribError for unreadable settings."""
+        paths = Paths.default(environ)
+        return cls(paths, Settings.load(paths.settings_file))
+
+    def keep(self, **changes: object) -> None:
+        """Change settings for now and for the next start; raises ToolcribError.
+
+        What somebody else wrote to the file meanwhile is taken in.
+        """
+        new = replace(Settings.load(self.paths.settings_file), **changes)  # type: ignore[arg-type]
+        new.save(self.paths.settings_file)
+        self.settings = new
+
+    def open_store(self) -> apsw.Connection:
+        """A connection of one's own; one per thread. Raises StoreError."""
+        return open_store(self.paths.database)

@@ -1,0 +1,38 @@
+"""The folder of Toolcrib's own files, found without what only other programs need."""
+
+import os
+import sys
+
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOME_VARIABLE = "TOOLCRIB_HOME"
+DATABASE = "toolcrib.db"
+
+
+def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
+    """Where a variable says, else the folder that the platform has for an application's data."""
+    linux = sys.platform not in ("win32", "darwin")
+    return moved_folder(environ, linux=linux) or os.path.expanduser(_usual_folder(environ))
+
+
+def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
+    """Where a variable moved it that hosts do not pass on to a gateway; "" where none did.
+
+    XDG_DATA_HOME means nothing but on Linux.
+    """
+    if given := environ.get(HOME_VARIABLE):
+        return os.path.abspath(os.path.expanduser(given))
+    moved = environ.get("XDG_DATA_HOME", "") if linux else ""
+    return os.path.join(moved, "toolcrib") if os.path.isabs(moved) else ""
+
+
+def _usual_folder(environ: "Mapping[str, str]") -> str:
+    """By hand: importing platformdirs is a sixth of a gateway's start."""
+    if sys.platform == "win32":
+        return os.path.join(environ.get("LOCALAPPDATA") or r"~\AppData\Local", "toolcrib")
+    if sys.platform == "darwin":
+        return "~/Library/Application Support/toolcrib"
+    return "~/.local/share/toolcrib"

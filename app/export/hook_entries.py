@@ -1,0 +1,175 @@
+"""How a hook of ours stands in a host's file: made, recognised, taken out."""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.catalog.menu_tools import SUGGEST
+from app.core.errors import ToolcribError
+from app.export.wrapping import GatewayCall
+from app.hosts.documents.editing import edit
+from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
+from app.hosts.documents.values import read_values
+from app.hosts.entries import THROUGH_NAME
+from app.hosts.facts import HookFacts, HostFacts
+from store.typed import Json
+
+COMMAND, MCP = "command", "mcp"  # a program at each prompt, or a call to the connected gateway
+PLUGIN_MARK = "// Written by Toolcrib."
+_SECONDS = 5  # after which the host goes on without us; our own limit is far below
+_OURS = re.compile(r"toolcrib-gateway(\.exe)?['\"]? hook [a-z-]+")
+_PLUGIN = """\
+{mark} Remove it with: toolcrib hook remove {host}
+// Before each prompt it asks Toolcrib's backend for tools that fit, and adds what that answers.
+import {{ spawn }} from "node:child_process"
+
+const COMMAND = {command}
+
+const ask = (given) =>
+  new Promise((done) => {{
+    let text = ""
+    try {{
+      const child = spawn(COMMAND[0], COMMAND.slice(1), {{ stdio: ["pipe", "pipe", "ignore"] }})
+      const timer = setTimeout(() => child.kill(), 2000)
+      child.on("error", () => done(""))
+      child.stdin.on("error", () => {{}})
+      child.stdout.on("data", (part) => (text += part))
+      child.on("close", () => {{
+        clearTimeout(timer)
+        done(text)
+      }})
+      child.stdin.end(JSON.stringify(given))
+    }} catch {{
+      done("")
+    }}
+  }})
+
+export const Toolcrib = async () => ({{
+  "chat.message": async (input, output) => {{
+    try {{
+      const parts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = parts.map((part) => part.text).join("\\n")
+      const answer = await ask({{ prompt, session_id: input.sessionID }})
+      const hint = answer && JSON.parse(answer).additionalContext
+      if (hint) {{
+        const id = `${{parts[parts.length - 1].id}}zz`
+        output.parts.push({{ ...parts[parts.length - 1], id, text: hint, synthetic: true }})
+      }}
+    }} catch {{}}
+  }},
+}})
+"""
+
+
+def words_of(host: HostFacts, call: GatewayCall) -> list[str]:
+    """The command that a host runs before a prompt."""
+    home = ["--home", call.home] if call.home else []
+    return [call.path, "hook", host.id, "--profile", call.profile, *home]
+
+
+def plugin_text(host: HostFacts, call: GatewayCall) -> str:
+    """A plugin that is a file of its own."""
+    import json
+
+    return _PLUGIN.format(mark=PLUGIN_MARK, host=host.id, command=json.dumps(words_of(host, call)))
+
+
+def entry(host: HostFacts, hook: HookFacts, call: GatewayCall, form: str, system: str) -> Json:
+    """One hook as the host's file spells it."""
+    limit = _SECONDS * (1000 if hook.milliseconds else 1)
+    if form == MCP:
+        given = {"prompt": "${prompt}", "conversation": "${session_id}", "host": host.id}
+        return {
+            "type": "mcp_tool",
+            "server": THROUGH_NAME,
+            "tool": SUGGEST,
+            "input": given,
+            "timeout": limit,
+        }
+    words = words_of(host, call)
+    line = subprocess.list2cmdline(words) if system == "windows" else shlex.join(words)
+    if hook.shape == "list":
+        return {"type": "command", "bash": line, "powershell": f"& {line}", "timeoutSec": limit}
+    return {"type": "command", "command": line, "timeout": limit}
+
+
+def is_ours(one: object) -> bool:
+    """Whether a hook in a file is one that Toolcrib wrote."""
+    if not isinstance(one, Mapping):
+        return False
+    if one.get("type") == "mcp_tool":
+        return one.get("server") == THROUGH_NAME and one.get("tool") == SUGGEST
+    return any(_OURS.search(str(one.get(key, ""))) for key in ("command", "bash"))
+
+
+def hook_places(tree: Any, hook: HookFacts) -> Iterator[tuple[Path, Json]]:
+    """Where our hooks stand, the last first, so that each can be taken out in this order."""
+    listed = _at(tree, ("hooks", hook.event))
+    for index, one in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
+        at: Path = ("hooks", hook.event, index)
+        if is_ours(one):
+            yield at, one
+        inner = one.get("hooks") if isinstance(one, Mapping) else None
+        for place, nested in reversed(list(enumerate(inner if isinstance(inner, list) else []))):
+            if is_ours(nested):
+                yield (*at, "hooks", place), nested
+
+
+def set_edits(tree: Any, hook: HookFacts, made: Json) -> list[Edit]:
+    """Edits that put our hook behind the user's own, or bring it up to date where it stands."""
+    here = list(hook_places(tree, hook))
+    if len(here) == 1 and here[0][1] == made:
+        return []
+    if len(here) == 1:
+        return [Set(here[0][0], made)]
+    edits = remove_edits(tree, hook, keep=tree)
+    tree = apply_edits(tree, edits)
+    listed = _at(tree, ("hooks", hook.event))
+    group = {"hooks": [made]} if hook.shape == "groups" else made
+    if isinstance(listed, list):
+        edits.append(Set(("hooks", hook.event, len(listed)), group))
+        return edits
+    if hook.shape == "list" and "version" not in (tree or {}):
+        edits.append(Set(("version",), 1))
+    return [*edits, Set(("hooks", hook.event), [group])]
+
+
+def remove_edits(tree: Any, hook: HookFacts, keep: Any) -> list[Edit]:
+    """Edits that take our hooks out; what is empty then goes, unless `keep` has it as well."""
+    edits: list[Edit] = []
+    for at, _ in hook_places(tree, hook):
+        edits.append(Delete(at))
+        tree = apply_edits(tree, edits[-1:])
+        group = at[:3]
+        if len(at) > len(group) and _at(tree, (*group, "hooks")) == []:
+            edits.append(Delete(group))
+            tree = apply_edits(tree, edits[-1:])
+    for place in (("hooks", hook.event), ("hooks",)):
+        if edits and _at(tree, place) in ([], {}) and _at(keep, place) is None:
+            edits.append(Delete(place))
+            tree = apply_edits(tree, edits[-1:])
+    return edits
+
+
+def without_hook(data: bytes, facts: HostFacts) -> bytes:
+    """A file's bytes without our hook; as they are where there is none or they cannot be read."""
+    hook = facts.hook
+    if hook is None or hook.shape == "plugin":
+        return data
+    try:
+        tree = read_values(data, "json").value
+        return edit(data, "json", remove_edits(tree, hook, keep=None))
+    except ToolcribError:
+        return data
+
+
+def _at(tree: Any, path: Path) -> Any:
+    key: Any
+    for key in path:
+        try:
+            tree = tree[key] if isinstance(tree, dict | list) else None
+        except (KeyError, IndexError, TypeError):
+            return None
+    return tree

@@ -1,0 +1,237 @@
+"""Hooks in hosts' files: planned, looked at, written and taken back like an export."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.export import apply as writes
+from app.export import backups
+from app.export.history import ChangedPlaces, active_writes
+from app.export.hook_entries import (
+    COMMAND,
+    MCP,
+    PLUGIN_MARK,
+    entry,
+    hook_places,
+    plugin_text,
+    remove_edits,
+    set_edits,
+)
+from app.export.plan import FilePlan, Plan
+from app.export.wrapping import GatewayCall
+from app.hosts.documents.editing import edit
+from app.hosts.documents.values import read_values
+from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
+from app.hosts.places import Places, is_file
+from app.hosts.reading import hash_bytes, read_bytes
+from store import exports
+from store.connection import transaction
+from store.records import HOOK, THROUGH, ExportRecord
+
+READS = (
+    "At each prompt the hook reads what you typed, on this machine only, and stores none of it;"
+    " the names and descriptions of at most three tools are added to the request."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HookState:
+    """A host's hook as its file has it."""
+
+    host: HostFacts
+    path: Path
+    installed: bool
+    form: str = ""  # command | mcp, "" where there is none
+    problem: str = ""
+
+
+def hook_hosts() -> tuple[HostFacts, ...]:
+    """The hosts that run a hook before a prompt."""
+    return tuple(facts for facts in load_hosts() if facts.hook is not None)
+
+
+def form_for(facts: HostFacts, history: Sequence[ExportRecord]) -> str:
+    """The form that suits the host now: the connected gateway where it goes through Toolcrib."""
+    active = [record for record in history if not record.undone_at]
+    through = bool(active) and max(active, key=lambda one: one.id).mode == THROUGH
+    return MCP if through and _hook(facts).mcp else COMMAND
+
+
+def hook_state(places: Places, facts: HostFacts) -> HookState:
+    """Whether the hook is there; reads the host's file only."""
+    hook = _hook(facts)
+    path = _path(places, hook)
+    data = read_bytes(path) if is_file(path) else None
+    try:
+        if hook.shape == "plugin":
+            there = data is not None and data.startswith(PLUGIN_MARK.encode())
+            return HookState(facts, path, there, COMMAND if there else "")
+        ours = list(hook_places(_tree(data, path), hook))
+    except ToolcribError as error:
+        return HookState(facts, path, False, problem=f"{error.title} {error.hint}".strip())
+    form = "" if not ours else MCP if ours[0][1].get("type") == "mcp_tool" else COMMAND
+    return HookState(facts, path, bool(ours), form)
+
+
+def install_plan(
+    places: Places,
+    facts: HostFacts,
+    *,
+    profile: str,
+    gateway_path: Path,
+    form: str = COMMAND,
+    history: Sequence[ExportRecord] = (),
+) -> Plan:
+    """What installing would write; empty where the hook stands there already.
+
+    `history` are the host's earlier hook writes (store.exports.hooks_of).
+    """
+    hook = _hook(facts)
+    if form == MCP and not hook.mcp:
+        raise ToolcribError(f"{facts.name} cannot ask a server before a prompt.", "Leave --form.")
+    call = GatewayCall.here(gateway_path, profile, places)
+    path = _path(places, hook)
+    before = read_bytes(path) if is_file(path) else None
+    if hook.shape == "plugin":
+        if before is not None and not before.startswith(PLUGIN_MARK.encode()):
+            raise ToolcribError(f"{path} is not Toolcrib's.", "Move it away and try again.")
+        after: bytes | None = plugin_text(facts, call).encode()
+    else:
+        made = entry(facts, hook, call, form, places.system)
+        after = _edited(before, path, set_edits(_tree(before, path), hook, made))
+    base = _without(before, path, hook, history)
+    words = "a hook before each prompt"
+    plan = _plan(facts, profile, _file(path, before, after, base, words))
+    notes = (READS, *((hook.note,) if hook.note else ()))
+    return replace(plan, warnings=notes if plan.files else ())
+
+
+def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
+    """What removing would write: the file as it was, or as it is now without the hook."""
+    before = read_bytes(path) if is_file(path) else None
+    after = _without(before, path, _hook(facts), history)
+    return _plan(facts, "", _file(path, before, after, after, "without the hook"))
+
+
+def install(plan: Plan, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
+    """Write the plan."""
+    return writes.apply(plan, ctx, db)
+
+
+def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
+    """Take the host's hook out of this file; the paths that changed."""
+    history = exports.hooks_of(db, facts.id)
+    plan = remove_plan(path, facts, history)
+    if plan.files:
+        writes.apply(plan, ctx, db)
+    with transaction(db):
+        for record in active_writes(exports.hooks_of(db, facts.id), path):
+            exports.mark_undone(db, record.id, ctx.clock())
+    return tuple(file.path for file in plan.files)
+
+
+def remove_all(ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
+    """Take every hook out that Toolcrib wrote; the paths that changed."""
+    gone: list[Path] = []
+    for facts in hook_hosts():
+        files = {r.file for r in exports.hooks_of(db, facts.id) if not r.undone_at}
+        for file in sorted(files):
+            gone += remove(facts, Path(file), ctx, db)
+    return tuple(gone)
+
+
+def hook_host(host_id: str) -> HostFacts:
+    """The host of that id; raises ToolcribError where it runs no hook before a prompt."""
+    facts = host(host_id)
+    _hook(facts)
+    return facts
+
+
+def _hook(facts: HostFacts) -> HookFacts:
+    if facts.hook is None:
+        names = ", ".join(one.id for one in hook_hosts())
+        raise ToolcribError(
+            f"{facts.name} has no hook that Toolcrib can use.", f"These do: {names}"
+        )
+    return facts.hook
+
+
+def _path(places: Places, hook: HookFacts) -> Path:
+    paths = places.paths(hook.paths)
+    if not paths:
+        raise ToolcribError("This host has no file for hooks on this system.")
+    return next((path for path in paths if is_file(path)), paths[0])
+
+
+def _tree(data: bytes | None, path: Path) -> Any:
+    try:
+        tree = read_values(data, "json").value if data else {}
+    except ToolcribError as error:
+        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
+    return tree if tree is not None else {}
+
+
+def _edited(data: bytes | None, path: Path, edits: Sequence[Any]) -> bytes | None:
+    if not edits:
+        return data
+    try:
+        return edit(data or b"", "json", edits)
+    except ToolcribError as error:
+        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
+
+
+def _without(
+    data: bytes | None, path: Path, hook: HookFacts, history: Sequence[ExportRecord]
+) -> bytes | None:
+    """The file without our hook; None where there would be none."""
+    active = active_writes(history, path)
+    if data is None:
+        return None
+    base = backups.read(str(active[0].detail.get("base", ""))) if active else None
+    if active and active[0].after_hash == hash_bytes(data) and _is_whole(active[0], base):
+        return base
+    if hook.shape == "plugin":
+        return None if data.startswith(PLUGIN_MARK.encode()) else data
+    tree = _tree(data, path)
+    edits = remove_edits(tree, hook, keep=_tree(base, path) if base else None)
+    left = _edited(data, path, edits)
+    made_by_us = bool(active) and not active[-1].before_hash
+    return None if edits and made_by_us and _tree(left, path) in ({}, {"version": 1}) else left
+
+
+def _is_whole(record: ExportRecord, base: bytes | None) -> bool:
+    """Whether what is kept is the file without the hook, or there was no file."""
+    return base is not None or not record.detail.get("base")
+
+
+def _file(
+    path: Path, before: bytes | None, after: bytes | None, base: bytes | None, words: str
+) -> FilePlan | None:
+    if before == after:
+        return None
+    return FilePlan(
+        path=path,
+        scope="user",
+        format="json",
+        before=before,
+        after=after,
+        before_hash=hash_bytes(before) if before is not None else "",
+        changes=(words,),
+        touched=ChangedPlaces(),
+        base=base,
+    )
+
+
+def _plan(facts: HostFacts, profile: str, file: FilePlan | None) -> Plan:
+    return Plan(
+        facts,
+        HOOK,
+        profile,
+        files=(file,) if file else (),
+        restart_hint=f"Start {facts.name} anew.",
+    )

@@ -1,0 +1,105 @@
+"""What a host's model gets of tool definitions: one answer for every page, the CLI and the plans.
+
+Counted is what the host sends at the first request of a session outside any project: the servers
+of the user's own files, of extensions and of managed files. A host that always or by default loads
+schemas on demand sends names only; what it would load is `later`. Hosts that defer with some models
+or settings only are counted as sending everything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.catalog.catalog import Catalog, CatalogTool
+from app.export.limits import host_name
+from app.hosts.facts import HostFacts
+from app.tokens.menu import MENU_TOOLS, menu_tokens, name_tokens
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ServerRecord
+
+_NOT_WRITTEN = ("extension", "managed")  # scopes of files that no export changes
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTools:
+    """What a host's model gets in a mode; the gateway's own menu is in the numbers only.
+
+    Of a tool that the host defers, `tools` holds the row with the cost of its name alone.
+    """
+
+    tools: tuple[CatalogTool, ...]
+    tokens: int  # at the first request
+    count: int
+    later: int = 0  # tokens of the schemas that the host itself holds back until they are searched
+    deferred: frozenset[int] = frozenset()  # row ids of those tools
+    direct: tuple[CatalogTool, ...] = ()  # that come from their servers, not through a gateway
+
+
+def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
+    """The usable tools of the servers that this host's files name, projects' files aside.
+
+    Trust is Toolcrib's: a host that is left as it is starts a server that nobody trusted too.
+    """
+    ids = {server.id for server in catalog.servers if _scopes(host, server)}
+    return [
+        row
+        for row in catalog.tools
+        if row.server.id in ids and not row.tool.gone and not row.tool.problem
+    ]
+
+
+def model_tools(
+    host: HostFacts, mode: str, catalog: Catalog, rows: Sequence[CatalogTool] | None = None
+) -> ModelTools:
+    """The part of a host's tools that its model gets in that mode.
+
+    `rows` are other tools than those of `host_rows`, as of one project. Servers of extensions and
+    managed files stay as they are in every mode; through Toolcrib the rest is the menu of all
+    servers of the profile, with their pinned tools.
+    """
+    every = host_rows(host, catalog) if rows is None else list(rows)
+    if mode == AS_IS or (mode == NATIVE and host.native is not None and host.native.partial):
+        return replace(_sent(host, every), direct=tuple(every))
+    alone = {r.server.id for r in every if rows is None and _left_alone(host, r.server)}
+    left = [row for row in every if row.server.id in alone]
+    if mode != THROUGH:
+        kept = [row for row in every if row.server.id in alone or row.shown]
+        return replace(_sent(host, kept), direct=tuple(left if mode == PRUNED else kept))
+    if len(left) == len(every):
+        return replace(_sent(host, left), direct=tuple(left))
+    menu = _sent(host, left, [row for row in catalog.shown if row.pinned])
+    return replace(
+        menu,
+        tokens=menu.tokens + menu_tokens(catalog),
+        count=menu.count + MENU_TOOLS,
+        direct=tuple(left),
+    )
+
+
+def _scopes(host: HostFacts, server: ServerRecord) -> set[str]:
+    """Where this host names the server, but for projects and folders (`local:`)."""
+    scopes = {e.scope for e in server.entries if e.host == host.id and not e.disabled}
+    return {scope for scope in scopes if scope != "project" and not scope.startswith("local:")}
+
+
+def _left_alone(host: HostFacts, server: ServerRecord) -> bool:
+    scopes = _scopes(host, server)
+    return bool(scopes) and scopes <= set(_NOT_WRITTEN)
+
+
+def _sent(
+    host: HostFacts, rows: Sequence[CatalogTool], menu: Sequence[CatalogTool] = ()
+) -> ModelTools:
+    """The tools with their cost at the first request; those of the gateway's menu come whole."""
+    if not host.defers_tools:
+        tools = (*rows, *menu)
+        return ModelTools(tools, sum(row.cost for row in tools), len(tools))
+    tools = (*(_named_only(host, row) for row in rows), *menu)
+    tokens = sum(row.cost for row in tools)
+    every = sum(row.cost for row in (*rows, *menu))
+    deferred = frozenset(row.tool.id for row in rows)
+    return ModelTools(tools, tokens, len(tools), max(0, every - tokens), deferred)
+
+
+def _named_only(host: HostFacts, row: CatalogTool) -> CatalogTool:
+    if row.tokens is None:
+        return row
+    return replace(row, tokens=replace(row.tokens, host_text=name_tokens(host_name(host, row))))

@@ -1,0 +1,190 @@
+"""Notes on the host file that is being written, so that a killed write can be cleaned up.
+
+They stand in `export.lock`, whose lock makes the writes of host files wait for one another; the
+system lets go of it when a process dies, and whoever takes it next settles what is noted there.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import ToolcribError
+from app.core.paths import LOCK_FILE
+from app.core.safe_write import exchange, is_temporary
+from app.hosts.reading import hash_bytes
+from store.typed import Json
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_CLOSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_LOCK_WAIT = 3.0  # seconds to wait for another writer of ours
+_HOST_WRITES = 1.0  # seconds within which a host lets go of its own lock
+_OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class WriteJournal:
+    """The notes of the one process that may write host files."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path = path
+        self._handle = handle
+        self.notes: Json = {}
+        self.killed: Notes | None = None  # of the writer before, where it did not end
+        self.unfinished = False  # the store could not be told; the next writer will
+
+    def note(self, *, sync: bool = True, **facts: object) -> None:
+        """Add to the notes; with `sync` they are on the disk when this returns.
+
+        Raises ToolcribError where that is impossible.
+        """
+        line = json.dumps(facts).encode() + b"\n"
+        try:
+            os.lseek(self._handle, 0, os.SEEK_END)
+            os.write(self._handle, line)
+            if sync:
+                os.fsync(self._handle)
+        except OSError as error:
+            raise write_error(self._path, error) from error
+        self.notes.update(facts)
+
+    def read(self) -> None:
+        """Take in what a killed writer noted; a line that it did not finish says nothing."""
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        for line in os.read(self._handle, 1_000_000).splitlines():
+            with contextlib.suppress(ValueError):
+                self.notes.update(json.loads(line))
+
+    def clear(self) -> None:
+        """Nothing is being written; where that cannot be noted, the next writer finds out."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._handle, 0)
+        self.notes = {}
+
+
+@contextlib.contextmanager
+def one_writer(home: Path, *, wait: float | None = None) -> Iterator[WriteJournal]:
+    """Lets one Toolcrib process write host files at a time, after what a killed one left."""
+    path = home / LOCK_FILE
+    try:
+        handle = os.open(path, _OPEN, 0o600)
+    except OSError as error:
+        raise write_error(path, error) from error
+    try:
+        deadline = time.monotonic() + (_LOCK_WAIT if wait is None else wait)
+        while not _try_lock(handle):
+            if time.monotonic() > deadline:
+                raise ToolcribError("Another Toolcrib is writing host files.", "Try again.")
+            time.sleep(0.02)
+        journal = WriteJournal(path, handle)
+        journal.read()
+        journal.killed = Notes.read(journal.notes) if journal.notes else None
+        settle(journal)
+        try:
+            yield journal
+        finally:
+            settle(journal)
+    finally:
+        os.close(handle)
+
+
+def settle(journal: WriteJournal) -> None:
+    """Finish what the notes say or take it back: no file beside, and what the host wrote stays."""
+    notes = Notes.read(journal.notes)
+    if notes.temporary and is_temporary(os.path.basename(notes.temporary)):
+        with contextlib.suppress(OSError):
+            _settle_file(notes)
+    if notes.lock:
+        with contextlib.suppress(OSError):
+            _settle_lock(notes)
+    for folder in notes.folders:  # deepest first; one with something in it stays
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    if journal.notes and not journal.unfinished:
+        journal.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a writer noted; "" and 0 where it did not get that far."""
+
+    file: str = ""  # the host's file by the name that the records have for it
+    target: str = ""  # where its links lead
+    temporary: str = ""
+    inode: int = 0  # of the file made beside the target
+    expected: str = ""  # hash of the file to replace
+    ours: str = ""  # hash of the new bytes
+    lock: str = ""  # the host's own lock, which is taken
+    lock_id: str = ""
+    folders: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, notes: Json) -> "Notes":
+        """The notes of those names."""
+        known = {name: notes[name] for name in cls.__slots__ if name in notes}
+        return cls(**{**known, "folders": tuple(known.get("folders", ()))})
+
+
+def _settle_file(notes: Notes) -> None:
+    left = os.lstat(notes.temporary)
+    if not stat.S_ISREG(left.st_mode):
+        return
+    if left.st_ino != notes.inode and notes.inode and _hash(notes.temporary) != notes.expected:
+        # the host's own write, exchanged for ours in the last moment
+        if not os.path.lexists(notes.target):
+            os.rename(notes.temporary, notes.target)
+            return
+        if os.lstat(notes.target).st_ino == notes.inode and _hash(notes.target) == notes.ours:
+            exchange(notes.temporary, notes.target)
+    os.unlink(notes.temporary)
+
+
+def _hash(path: str) -> str:
+    with open(path, "rb") as file:
+        return hash_bytes(file.read())
+
+
+def lock_id(path: str) -> str:
+    """What tells one lock from the next of the same name."""
+    now = os.lstat(path)
+    return f"{now.st_ino} {now.st_mtime_ns}"
+
+
+def _settle_lock(notes: Notes) -> None:
+    """Let go of the host's lock that a killed writer held, but not of one that is the host's."""
+    now = lock_id(notes.lock)
+    if not notes.lock_id:  # killed while taking it: the host may have been first
+        time.sleep(_HOST_WRITES)
+    if lock_id(notes.lock) == (notes.lock_id or now):
+        os.rmdir(notes.lock) if os.path.isdir(notes.lock) else os.unlink(notes.lock)
+
+
+def write_error(path: Path, error: OSError) -> ToolcribError:
+    """A sentence for a write that failed; the file itself was not touched."""
+    if error.errno in _FULL:
+        return ToolcribError(
+            f"The disk is full, so {path} was not written.", "Free some space and try again."
+        )
+    if error.errno in _CLOSED:
+        return ToolcribError(f"{path} is read-only.", "Give yourself write access and try again.")
+    return ToolcribError(f"{path} could not be written: {error.strerror}.", "Nothing was changed.")
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the notes, which stay readable
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

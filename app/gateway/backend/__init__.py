@@ -1,0 +1,1 @@
+"""One process per user behind all hosts: rendezvous, adapter, sessions, sharing of servers."""

@@ -1,0 +1,390 @@
+"""What a host starts: it meets the backend and passes lines both ways, or says that it cannot.
+
+Memory and start-up are paid once per host and server entry, so nothing here imports more than
+builtins and `os`; `json` is loaded only where a lost backend leaves requests to answer.
+"""
+
+import _socket
+import _thread
+import os
+import sys
+import time
+
+from app.gateway.backend.rendezvous import PROTOCOL, Place, connect, ensure_folder, read_token
+from app.gateway.lines import LineSplitter, method_of
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_CHUNK = 1 << 16
+_LONGEST_OF_BACKEND = 1 << 30  # bytes of a line; what servers send is bounded before
+_START_SECONDS = 5.0  # that a new backend may take to listen
+_LONGEST_ANSWER = 4096
+_RECONNECTS = 3  # in a row, before the adapter serves by itself
+_SHORT_LIFE = 2.0  # seconds; a backend that ends sooner counts as a failure in a row
+_STATE_METHODS = (
+    b"initialize",
+    b"notifications/initialized",
+    b"logging/setLevel",
+    b"resources/subscribe",
+    b"resources/unsubscribe",
+)
+_REPEATABLE = (b"initialize", b"ping")  # and lists: nothing is run by asking these again
+ALONE = b"-"  # behind a number whose line gets no answer
+LOST = (
+    "Toolcrib's backend ended while this was under way; it may have run."
+    " Another backend serves from here on: ask again if repeating is safe."
+)
+
+
+def attach(
+    place: Place, argv: "Sequence[str]", stop_at: float = 0.0, role: str = "host"
+) -> "_socket.socket | None":
+    """A connection to the backend, which is started if need be; None where it cannot be had."""
+    if place.off or not ensure_folder(place.folder):
+        return None
+    link = _greet(place, argv, role)
+    if link is not None:
+        return link
+    limit = stop_at or time.monotonic() + _START_SECONDS
+    return _elect(place, argv, limit, role)
+
+
+def _elect(place: Place, argv: "Sequence[str]", limit: float, role: str) -> "_socket.socket | None":
+    """Start the backend as the one adapter that holds the lock; the others wait for it."""
+    lock = _open_lock(place)
+    spawned = owner = False
+    try:
+        while time.monotonic() < limit:
+            if not owner:
+                owner = _take(lock)
+                if owner and not _is_current(lock, place):  # swept away by a backend that ended
+                    os.close(lock)
+                    lock, owner = _open_lock(place), False
+                    continue
+            link = _greet(place, argv, role)  # a second look: somebody may have been faster
+            if link is not None:
+                return link
+            if owner and not spawned:
+                spawn(place)
+                spawned = True
+            time.sleep(0.005)
+        return None
+    finally:
+        os.close(lock)
+
+
+def _open_lock(place: Place) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(place.lock, flags, 0o600)
+    except FileNotFoundError:  # a backend that ended took the empty folder with it
+        ensure_folder(place.folder)
+        return os.open(place.lock, flags, 0o600)
+
+
+def _take(lock: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_current(lock: int, place: Place) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(place.lock, follow_symlinks=False))
+    except OSError:
+        return False
+
+
+def spawn(place: Place) -> None:
+    """Start the backend in a session of its own, a child of nobody here."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        os.chdir("/")
+        own = [sys.executable, "-m", "app.gateway.main"]
+        if getattr(sys, "frozen", False):
+            own = [sys.executable]
+        environ = {**os.environ, "TOOLCRIB_HOME": place.home, "PYTHONPATH": _import_path()}
+        os.execve(own[0], [*own, "serve"], environ)
+    finally:
+        os._exit(1)
+
+
+def _import_path() -> str:
+    """The child must load this very code, whatever folder it starts in."""
+    from app.gateway.backend import __file__ as here
+
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
+    before = os.environ.get("PYTHONPATH", "")
+    return f"{top}{os.pathsep}{before}" if before else top
+
+
+def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | None":
+    token = read_token(place)
+    link = connect(place) if token else None
+    if link is None:
+        return None
+    try:
+        link.sendall(hello(place.build, token, role, argv))
+        if _answer_line(link).startswith(b"ok "):
+            return link
+    except OSError:
+        pass
+    link.close()
+    return None
+
+
+def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:
+    """The first bytes of a connection: a line with the sizes, then NUL-separated fields.
+
+    Fields: parent pid, working folder, the arguments, then the environment as NAME=value.
+    """
+    try:
+        folder = os.getcwdb()
+    except OSError:
+        folder = b"/"
+    words = [os.fsencode(word) for word in argv]
+    environ = [name + b"=" + value for name, value in os.environb.items()]
+    body = b"\0".join([str(os.getppid()).encode(), folder, *words, *environ])
+    line = f"toolcrib/{PROTOCOL} {role} {build} {token} {len(words)} {len(body)}\n"
+    return line.encode("ascii") + body
+
+
+def _answer_line(link: "_socket.socket") -> bytes:
+    """One short line, byte by byte: what follows it belongs to the session."""
+    line = b""
+    link.settimeout(10.0)
+    while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
+        byte = link.recv(1)
+        if not byte:
+            break
+        line += byte
+    link.settimeout(None)
+    return line
+
+
+class Adapter:
+    """Two pumps between a host's pipes and the backend; survives the backend.
+
+    The backend writes `#N` before the line that answers the host's N-th line, and alone for a
+    line that gets no answer: so the adapter knows what is under way without reading JSON.
+    """
+
+    def __init__(self, place: Place, argv: "Sequence[str]", link: "_socket.socket") -> None:
+        self._place = place
+        self._argv = argv
+        self._link: _socket.socket | None = link
+        self._lock = _thread.allocate_lock()
+        self._count = 0  # lines sent on this connection
+        self._unanswered: dict[int, bytes] = {}  # number -> request line of the host
+        self._unsent: list[bytes] = []  # lines that the backend surely never got
+        self._state: list[bytes] = []  # lines that a new backend must hear first
+        self._muted: set[int] = set()  # numbers whose answers the host has already
+        self._is_muted = False  # whether the next line is such an answer
+        self._replayed: list[bytes] = []  # of the state, what the host has the answers to
+        self._ended = False  # the host closed its end
+        self._queue: list[bytes] = []  # lines for this process, once there is no backend
+        self._queued = _thread.allocate_lock()  # held while the queue is empty
+        self._queued.acquire()
+
+    def run(self, standalone: "Callable[[Iterator[bytes], int], None]") -> None:
+        """Pump until the host is gone; without a backend `standalone` serves what is left.
+
+        `standalone` gets the lines, and how many of the first the host has the answers to.
+        """
+        _thread.start_new_thread(self._from_host, ())
+        failures = 0
+        while self._link is not None and not self.ended():
+            began = time.monotonic()
+            self._to_host(self._link)
+            if self.ended():
+                return
+            failures = failures + 1 if time.monotonic() - began < _SHORT_LIFE else 1
+            if failures > _RECONNECTS or not self._reconnect():
+                standalone(self._lines(), sum(map(_is_request, self._replayed)))
+                return
+
+    def ended(self) -> bool:
+        """Whether the host is gone."""
+        return self._ended
+
+    # ---- host to backend
+
+    def _from_host(self) -> None:
+        splitter = LineSplitter()
+        while True:
+            try:
+                data = os.read(0, _CHUNK)
+            except OSError:
+                data = b""
+            if not data:
+                break
+            for line in splitter.feed(data):
+                self._send(line)
+        self._ended = True
+        with self._lock:
+            if self._link is None:
+                self._push(b"")
+                return
+            try:
+                self._link.shutdown(_socket.SHUT_WR)
+            except OSError:
+                pass
+
+    def _send(self, line: bytes) -> None:
+        """One line on; what a later backend must know of it is kept first."""
+        with self._lock:
+            if self._link is None:
+                self._push(line)
+                return
+            if any(method in line for method in _STATE_METHODS):  # which costs little
+                self._keep_state(line)
+            self._number(line)
+            try:
+                self._link.sendall(line)
+            except OSError:  # the other pump sees that the backend is gone
+                self._unanswered.pop(self._count, None)
+                self._unsent.append(line)
+
+    def _keep_state(self, line: bytes) -> None:
+        """Only where the method itself sets something up: a call must never be repeated."""
+        method = method_of(line)
+        if method in _STATE_METHODS:
+            if b"subscribe" not in method:  # only the last of these counts
+                self._state = [one for one in self._state if method_of(one) != method]
+            self._state.append(line)
+
+    def _number(self, line: bytes) -> None:
+        self._count += 1
+        if _is_request(line):
+            self._unanswered[self._count] = line
+
+    # ---- backend to host
+
+    def _to_host(self, link: "_socket.socket") -> None:
+        """Lines of the backend to the host until the connection ends; half lines are dropped."""
+        splitter = LineSplitter(_LONGEST_OF_BACKEND)
+        self._is_muted = False
+        while True:
+            try:
+                data = link.recv(_CHUNK)
+            except OSError:
+                return
+            if not data:
+                return
+            self._deliver(splitter.feed(data))
+
+    def _deliver(self, lines: "Sequence[bytes]") -> None:
+        out: list[bytes] = []
+        for line in lines:
+            if line.startswith(b"#"):
+                mark = line[1:-1]
+                number = int(mark.removesuffix(ALONE))
+                self._unanswered.pop(number, None)
+                self._is_muted = number in self._muted and not mark.endswith(ALONE)
+                self._muted.discard(number)
+            elif self._is_muted:
+                self._is_muted = False
+            else:
+                out.append(line)
+        if out:
+            self._write(b"".join(out))
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(1, left) :]
+        except OSError:
+            self._ended = True
+
+    # ---- a backend that ended
+
+    def _reconnect(self) -> bool:
+        """Meet another backend and tell it what it must know; calls under way fail."""
+        with self._lock:
+            old, self._link = self._link, None
+            if old is not None:
+                old.close()
+            pending, self._unanswered = list(self._unanswered.values()), {}
+            lost = [line for line in pending if not _is_repeatable(line)]
+            self._write(b"".join(map(_lost_answer, lost)))
+            link = None if self._ended else attach(self._place, self._argv)
+            repeated = [line for line in pending if line not in lost] + self._unsent
+            repeated = [line for line in repeated if line not in self._state]
+            pending, self._unsent = pending + self._unsent, []
+            if link is None:
+                self._replayed = [line for line in self._state if line not in pending]
+                waiting = [line for line in self._state if line in pending]
+                for line in (*self._replayed, *waiting, *repeated):
+                    self._push(line)
+                return False
+            self._count, self._muted = 0, set()
+            for line in (*self._state, *repeated):
+                self._number(line)
+                if line in self._state and line not in pending:
+                    self._muted.add(self._count)
+                    self._unanswered.pop(self._count, None)
+                try:
+                    link.sendall(line)
+                except OSError:
+                    break
+            self._link = link
+            return True
+
+    # ---- without a backend
+
+    def _push(self, line: bytes) -> None:
+        self._queue.append(line)
+        if self._queued.locked():
+            self._queued.release()
+
+    def _lines(self) -> "Iterator[bytes]":
+        """The host's lines for this process; ends when the host is gone."""
+        while True:
+            self._queued.acquire()
+            while self._queue:
+                line = self._queue.pop(0)
+                if not line:
+                    return
+                yield line
+
+
+def _is_request(line: bytes) -> bool:
+    return b'"id"' in line and b'"method"' in line
+
+
+def _is_repeatable(line: bytes) -> bool:
+    method = method_of(line)
+    return method in _REPEATABLE or method.endswith(b"/list")
+
+
+def _lost_answer(line: bytes) -> bytes:
+    """The error for each request of a line whose backend ended; b"" where none can be answered."""
+    import json
+
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError):
+        return b""
+    error = {"code": -32603, "message": LOST}
+    answers = [
+        {"jsonrpc": "2.0", "id": message["id"], "error": error}
+        for message in (given if isinstance(given, list) else [given])
+        if isinstance(message, dict) and "id" in message and "method" in message
+    ]
+    return b"".join(json.dumps(answer).encode() + b"\n" for answer in answers)

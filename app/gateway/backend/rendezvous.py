@@ -1,0 +1,138 @@
+"""Where the backend is met: its folder, socket, lock and descriptor, and who may use them.
+
+Everything here is imported by every adapter a host starts: builtins and `os` only.
+"""
+
+import _socket
+import os
+import sys
+
+PROTOCOL = "1"
+CONTROL = "control"  # the role of a program of the user that asks something; others are hosts
+STATUS, STOP, STOP_SERVER = "status", "stop", "stop-server"  # what such a program asks
+OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
+_LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS, sys/un.h
+_MODULES = ("", "core", "mcp", "gateway", "gateway/backend", "gateway/menu", "gateway/serving")
+
+
+class Place:
+    """The paths of one build's backend over one data folder."""
+
+    __slots__ = ("build", "descriptor", "folder", "home", "lock", "socket")
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.build = build_id()
+        self.folder = _run_folder(home)
+        base = f"{self.folder}/{self.build}"
+        self.socket, self.lock, self.descriptor = f"{base}.sock", f"{base}.lock", f"{base}.txt"
+
+    @property
+    def off(self) -> bool:
+        """Whether the user wants no backend."""
+        return os.path.exists(f"{self.home}/{OFF_FILE}")
+
+
+def supported() -> bool:
+    """Whether this system has what the rendezvous needs; Windows serves standalone."""
+    return sys.platform != "win32" and hasattr(_socket, "AF_UNIX")
+
+
+def build_id() -> str:
+    """16 hex digits that differ between any two installs of different code."""
+    from app.gateway.backend import __file__ as here
+
+    app = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    parts = [PROTOCOL, app, sys.executable, sys.version]
+    for module in _MODULES:
+        try:
+            parts.append(str(os.stat(f"{app}/{module}").st_mtime_ns))
+        except OSError:  # inside a bundle's archive; its folder's own time stands for it
+            parts.append(str(os.stat(sys.executable).st_mtime_ns))
+    return _digest("\0".join(parts))
+
+
+def _run_folder(home: str) -> str:
+    """`run` in the data folder, or a short one of this user's where that path is too long."""
+    folder = f"{home}/run"
+    if len(os.fsencode(folder)) + 22 <= _LONGEST_SOCKET_PATH:
+        return folder
+    top = os.environ.get("XDG_RUNTIME_DIR") or "/tmp"
+    return f"{top}/toolcrib-{os.getuid()}-{_digest(home)[:8]}"
+
+
+def ensure_folder(folder: str) -> bool:
+    """Make the folder for this user alone; False where somebody else can reach into it."""
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            pass
+        return _is_private(folder)
+    except OSError:
+        return False
+
+
+def _is_private(folder: str) -> bool:
+    status = os.lstat(folder)
+    is_folder = (status.st_mode & 0o170000) == 0o040000
+    return is_folder and status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
+def read_token(place: Place) -> str:
+    """The running backend's token; "" where there is none, or none that may be trusted."""
+    try:
+        if not _is_private(place.folder):
+            return ""
+        descriptor = os.open(place.descriptor, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.getuid() or status.st_mode & 0o077:
+            return ""
+        lines = os.read(descriptor, 4096).decode("ascii", "replace").split("\n")
+    finally:
+        os.close(descriptor)
+    # protocol, build, pid, token, "end": a file cut short lacks the last word
+    complete = len(lines) >= 5 and lines[0] == PROTOCOL and lines[1] == place.build
+    return lines[3] if complete and lines[4] == "end" else ""
+
+
+def descriptor_text(place: Place, token: str) -> str:
+    """What the descriptor holds."""
+    return "\n".join([PROTOCOL, place.build, str(os.getpid()), token, "end", ""])
+
+
+def connect(place: Place) -> "_socket.socket | None":
+    """A connection to a live backend of this user, None where there is none."""
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        link.connect(place.socket)
+        if peer_uid(link) == os.getuid():
+            return link
+    except OSError:
+        pass
+    link.close()
+    return None
+
+
+def peer_uid(link: "_socket.socket") -> int:
+    """The user at the other end, -1 where the system does not say."""
+    if sys.platform == "darwin":
+        data = link.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
+        return int.from_bytes(data[4:8], sys.byteorder)
+    if hasattr(_socket, "SO_PEERCRED"):
+        data = link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        return int.from_bytes(data[4:8], sys.byteorder)
+    return -1
+
+
+def _digest(text: str) -> str:
+    """64-bit FNV-1a in hex: names files, protects nothing; hashlib would cost 3 ms of a start."""
+    value = 0xCBF29CE484222325
+    for byte in os.fsencode(text):
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"

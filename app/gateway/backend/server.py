@@ -1,0 +1,214 @@
+"""`toolcrib-gateway serve`: the process behind all hosts of one user, and its life."""
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from app.core.errors import ToolcribError
+from app.core.home import home_folder
+from app.core.safe_write import write_file
+from app.gateway.backend.control import answer_control
+from app.gateway.backend.hello import Hello, read_hello
+from app.gateway.backend.leftovers import sweep
+from app.gateway.backend.pool import Pool
+from app.gateway.backend.rendezvous import (
+    CONTROL,
+    Place,
+    connect,
+    descriptor_text,
+    ensure_folder,
+    peer_uid,
+)
+from app.gateway.backend.session import Session
+from app.gateway.backend.suggesting import SUGGEST, Suggestions
+from app.system.threads import import_typing, start_thread
+
+IDLE_SECONDS = 300.0  # without a host, before the process ends
+_IDLE_VARIABLE = "TOOLCRIB_BACKEND_IDLE"  # seconds, for tests
+_TICK = 1.0
+_BACKLOG = 128
+_SWITCH = 0.0005  # seconds; at Python's 0.005 a message waits that long for a busy thread
+
+
+class Backend:
+    """Accepts connections; one thread a host, one clock for all."""
+
+    def __init__(self, place: Place, listener: socket.socket, token: str) -> None:
+        self._place = place
+        self._listener = listener
+        self._token = token
+        self._lock = threading.Lock()
+        self._sessions: dict[int, Session] = {}
+        self._count = 0
+        self._idle_since = time.monotonic()
+        self._idle_seconds = float(os.environ.get(_IDLE_VARIABLE, IDLE_SECONDS))
+        self._stopping = threading.Event()
+        self._inode = os.stat(place.socket).st_ino
+        self.started = time.time()
+        self.pool = Pool()
+        self.suggestions = Suggestions(self.pool)
+
+    def accept(self) -> None:
+        """Take connections until the process ends."""
+        while not self._stopping.is_set():
+            try:
+                link, _ = self._listener.accept()
+            except OSError:
+                return
+            start_thread(self._greet, link)
+
+    def _greet(self, link: socket.socket) -> None:
+        try:
+            if peer_uid(link) != os.getuid():
+                link.close()
+                return
+            hello = read_hello(link, self._place.build, self._token)
+            if hello.role == CONTROL:
+                answer_control(self, link, hello)
+                link.close()
+                if hello.words[:1] == (SUGGEST,):
+                    self._touch()
+                return
+            session = self._enter(link, hello)
+        except (ToolcribError, OSError, SystemExit) as error:
+            _refuse(link, str(error))
+            return
+        if session is None:
+            _refuse(link, "It is ending.")
+            return
+        try:
+            session.run()
+        finally:
+            self._leave(session)
+
+    def _enter(self, link: socket.socket, hello: Hello) -> Session | None:
+        with self._lock:
+            if self._stopping.is_set():
+                return None
+            self._count += 1
+            session = Session(self._count, link, hello, self.pool.outside(self._count, hello))
+            link.sendall(b"ok %d\n" % os.getpid())
+            self._sessions[session.number] = session
+        return session
+
+    def _leave(self, session: Session) -> None:
+        with self._lock:
+            self._sessions.pop(session.number, None)
+        self._touch()
+
+    def _touch(self) -> None:
+        """Somebody needed this process just now."""
+        with self._lock:
+            self._idle_since = time.monotonic()
+
+    def sessions(self) -> list[Session]:
+        """The hosts that are connected, the oldest first."""
+        with self._lock:
+            return list(self._sessions.values())
+
+    def stop(self) -> None:
+        """End soon: no new hosts, those connected are let go."""
+        self._stopping.set()
+
+    def watch(self, signalled: "threading.Event") -> None:
+        """The clock: ticks of sessions and servers, and the end of the process."""
+        while True:
+            ended = signalled.wait(0) or self._stopping.wait(_TICK)
+            for session in self.sessions():
+                session.gateway.tick()
+            self.pool.tick()
+            self.suggestions.tick()
+            if ended or self._is_idle() or self._is_displaced():
+                self._end()
+
+    def _is_idle(self) -> bool:
+        with self._lock:
+            idle = time.monotonic() - self._idle_since > self._idle_seconds
+            if self._sessions or not idle:
+                return False
+            self._stopping.set()  # under the lock: nobody enters from here on
+            return True
+
+    def _is_displaced(self) -> bool:
+        """Whether our socket is gone or somebody else's: nobody new can come."""
+        return not self._has_socket() and not self.sessions()
+
+    def _has_socket(self) -> bool:
+        try:
+            return os.stat(self._place.socket).st_ino == self._inode
+        except OSError:
+            return False
+
+    def _end(self) -> None:
+        self._stopping.set()
+        if self._has_socket():  # else they are another backend's
+            for path in (self._place.socket, self._place.descriptor):
+                with suppress(OSError):
+                    os.unlink(path)
+        sessions = self.sessions()
+        for session in sessions:
+            session.end()
+        threads = [start_thread(session.gateway.close) for session in sessions]
+        for thread in threads:
+            thread.join(5.0)
+        try:
+            self.suggestions.close()
+            self.pool.close()
+            sweep(self._place)
+        finally:
+            os._exit(0)
+
+
+def serve() -> None:
+    """Be the backend, unless there is one; ends by itself when nobody needs it."""
+    sys.setswitchinterval(_SWITCH)
+    import_typing()
+    place = Place(home_folder())
+    if not ensure_folder(place.folder):
+        raise SystemExit(f"{place.folder} must be a folder that only you can enter (0700).")
+    other = connect(place)
+    if other is not None:
+        other.close()
+        return
+    listener = _listen(place)
+    token = secrets.token_hex(32)
+    write_file(place.descriptor, descriptor_text(place, token).encode("ascii"), mode=0o600)
+    with suppress(OSError):
+        sweep(place)
+    backend = Backend(place, listener, token)
+    signalled = _signals()
+    start_thread(backend.accept)
+    backend.watch(signalled)
+
+
+def _listen(place: Place) -> socket.socket:
+    """The listening socket; what a dead backend left in its place is removed."""
+    with suppress(FileNotFoundError):
+        os.unlink(place.socket)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(place.socket)
+    finally:
+        os.umask(before)
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def _refuse(link: socket.socket, reason: str) -> None:
+    with suppress(OSError):
+        link.sendall(b"no " + reason.replace("\n", " ").encode("utf-8", "replace") + b"\n")
+    link.close()
+
+
+def _signals() -> threading.Event:
+    """Set by a signal that asks the process to end."""
+    event = threading.Event()
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        signal.signal(getattr(signal, name), lambda _number, _frame: event.set())
+    return event

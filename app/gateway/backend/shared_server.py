@@ -1,0 +1,324 @@
+"""One running server behind several sessions: each hears only what its own requests caused."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from app.mcp import jsonrpc
+from app.mcp.protocol import METHOD_NOT_FOUND, params_of
+from app.mcp.requests import Channel, PendingRequest, UpstreamEvents
+from app.mcp.session import Upstream
+from store.typed import Any, Json, Protocol
+
+_KEEP_SECONDS = 30.0  # that a server which nobody holds is kept for the next session
+_TOKEN = "toolcrib-progress-"
+PROGRESS = "notifications/progress"
+_CANCELLED = "notifications/cancelled"
+_LOG = "notifications/message"
+_UPDATED = "notifications/resources/updated"
+REFUSED = "Several sessions share this server, and none of them alone caused this request."
+
+
+class Member(Protocol):
+    """One session's hold of the server."""
+
+    events: UpstreamEvents
+    subscribed: set[str]  # URIs of resources that the session watches
+    patience: float  # seconds without use, after which the session could do without it
+
+    @property
+    def upstream(self) -> Upstream:
+        """The hold as the session's own server."""
+
+
+class SharedServer:
+    """The upstream itself; sessions hold it through a `SharedUpstream` each."""
+
+    def __init__(
+        self,
+        name: str,
+        launch: Callable[[], Channel],
+        *,
+        modern: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self.upstream = Upstream(name, launch, self, modern=modern, clock=clock)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._members: list[Member] = []
+        self._under_way: dict[int, _SharedRequest] = {}  # by id() of the session's own request
+        self._tokens: dict[str, _SharedRequest] = {}
+        self._open_requests: dict[tuple[type, Any], Member] = {}  # the server's own requests
+        self._count = 0
+        self._left_at = clock()
+
+    # ---- sessions
+
+    def join(self, member: Member) -> None:
+        """A session holds the server from here on."""
+        with self._lock:
+            self._members.append(member)
+
+    def leave(self, member: Member) -> None:
+        """A session lets go: what it had under way is withdrawn."""
+        with self._lock:
+            if member not in self._members:
+                return
+            self._members.remove(member)
+            self._left_at = self._clock()
+            mine = [r for r in self._under_way.values() if r.member is member]
+            for request in mine:
+                self._forget(request)
+        for request in mine:
+            self.upstream.cancel(request, {"reason": "Its host is gone."})
+        for uri in member.subscribed:
+            self._unsubscribe(uri)
+
+    @property
+    def unused(self) -> bool:
+        """Whether nobody has held it for a while."""
+        with self._lock:
+            return not self._members and self._clock() - self._left_at > _KEEP_SECONDS
+
+    @property
+    def members(self) -> int:
+        """How many sessions hold it."""
+        with self._lock:
+            return len(self._members)
+
+    def rest(self) -> None:
+        """End the server once every session could do without it, and nobody watches it."""
+        with self._lock:
+            patience = max((m.patience for m in self._members), default=math.inf)
+            watched = any(member.subscribed for member in self._members)
+        if not watched and patience < math.inf:
+            self.upstream.rest(patience)
+
+    def check(self) -> None:
+        """Notice a server that has ended."""
+        self.upstream.check()
+
+    def close(self, grace: float) -> None:
+        """End the server."""
+        self.upstream.close(grace)
+
+    # ---- requests of sessions
+
+    def request(self, member: Member, own: PendingRequest) -> None:
+        """Send a session's request under ids and tokens of our own."""
+        line, message = own.line, own.message
+        with self._lock:
+            if own.progress is not None:
+                self._count += 1
+                line, message = b"", _with_token(message, f"{_TOKEN}{self._count}")
+            request = _SharedRequest(self, member, own, line, message)
+            self._under_way[id(own)] = request
+            if isinstance(request.progress, str):
+                self._tokens[request.progress] = request
+        self.upstream.request(request)
+
+    def cancel(self, own: PendingRequest, params: Json) -> None:
+        """Withdraw a session's request."""
+        with self._lock:
+            request = self._under_way.get(id(own))
+            if request is None:
+                return
+            self._forget(request)
+        self.upstream.cancel(request, params)
+
+    def done(self, request: "_SharedRequest") -> None:
+        """A request has its answer."""
+        with self._lock:
+            self._forget(request)
+
+    def _forget(self, request: "_SharedRequest") -> None:
+        self._under_way.pop(id(request.own), None)
+        if isinstance(request.progress, str):
+            self._tokens.pop(request.progress, None)
+
+    def reply(self, message: Json, line: bytes) -> None:
+        """A session's answer to a request of the server."""
+        key = type(message.get("id")), message.get("id")
+        with self._lock:
+            self._open_requests.pop(key, None)
+        self.upstream.notify(message, line)
+
+    def subscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
+        """Watch a resource; the server hears of it once, whoever watches."""
+        member.subscribed.add(uri)
+        self.request(member, own)
+
+    def unsubscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
+        """Watch it no longer; the server hears of it when the last session leaves it."""
+        member.subscribed.discard(uri)
+        if self._watchers(uri):
+            own.answered(b"", jsonrpc.result(0, {}))
+        else:
+            self.request(member, own)
+
+    def _unsubscribe(self, uri: str) -> None:
+        if not self._watchers(uri) and self.upstream.started:
+            params = {"uri": uri}
+            message = {"jsonrpc": "2.0", "id": 0, "method": "resources/unsubscribe"}
+            self.upstream.request(PendingOwn({**message, "params": params}))
+
+    def _watchers(self, uri: str) -> list[Member]:
+        with self._lock:
+            return [member for member in self._members if uri in member.subscribed]
+
+    # ---- what the server says (UpstreamEvents)
+
+    def hello(self) -> Json:
+        """The handshake of the session that needed it first."""
+        events = self._first_events()
+        return events.hello() if events else {}
+
+    def stateless(self) -> bool:
+        """As that session's host."""
+        events = self._first_events()
+        return events.stateless() if events else False
+
+    def envelope(self) -> Json:
+        """As that session's host."""
+        events = self._first_events()
+        return events.envelope() if events else {}
+
+    def _first_events(self) -> UpstreamEvents | None:
+        with self._lock:
+            return self._members[0].events if self._members else None
+
+    def opening_requests(self, _upstream: Upstream) -> list[PendingRequest]:
+        """After a restart: what any session watches. Log levels are nobody's here."""
+        with self._lock:
+            uris = {uri for member in self._members for uri in member.subscribed}
+        message = {"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe"}
+        return [PendingOwn({**message, "params": {"uri": uri}}) for uri in sorted(uris)]
+
+    def ready(self, _upstream: Upstream) -> None:
+        """It was started: every session may look at its list."""
+        for member in self._everybody():
+            member.events.ready(member.upstream)
+
+    def down(self, _upstream: Upstream, reason: str, printed: str) -> None:
+        """It has gone."""
+        for member in self._everybody():
+            with suppress(Exception):  # the others must hear of it too
+                member.events.down(member.upstream, reason, printed)
+
+    def on_message(self, _upstream: Upstream, line: bytes, message: Json) -> None:
+        """A request or notification, to the sessions that it belongs to."""
+        if "id" in message:
+            self._server_request(line, message)
+            return
+        method, params = message.get("method"), params_of(message)
+        if method == PROGRESS:
+            self._progress(message, params)
+        elif method == _CANCELLED:
+            self._cancelled(line, message, params)
+        elif method == _LOG:
+            self._to_cause(line, message)
+        else:
+            uri = params.get("uri")
+            for member in self._everybody():
+                if method != _UPDATED or uri in member.subscribed:
+                    with suppress(Exception):
+                        member.events.on_message(member.upstream, line, message)
+
+    def _everybody(self) -> list[Member]:
+        with self._lock:
+            return list(self._members)
+
+    def _cause(self) -> Member | None:
+        """The one session that has requests under way, None where that is not one."""
+        with self._lock:
+            members = {id(r.member): r.member for r in self._under_way.values()}
+        return next(iter(members.values())) if len(members) == 1 else None
+
+    def _to_cause(self, line: bytes, message: Json) -> None:
+        member = self._cause()
+        if member is not None:
+            member.events.on_message(member.upstream, line, message)
+
+    def _server_request(self, line: bytes, message: Json) -> None:
+        server_id, method = message.get("id"), message.get("method")
+        if method == "ping":
+            self.upstream.notify(jsonrpc.result(server_id, {}))
+            return
+        member = self._cause()
+        if member is None:
+            self.upstream.notify(jsonrpc.error(server_id, METHOD_NOT_FOUND, REFUSED))
+            return
+        with self._lock:
+            self._open_requests[type(server_id), server_id] = member
+        member.events.on_message(member.upstream, line, message)
+
+    def _progress(self, message: Json, params: Json) -> None:
+        token = params.get("progressToken")
+        request = self._tokens.get(token) if isinstance(token, str) else None
+        if request is not None:
+            restored = {**params, "progressToken": request.own.progress}
+            member = request.member
+            member.events.on_message(member.upstream, b"", {**message, "params": restored})
+
+    def _cancelled(self, line: bytes, message: Json, params: Json) -> None:
+        server_id = params.get("requestId")
+        if not isinstance(server_id, str | int):
+            return
+        with self._lock:
+            member = self._open_requests.pop((type(server_id), server_id), None)
+        if member is not None:
+            member.events.on_message(member.upstream, line, message)
+
+
+class _SharedRequest(PendingRequest):
+    """A session's request as the shared server gets it."""
+
+    __slots__ = ("_server", "member", "own")
+
+    def __init__(
+        self,
+        server: SharedServer,
+        member: Member,
+        own: PendingRequest,
+        line: bytes,
+        message: Json,
+    ) -> None:
+        super().__init__(line, message, own.seconds)
+        self._server = server
+        self.member = member
+        self.own = own
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """Hand it to the session."""
+        self._server.done(self)
+        self.own.answered(line, answer)
+
+    def failed(self, reason: str) -> None:
+        """Hand it to the session."""
+        self._server.done(self)
+        self.own.failed(reason)
+
+
+class PendingOwn(PendingRequest):
+    """A request whose answer nobody needs."""
+
+    __slots__ = ()
+
+    def __init__(self, message: Json) -> None:
+        super().__init__(b"", message)
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """It is done."""
+
+    def failed(self, reason: str) -> None:
+        """It did not come to anything."""
+
+
+def _with_token(message: Json, token: str) -> Json:
+    params = params_of(message)
+    meta = params.get("_meta")
+    meta = {**meta, "progressToken": token} if isinstance(meta, dict) else {"progressToken": token}
+    return {**message, "params": {**params, "_meta": meta}}

@@ -1,0 +1,175 @@
+"""Hooks that ask the backend what to add to a prompt: which session answers, and how.
+
+A host that is connected through Toolcrib is answered by its own session: its profile, its state,
+its loop guard. For any other, a session without a host decides by what the store says.
+"""
+
+import json
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from app.gateway.backend.hello import Hello
+from app.gateway.backend.pool import Pool
+from app.gateway.backend.session import Session
+from app.gateway.gateway import Gateway
+from app.gateway.menu.suggesting import HookRequest
+from app.gateway.options import Options
+from app.gateway.serving.host import Host
+from app.gateway.serving.through import Through
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.attention.suggestion import Suggestion
+
+SUGGEST = "suggest"
+_TWICE_SECONDS = 3.0  # within which the same prompt in the same folder is one prompt
+_WAIT_SHARE = 0.6  # of the hook's time, for an encoder that is being loaded
+_REMEMBERED = 64
+_GENERATIONS = 6  # processes between a hook and its host: shells, wrappers
+
+
+class Suggestions:
+    """Answers hooks; made once a backend."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._gateways: dict[str, Gateway] = {}  # by profile, for hosts that are not connected
+        self._prompts: OrderedDict[tuple[int, str], tuple[float, str]] = OrderedDict()
+
+    def answer(self, hello: Hello, sessions: Sequence[Session]) -> Json:
+        """What the hook that greeted adds to its prompt: `text`, or `why` it adds nothing."""
+        fields = _request(hello)
+        host, prompt = str(fields.get("host", "")), str(fields.get("prompt", ""))
+        if self._is_second(prompt, hello.folder, host):
+            return _silent("twice")
+        seconds = float(fields.get("seconds") or 0.0) * _WAIT_SHARE
+        given = HookRequest(prompt, host, f"{host} {fields.get('conversation', '')}", seconds)
+        session = _session_of(hello.parent, sessions)
+        if session is not None and isinstance(mode := session.gateway.mode(), Through):
+            return _json(mode.menu.suggest(given))
+        mode = self._gateway(str(fields.get("profile") or "default"), hello).mode()
+        if not isinstance(mode, Through):
+            return _silent("not connected")
+        names, silence = _names_of(mode.view.database, host)
+        if names is None:
+            return _silent(silence)
+        return _json(mode.menu.suggest(given, names))
+
+    def tick(self) -> None:
+        """Once a second."""
+        for gateway in list(self._gateways.values()):
+            gateway.tick()
+
+    def close(self) -> None:
+        """Write what their journals hold."""
+        for gateway in list(self._gateways.values()):
+            gateway.close()
+
+    def _gateway(self, profile: str, hello: Hello) -> Gateway:
+        with self._lock:
+            gateway = self._gateways.get(profile)
+            if gateway is None:
+                nobody = Host(os.open(os.devnull, os.O_WRONLY))
+                outside = self._pool.outside(0, hello)
+                gateway = self._gateways[profile] = Gateway(
+                    Options(profile, "", ()), nobody, outside
+                )
+            return gateway
+
+    def _is_second(self, prompt: str, folder: str, host: str) -> bool:
+        """Whether another host's hook asked about this very prompt a moment ago.
+
+        VS Code runs the hooks of Claude Code and of Copilot as well as its own.
+        """
+        key, now = (hash(prompt), folder), time.monotonic()
+        with self._lock:
+            at, first = self._prompts.get(key, (float("-inf"), host))
+            if now - at < _TWICE_SECONDS and first != host:
+                return True
+            self._prompts[key] = (now, host)
+            self._prompts.move_to_end(key)
+            while len(self._prompts) > _REMEMBERED:
+                self._prompts.popitem(last=False)
+        return False
+
+
+def _request(hello: Hello) -> Json:
+    try:
+        fields = json.loads(hello.words[1])
+    except (IndexError, ValueError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _json(made: "Suggestion") -> Json:
+    return {"text": made.text, "why": made.why, "tools": list(made.tools)}
+
+
+def _silent(kind: str) -> Json:
+    from app.attention.suggestion import SILENCES
+
+    return {"text": "", "why": SILENCES[kind], "tools": []}
+
+
+def _session_of(pid: int, sessions: Sequence[Session]) -> Session | None:
+    """The session through Toolcrib of the host that started this process, the newest first."""
+    above = set(_ancestors(pid))
+    for session in reversed(sessions):
+        options = session.gateway.options
+        if not options.server and session.hello.parent in above:
+            return session
+    return None
+
+
+def _ancestors(pid: int) -> Iterable[int]:
+    """The process and those above it; init is none."""
+    import psutil
+
+    for _ in range(_GENERATIONS):
+        if pid <= 1:
+            return
+        yield pid
+        try:
+            pid = psutil.Process(pid).ppid()
+        except psutil.Error:
+            return
+
+
+def _names_of(database: str, host_id: str) -> tuple[Callable[[str, str], str] | None, str]:
+    """How this host's own search names tools, or the silence where it has none."""
+    from app.core.errors import ToolcribError
+    from app.hosts.facts import host
+    from store import exports, servers
+    from store.connection import open_store
+    from store.records import THROUGH
+
+    try:
+        facts = host(host_id)
+    except ToolcribError:
+        return None, "not connected"
+    db = open_store(database)
+    try:
+        active = [one for one in exports.for_host(db, host_id) if not one.undone_at]
+        rows = servers.all_servers(db)
+    finally:
+        db.close()
+    if active and active[0].mode == THROUGH:
+        return None, "not connected"
+    if not facts.selects:
+        return None, "sent all"
+    own = {
+        row.name: entry.name
+        for row in rows
+        for entry in row.entries
+        if entry.host == host_id and not entry.disabled
+    }
+
+    def name(server: str, tool: str) -> str:
+        return facts.names.name(own[server], tool) if server in own else ""
+
+    return name, ""

@@ -1,0 +1,136 @@
+"""One host's gateway: its profile, its way of serving, its journal; in whatever process."""
+
+import math
+import os
+import threading
+
+from app.gateway.journal import Journal
+from app.gateway.options import Options
+from app.gateway.outside import Outside
+from app.gateway.profile_view import ProfileView, UnavailableError
+from app.gateway.serving.host import Host
+from app.gateway.serving.loop import Loop
+from app.gateway.serving.mode import GatewayContext, ServingMode
+from app.gateway.serving.unavailable import Unavailable
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from app.mcp.session import Upstream
+
+_GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
+
+
+class Gateway:
+    """Everything of one host's session: built here, given to the parts."""
+
+    def __init__(
+        self, options: Options, host: Host, outside: Outside, journal: Journal | None = None
+    ) -> None:
+        self._options = options
+        self._host = host
+        self._outside = outside
+        self._profile = ProfileView(outside.database, options.profile)
+        self.journal = journal or Journal(
+            self._open_store,
+            profile=options.profile,
+            session=_session_id(),
+            keep=self._events_kept,
+            hide=outside.scrubber.json,
+        )
+        self._context = GatewayContext(host, self._profile, self.journal, outside)
+        self._mode: ServingMode | None = None
+        self._closing = threading.Lock()
+        self._closed = False
+
+    @property
+    def options(self) -> Options:
+        """What the host's entry wants served."""
+        return self._options
+
+    @property
+    def host_name(self) -> str:
+        """The host's own name for itself, "" until it has greeted."""
+        return self.journal.host
+
+    def _open_store(self):  # type: ignore[no-untyped-def]
+        from store.connection import open_store
+
+        return open_store(self._profile.database)
+
+    def _events_kept(self) -> int:
+        from app.core.errors import ToolcribError
+        from app.core.settings import Settings
+
+        try:
+            settings = Settings.load(self._outside.paths().settings_file)
+            return max(1_000, settings.events_kept)
+        except ToolcribError:  # which the window shows
+            return Settings().events_kept
+
+    def mode(self) -> ServingMode:
+        """The way of serving; tried anew as long as the store cannot be read."""
+        if self._mode is None or isinstance(self._mode, Unavailable):
+            try:
+                self._profile.open()
+                self._mode = self._make()
+            except UnavailableError as error:
+                self._mode = Unavailable(self._context, self._options.server, str(error))
+        return self._mode
+
+    def _make(self) -> ServingMode:
+        name = self._options.server
+        if name:
+            from app.gateway.serving.pruned import Pruned
+
+            row = self._profile.servers.get(name)
+            if row is None and not self._options.command:
+                raise UnavailableError(
+                    f"Toolcrib's profile {self._options.profile} has no server called {name}."
+                    " Export the host's file again."
+                )
+            return Pruned(self._context, name, self._options.command)
+        from app.gateway.serving.through import Through
+
+        return Through(self._context)
+
+    def run(self, lines: "Iterable[bytes]") -> None:
+        """Serve until the host closes its end."""
+        Loop(self._context, self.mode).run(lines)
+
+    def upstreams(self) -> "list[Upstream]":
+        """The servers that this host has needed so far."""
+        return self._mode.upstreams() if self._mode is not None else []
+
+    def tick(self) -> None:
+        """Once a second: notice servers that are gone and what the window changed."""
+        if self._mode is None:
+            return
+        try:
+            self._mode.tick()
+            minutes = self._profile.setting("gateway", "server_idle_minutes", 0)
+            patience = minutes * 60.0 if type(minutes) is int and minutes > 0 else math.inf
+            for upstream in self._mode.upstreams():
+                upstream.check()
+                upstream.rest(math.inf if self._mode.watches(upstream) else patience)
+        except Exception as error:  # noqa: BLE001 - the clock that calls this must not stop
+            self.journal.add("error", problem=f"Once a second: {error!r}"[:300])
+
+    def close(self) -> None:
+        """End every server of this host alone, write what the journal holds; only once."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            if self._mode is not None:
+                upstreams = self._mode.upstreams()
+                if upstreams:
+                    from app.mcp.session import close_all
+
+                    close_all(upstreams, _GRACE)
+            self.journal.close()
+
+
+def _session_id() -> str:
+    return os.urandom(6).hex()

@@ -1,0 +1,134 @@
+"""toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]: what a host runs before a prompt.
+
+It hands the prompt to the backend and prints what the backend adds to it, in the host's form. It
+prints nothing and ends with 0 where there is nothing to add, no backend, or no answer in time. It
+stores nothing. Builtins, `os` and `json` only: it runs at each prompt.
+"""
+
+import os
+import sys
+
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.typed import Json
+
+_SECONDS = 0.1  # that the backend has for its answer
+_SECONDS_VARIABLE = "TOOLCRIB_HOOK_SECONDS"  # another limit, for slow machines
+_MOST_SECONDS = 1.0  # beyond that limit, after which the process ends whatever it waits for
+_MOST_BYTES = 4 << 20  # of what the host says
+_MOST_CHARACTERS = 8_001  # of the prompt: one more than is ever looked at
+# hosts whose answer names the event; for others the text stands alone
+_EVENTS = {
+    "claude-code": "UserPromptSubmit",
+    "codex": "UserPromptSubmit",
+    "qwen-code": "UserPromptSubmit",
+    "gemini-cli": "BeforeAgent",
+}
+_PLAIN = ("copilot-cli", "opencode")
+HOSTS = (*_EVENTS, *_PLAIN)
+USAGE = (
+    "usage: toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]\n"
+    f"hosts: {', '.join(HOSTS)}\n"
+)
+
+
+def run(words: "Sequence[str]") -> None:
+    """Answer one prompt; never raises, and never takes longer than its limits."""
+    host, profile, home = _options(words)
+    limit = _limit()
+    _end_after(limit + _MOST_SECONDS)
+    try:
+        sys.stdout.write(_answer(host, profile, home, limit))
+        sys.stdout.flush()
+    finally:
+        os._exit(0)  # whatever happened here, the prompt goes on
+
+
+def _options(words: "Sequence[str]") -> tuple[str, str, str]:
+    """Host, profile, folder; raises SystemExit with what is wrong."""
+    values = {"--profile": "default", "--home": ""}
+    rest = list(words)
+    host = rest.pop(0) if rest else ""
+    while rest:
+        name = rest.pop(0)
+        if name not in values or not rest:
+            raise SystemExit(USAGE)
+        values[name] = rest.pop(0)
+    if host not in HOSTS:
+        raise SystemExit(USAGE)
+    return host, values["--profile"], values["--home"]
+
+
+def _limit() -> float:
+    try:
+        return max(0.01, float(os.environ.get(_SECONDS_VARIABLE, _SECONDS)))
+    except ValueError:
+        return _SECONDS
+
+
+def _end_after(seconds: float) -> None:
+    """End the process by then, with 0: a host that never closes its end must not wait."""
+    import signal
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _answer(host: str, profile: str, home: str, limit: float) -> str:
+    import json
+
+    fields = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+    prompt = prompt_of(host, fields)
+    if not prompt.strip() or prompt.lstrip()[0] in "/!":
+        return ""
+    if home:
+        os.environ["TOOLCRIB_HOME"] = home
+    body = {
+        "host": host,
+        "profile": profile,
+        "prompt": prompt[:_MOST_CHARACTERS].replace("\0", " "),
+        "seconds": limit,
+        "conversation": str(fields.get("session_id") or fields.get("sessionId") or ""),
+    }
+    made = _from_backend(json.dumps(body), limit)
+    text = str(made.get("text") or "")
+    return json.dumps(output(host, text)) if text else ""
+
+
+def _from_backend(body: str, limit: float) -> "Json":
+    """The backend's answer, {} where there is none in time; one that lacks is started for later."""
+    from app.core.home import home_folder
+    from app.gateway.backend.rendezvous import Place, ensure_folder, supported
+
+    if not supported():
+        return {}
+    from app.gateway.backend.adapter import spawn
+    from app.gateway.backend.client import request
+    from app.gateway.backend.rendezvous import connect
+
+    place = Place(home_folder())
+    made = request(place, "suggest", body, seconds=limit)
+    wanted = made is None and not place.off and os.path.isdir(place.home)
+    if wanted and ensure_folder(place.folder) and connect(place) is None:
+        spawn(place)
+    return made or {}
+
+
+def prompt_of(host: str, fields: "Json") -> str:
+    """The user's own words; "" where the host runs the hook for something else."""
+    if host == "qwen-code" and not fields.get("submitted_prompt"):
+        return ""  # it runs the hook on tools' results as well
+    value = fields.get("prompt")
+    return value if isinstance(value, str) else ""
+
+
+def output(host: str, text: str) -> "Json":
+    """The text in the form in which the host takes it into the request."""
+    event = _EVENTS.get(host)
+    if event is None:
+        return {"additionalContext": text}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

@@ -1,0 +1,96 @@
+"""Lines of a host as they come: bounded in size, and what they ask without parsing them.
+
+An adapter imports this: builtins only.
+"""
+
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LONGEST_LINE = 64 << 20  # bytes
+TOO_LONG = b"\0too long\0"  # how what is left of a longer line begins
+_CHUNK = 1 << 16
+_HEAD, _TAIL = 1024, 256  # bytes of a longer line that are kept, for its id
+_LONGEST_LOOKED_AT = 1 << 18  # bytes; what sets up a session is short
+
+
+class LineSplitter:
+    """Chunks in, whole lines out; of a line of over `longest` bytes only its two ends."""
+
+    __slots__ = ("_longest", "_parts", "_size")
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._parts: list[bytes] = []  # of a line that has not ended, each as it came
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that end in this chunk, each with its newline."""
+        *lines, rest = chunk.split(b"\n")
+        if lines and self._parts:
+            self._keep(lines[0])
+            lines[0] = b"".join(self._parts)
+            self._parts, self._size = [], 0
+        if rest:
+            self._keep(rest)
+        return [line + b"\n" for line in lines]
+
+    def rest(self) -> list[bytes]:
+        """What came after the last newline, at the end of everything."""
+        return [b"".join(self._parts)] if self._parts else []
+
+    def _keep(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > self._longest:
+            whole = b"".join(self._parts)
+            start = b"" if whole.startswith(TOO_LONG) else TOO_LONG
+            self._parts = [start + whole[:_HEAD], whole[-_TAIL:]]
+
+
+def lines_of(read: "Callable[[int], bytes]") -> "Iterator[bytes]":
+    """Every line that `read` gives until it gives nothing."""
+    splitter = LineSplitter()
+    while data := read(_CHUNK):
+        yield from splitter.feed(data)
+    yield from splitter.rest()
+
+
+def method_of(line: bytes) -> bytes:
+    """What a message asks for, b"" where it is none; nothing nested counts.
+
+    The last of two, as for every parser. Long lines are not looked at.
+    """
+    if len(line) > _LONGEST_LOOKED_AT:
+        return b""
+    depth, at, last, key, method = 0, 0, b"", b"", b""
+    while at < len(line):
+        mark = line[at : at + 1]
+        if mark == b'"':
+            end = _end_of_string(line, at + 1)
+            if depth == 1 and last == b":":
+                method = line[at + 1 : end] if key == b"method" else method
+            elif depth == 1:
+                key = line[at + 1 : end]
+            at = end
+        elif mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+        if mark in b'{[}]:,"':
+            last = mark
+        at += 1
+    return method if line.lstrip()[:1] == b"{" else b""
+
+
+def _end_of_string(line: bytes, at: int) -> int:
+    """Where the string's closing mark stands."""
+    while True:
+        end = line.find(b'"', at)
+        if end < 0:
+            return len(line)
+        before = line[at:end]
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return end
+        at = end + 1

@@ -1,0 +1,1 @@
+"""search_tools and call_tool: what a model may call and what it gets back."""

@@ -1,0 +1,132 @@
+"""Which tool a name means, and whether it may be used now: ticks, allowlists, preconditions."""
+
+from collections.abc import Container, Iterable
+from typing import NamedTuple, Protocol
+
+from app.catalog.availability import Conditions
+from app.catalog.conditions import State
+from app.catalog.reasons import UNTRUSTED, sentence
+from app.catalog.setting_checks import unusable
+from app.core.settings import ProfileSettings
+from app.gateway.launching import has_credentials
+from app.gateway.live_tools import LiveTools
+from app.gateway.profile_view import ProfileView
+from store.serving import ServerRow, ToolRow
+
+
+class NamedTool(NamedTuple):
+    """The server and tool that a name means."""
+
+    row: ServerRow
+    tool: ToolRow | None  # None: the server never listed it, or was never read
+    name: str  # the server's own for it
+    tool_id: str
+    refusal: str  # why nobody may use it, "" when it depends on the session
+
+
+class _Known(NamedTuple):
+    """What is read once in a generation of the profile view."""
+
+    generation: int
+    settings: ProfileSettings
+    conditions: Conditions
+    tools: dict[str, NamedTool]  # by the names they were called by
+
+
+class Reached(Protocol):
+    """What a session has done so far."""
+
+    @property
+    def called(self) -> Iterable[str]:
+        """Tool ids whose calls succeeded."""
+
+    @property
+    def milestones(self) -> Iterable[str]:
+        """What the host says is reached."""
+
+    @property
+    def refused(self) -> Container[str]:
+        """Servers that refused the credentials."""
+
+
+class Access:
+    """The gates that a call passes; the same ones a search applies."""
+
+    def __init__(self, view: ProfileView, live: LiveTools) -> None:
+        self._view = view
+        self._live = live
+        self._known = _Known(-1, ProfileSettings(), Conditions(), {})
+
+    @property
+    def profile(self) -> ProfileSettings:
+        """The profile's settings as they are now."""
+        return self._now().settings
+
+    def _now(self) -> "_Known":
+        """What holds for the view as it is; another thread may be finding something older."""
+        generation = self._view.generation
+        if self._known.generation != generation:
+            settings = ProfileSettings.from_json(self._view.settings)
+            conditions = Conditions.of(settings.scopes, settings.preconditions)
+            self._known = _Known(generation, settings, conditions, {})
+        return self._known
+
+    def find(self, name: str) -> NamedTool | None:
+        """What a name means: server/tool, server__tool, or a lone tool; None when nothing."""
+        tools = self._now().tools
+        named = tools.get(name)
+        if named is None:
+            named = self._look(name)
+            if named is not None and named.tool is not None:
+                tools[name] = named
+        return named
+
+    def _look(self, name: str) -> NamedTool | None:
+        for separator in ("/", "__", ".", ":"):
+            server, cut, tool = name.partition(separator)
+            row = self._view.servers.get(server) if cut else None
+            if row is not None:
+                return self._made(row, tool)
+        owners = {server for server, tool in self._view.names() if tool == name}
+        return self._made(self._view.servers[owners.pop()], name) if len(owners) == 1 else None
+
+    def _made(self, row: ServerRow, name: str) -> NamedTool:
+        tool = self._view.tool(row.id, name)
+        tool_id = f"{row.name}/{name}"
+        if tool is None:
+            return NamedTool(row, None, name, tool_id, "" if row.trusted else sentence(UNTRUSTED))
+        return NamedTool(row, tool, name, tool_id, sentence(tool.reason, tool.problem))
+
+    def reason(self, named: NamedTool, session: Reached) -> str:
+        """Why a tool may not be used now, "" when it may."""
+        conditions = self._known.conditions
+        if named.refusal or not (conditions.rules or conditions.preconditions):
+            return named.refusal
+        reason = conditions.reason(named.tool_id, self.state(session))
+        return reason.sentence if reason else ""
+
+    def changed(self, named: NamedTool) -> str:
+        """Why a tool may not be used as its running server has it now, "" when it may."""
+        problem = named.tool.problem if named.tool is not None else ""
+        return sentence(self._live.kind(named.row, named.name), problem)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The profile's settings that cannot be used, as sentences."""
+        return (*unusable(self._view.settings), *self._now().conditions.problems)
+
+    def state(self, session: Reached) -> State:
+        """What the session has reached, for preconditions."""
+        signed_in = {
+            row.name
+            for row in self._view.servers.values()
+            if row.name not in session.refused
+            and (row.taken_with.get("signed_in") or has_credentials(row.spec))
+        }
+        principals = self._view.settings.get("principals")
+        return State(
+            scopes=frozenset(signed_in),
+            called=tuple(session.called),
+            milestones=frozenset(session.milestones),
+            principals=frozenset(map(str, principals if isinstance(principals, list) else ())),
+        )

@@ -1,0 +1,38 @@
+"""A tool's text cut to a size: whole where there is room, else short, else as a signature.
+
+Only a signature that is too long itself loses parameters: those that may be left out. A call is
+checked against the whole schema all the same, and a tool's exact name always gets all of it.
+"""
+
+from app.attention.signatures import as_json, cut, signature
+from app.gateway import slim
+from store.typed import Json
+
+DESCRIPTION = 700  # characters of a description in full,
+SHORT = 240  # and where room is short
+_OPTIONAL = ("description", "examples", "title", "default")  # what a schema can do without
+_NAMED = ("properties", "$defs", "definitions", "patternProperties")
+
+
+def describe(tool_id: str, raw: Json, level: str, room: int = 0) -> str:
+    """Name, description and arguments in at most about `room` characters (0: any number)."""
+    schema = raw.get("inputSchema")
+    schema = schema if isinstance(schema, dict) else {}
+    whole = slim.slimmed(schema, level) if level != slim.NONE else schema
+    text = str(raw.get("description") or "").strip()
+    for most, arguments in ((DESCRIPTION, whole), (SHORT, whole), (SHORT, bare(whole))):
+        made = f"{tool_id}: {cut(text, most)}\narguments: {as_json(arguments)}"
+        if not room or len(made) <= room:
+            return made
+    return f"{signature(tool_id, raw)}: {cut(text, SHORT)}"[:room]
+
+
+def bare(schema: object, *, names: bool = False) -> object:
+    """A schema without prose; `names` where keys are names of somebody's own."""
+    if isinstance(schema, dict):
+        return {
+            key: bare(value, names=not names and key in _NAMED)
+            for key, value in schema.items()
+            if names or key not in _OPTIONAL
+        }
+    return [bare(item) for item in schema] if isinstance(schema, list) else schema

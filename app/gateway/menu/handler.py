@@ -1,0 +1,399 @@
+"""search_tools and call_tool: what a model may call, what it gets back, what is remembered."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.catalog.menu_tools import is_short
+from app.core.settings import GatewaySettings
+from app.gateway import slim
+from app.gateway.journal import Journal
+from app.gateway.live_tools import LiveTools
+from app.gateway.menu import own_tools, results
+from app.gateway.menu.access import Access, NamedTool
+from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
+from app.gateway.menu.compact import describe
+from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
+from app.gateway.menu.search import ToolSearch
+from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
+from app.gateway.menu.suggesting import SUGGEST, HookRequest, Naming, Suggester, event
+from app.gateway.menu.tool_call import CallContext, ToolCall
+from app.gateway.outgoing import Outgoing
+from app.gateway.profile_view import ProfileView
+from app.gateway.route import Route
+from app.mcp.protocol import params_of, text_result
+from app.mcp.session import Upstream
+from app.routing.text import query_hash
+from store.serving import ToolRow
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.attention.small_talk import SmallTalk
+    from app.attention.suggestion import Suggestion
+    from app.encoder.onnx import Encoder
+
+SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
+_NOTES = 600  # characters of a server's instructions, given once a session
+_ENCODER_SECONDS = 0.5  # that a search waits for an encoder that is being loaded
+_LONGEST_QUERY = 500  # characters kept in the journal
+
+
+@dataclass(frozen=True, slots=True)
+class MenuContext:
+    """What the menu needs of the gateway that it answers for."""
+
+    view: ProfileView
+    live: LiveTools
+    journal: Journal
+    outgoing: Outgoing
+    load_encoder: "Callable[[], Encoder | None]"
+    load_small_talk: "Callable[[Encoder], SmallTalk]"
+    upstream: Callable[[str], Upstream]  # by the server's name
+    send: Callable[[Route, float], None]  # a call, with its limit in seconds
+    reply: Callable[[Json, Json], None]  # a result for a request of the host
+    list_changed: Callable[[], None]
+
+
+class MenuHandler:
+    """Answers the two tools of the menu; made at their first use."""
+
+    def __init__(self, context: MenuContext) -> None:
+        self._context = context
+        self._journal = context.journal
+        self._view = context.view
+        self._access = Access(self._view, context.live)
+        view = context.view
+        self._finder = ToolSearch(context.load_encoder, view.profile_name, view.database)
+        self._suggester = Suggester(self._finder, context.load_small_talk)
+        self._checker = Checker()
+        self._noted: set[tuple[int, str]] = set()
+        self.results = results.Results()
+        self._calls = CallContext(
+            self._journal,
+            self.results,
+            self._load_unasked,
+            self._unload,
+            context.live.before_call,
+            context.outgoing,
+        )
+        self._sessions = Sessions(self._new_session)
+
+    def warm(self) -> None:
+        """Load the search in the background."""
+        self._finder.warm()
+
+    def prepare(self, seconds: float) -> None:
+        """Have the search ready; waits for an encoder that long."""
+        self._finder.warm()
+        self._finder.wait(seconds)
+
+    @property
+    def encoder(self) -> "Encoder | None":
+        """The encoder, once it is loaded."""
+        return self._finder.encoder
+
+    @property
+    def gateway(self) -> GatewaySettings:
+        """The profile's settings for the gateway, as they are now."""
+        return self._access.profile.gateway
+
+    def _new_session(self) -> Session:
+        used = self.gateway
+        limits = Limits(used.loaded_tools, used.loaded_tokens, used.idle_seconds)
+        rules = Rules(
+            used.loop_calls,
+            used.loop_window_calls,
+            used.loop_window_seconds,
+            tuple(used.loop_exempt),
+        )
+        return Session(LoadedSet(limits), LoopGuard(rules))
+
+    def _session(self, params: Json) -> tuple[str, Session]:
+        meta = params.get("_meta")
+        key = str(meta.get(SESSION_KEY, "")) if isinstance(meta, dict) else ""
+        session = self._sessions.get(key)
+        if session.generation != self._view.generation:  # somebody may have signed in
+            session.generation = self._view.generation
+            session.refused.clear()
+        return key, session
+
+    def tick(self) -> None:
+        """Forget conversations that ended long ago."""
+        self._sessions.expire(24 * 3600.0)
+
+    def milestone(self, message: Json, name: str) -> None:
+        """A host or a model says that something is reached."""
+        if name:
+            _, session = self._session(params_of(message))
+            session.milestones.add(name)
+
+    # ---- before a prompt
+
+    def suggest(self, given: HookRequest, names: Naming | None = None) -> "Suggestion":
+        """What a hook adds to a prompt; the tools that it names count as searched for."""
+        self._view.refresh()
+        session = self._sessions.get("")
+        made, ms = self._suggester.suggest(
+            given,
+            state=self._access.state(session),
+            generation=self._view.generation,
+            names=names,
+        )
+        if made.text and names is None:
+            with session.lock:
+                session.guard.clear()
+            for tool_id, row_id in zip(made.tools, made.row_ids, strict=True):
+                self._note_evicted(self._load(session, tool_id, row_id))
+        self._journal.add(SUGGEST, **event(made, given.host, ms))
+        return made
+
+    # ---- search_tools
+
+    def search(self, message: Json, params: Json) -> None:
+        """Answer a search and load the best tool."""
+        request = as_object(params.get("arguments"))
+        request = request if isinstance(request, dict) else {}
+        key, session = self._session(params)
+        with session.lock:
+            session.guard.clear()
+        session.turn += 1
+        query = str(request.get("query") or request.get("tool") or "")
+        exact = self._exact(query, session)
+        if exact is not None:
+            self._context.reply(message, text_result(exact))
+            return
+        state = self._access.state(session)
+        self._finder.wait(_ENCODER_SECONDS)
+        answer = self._finder.search(
+            request,
+            state,
+            generation=self._view.generation,
+            tokens=self.gateway.search_tokens,
+            level=self.gateway.slim,
+            note=" ".join(f"({problem})" for problem in self._access.problems),
+        )
+        earlier = session.redundant(query, answer.listed)
+        text = answer.text
+        if earlier and earlier != query:
+            text += f"\n(Much the same as for “{earlier[:80]}”.)"
+        elif earlier:
+            text += "\n(You have searched for this already.)"
+        best = answer.best
+        evicted: list[str] = []
+        if best is not None:
+            text += self._notes(session, best.server.name, best.server.instructions)
+            evicted = self._load(session, best.tool.tool_id, best.tool.id)
+        self._context.reply(message, text_result(text))
+        ranked = answer.ranked
+        tools = ranked.tools if ranked is not None else ()
+        self._journal.add(
+            "search",
+            query=query[:_LONGEST_QUERY],
+            ms=answer.ms,
+            tokens=len(text) // results.CHARACTERS_A_TOKEN,
+            detail={
+                "turn": session.turn,
+                "conversation": key,
+                "query_hash": query_hash(query),
+                "candidates": [t.tool_id for t in tools[:10]],
+                "scores": [round(t.score, 4) for t in tools[:10]],
+                "gated_out_by_state": [t.tool_id for t in tools if t.gate == "precondition"][:10],
+                "active": list(session.loaded.ids),
+                "phase1": len(text) // results.CHARACTERS_A_TOKEN,
+                "phase2": session.loaded.tokens,
+                "words_only": bool(ranked and ranked.words_only),
+            },
+        )
+        self._note_evicted(evicted)
+        self.warm()  # only now: it would have slowed this answer down
+
+    def _exact(self, query: str, session: Session) -> str | None:
+        """A query that is a tool's name gets its arguments, or why it is not available."""
+        name = query.strip()
+        if not name or " " in name:
+            return None
+        named = self._access.find(name)
+        if named is None or named.tool is None:
+            return None
+        reason = self._access.reason(named, session) or self._access.changed(named)
+        if reason:
+            others = self._unavailable(session, named.tool_id, reason)["available"]
+            text = f"{named.tool_id} is not available: {reason}."
+            return f"{text} Other tools: {', '.join(others)}." if others else text
+        if "/" not in name:
+            return None  # a word that may mean more than the tool of that name
+        self._note_evicted(self._load(session, named.tool_id, named.tool.id))
+        return describe(named.tool_id, json.loads(named.tool.raw), self.gateway.slim)
+
+    def _notes(self, session: Session, server: str, instructions: str) -> str:
+        """A server's own instructions, once a conversation, where initialize had no room."""
+        mark = (id(session), server)
+        if not instructions or mark in self._noted or is_short(instructions):
+            return ""
+        self._noted.add(mark)
+        return f"\n{server} says: {' '.join(instructions.split())[:_NOTES]}"
+
+    def _load(self, session: Session, tool_id: str, row_id: int) -> list[str]:
+        new = tool_id not in session.loaded
+        tokens = self._view.tokens(row_id) if new else 0
+        with session.lock:
+            evicted = session.loaded.load(tool_id, tokens, time.monotonic())
+        if new:
+            self._journal.add("load", tool=tool_id, tokens=tokens)
+            self._promote()
+        return evicted
+
+    def _promote(self) -> None:
+        if self.gateway.promote:
+            self._context.list_changed()
+
+    def promoted(self) -> dict[tuple[str, str], ToolRow]:
+        """The loaded tools of the host's main conversation, for tools/list."""
+        rows: dict[tuple[str, str], ToolRow] = {}
+        for tool_id in self._sessions.get("").loaded.ids:
+            named = self._access.find(tool_id)
+            if named is not None and named.tool is not None and named.tool.shown:
+                rows[named.row.name, named.tool.name] = named.tool
+        return rows
+
+    def _note_evicted(self, evicted: list[str]) -> None:
+        for tool_id in evicted:
+            self._journal.add("evicted", tool=tool_id, problem="idle or over capacity")
+        if evicted:
+            self._promote()
+
+    # ---- call_tool
+
+    def call(self, message: Json, params: Json, request: Json, *, always: bool = False) -> None:
+        """Check a call and send it on; a tool that may not be called is explained.
+
+        A valid call of a tool that was never loaded runs: refusing what is right would only cost
+        a turn. An invalid one gets the schema, and the retry can succeed.
+        """
+        name = str(request.get("name") or request.get("tool") or "")
+        arguments = as_object(request.get("arguments"))
+        if name.startswith(own_tools.PREFIX):
+            self._own(message, params, name, arguments)
+            return
+        _, session = self._session(params)
+        named = self._access.find(name)
+        if named is None or (named.tool is None and named.row.read_at > 0):
+            body = self._unavailable(session, name, "there is no such tool")
+            self._refuse(message, session, (name, arguments), body)
+            return
+        row, tool, own_name, tool_id, _ = named
+        if tool is not None:  # one that was never read is for the server itself to judge
+            arguments, refusal = self._checked(session, named, tool, arguments)
+            if refusal is not None:
+                self._refuse(message, session, (tool_id, arguments), refusal)
+                return
+        sent = {**params, "name": own_name, "arguments": arguments}
+        gateway = self.gateway
+        raw = "" if tool is None else tool.raw
+        call = ToolCall(
+            self._calls,
+            session,
+            self._context.upstream(row.name),
+            {**message, "params": sent},
+            tool_id,
+            row_id=0 if always or tool is None else tool.id,
+            tokens=results.budget(request.get("detail"), gateway.result_tokens),
+            check=None if tool is None else partial(self._recheck, session, named),
+            flow=self._context.outgoing.look(row.name, raw, own_name, arguments),
+        )
+        self._context.send(call, gateway.call_seconds)
+        call.note()
+
+    def _checked(
+        self, session: Session, named: NamedTool, tool: ToolRow, arguments: object
+    ) -> tuple[object, Json | None]:
+        """The arguments as they may be sent, and why they may not."""
+        reason = self._access.reason(named, session)
+        if reason:
+            return arguments, self._unavailable(session, named.tool_id, reason)
+        problems = self._problems(tool.raw, arguments)
+        if not problems:
+            return arguments, None
+        mended = parsed(tool.raw, arguments, partial(self._problems, tool.raw))
+        if mended is not arguments:
+            return mended, None
+        return arguments, self._invalid(session, named.tool_id, tool, problems)
+
+    def _problems(self, raw: str, arguments: object) -> list[str]:
+        """What is wrong with the arguments; also any that the trusted text does not have."""
+        unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
+        return unknown + self._checker.problems(raw, arguments)
+
+    def _recheck(self, session: Session, named: NamedTool) -> Json | None:
+        """The refusal of a call whose tool is another than the trusted one by now."""
+        reason = self._access.changed(named)
+        if not reason:
+            return None
+        return results.error_result(self._unavailable(session, named.tool_id, reason))
+
+    def _refuse(
+        self, message: Json, session: Session, call: tuple[str, object], body: Json
+    ) -> None:
+        """Answer a call from here; one that is made again and again gets little to read."""
+        tool_id, arguments = call
+        with session.lock:
+            repeats = session.guard.note(tool_id, arguments, time.monotonic(), refused=True)
+        if repeats:
+            self._unload(session, tool_id)
+            kept = {key: body[key] for key in ("error", "tool", "reason")}
+            body = {**kept, "hint": guidance(tool_id, repeats)}
+        self._context.reply(message, results.error_result(body))
+
+    def _unavailable(self, session: Session, name: str, reason: str) -> Json:
+        state = self._access.state(session)
+        candidates = self._finder.candidates(name, state, self._view.generation)
+        self._journal.add("miss", tool=name, problem=reason, detail={"near": candidates})
+        body: Json = {"error": "tool_not_available", "tool": name, "reason": reason}
+        if self._access.problems:
+            body["settings"] = list(self._access.problems)
+        return {**body, "available": [t for t in candidates if t != name]}
+
+    def _invalid(self, session: Session, tool_id: str, tool: ToolRow, problems: list[str]) -> Json:
+        self._note_evicted(self._load(session, tool_id, tool.id))
+        schema = json.loads(tool.raw).get("inputSchema")
+        level = self.gateway.slim
+        if isinstance(schema, dict) and level != slim.NONE:
+            schema = slim.slimmed(schema, level)
+        self._journal.add("miss", tool=tool_id, problem="; ".join(problems)[:300])
+        return {
+            "error": "invalid_arguments",
+            "tool": tool_id,
+            "reason": "; ".join(problems),
+            "hint": "It is loaded now: call it again with arguments that fit this schema.",
+            "inputSchema": schema,
+        }
+
+    # ---- what a call under way asks for
+
+    def _load_unasked(self, session: Session, tool_id: str, row_id: int) -> None:
+        """Load a tool that was called without a search."""
+        self._journal.add("miss", tool=tool_id, problem="called without a search")
+        self._note_evicted(self._load(session, tool_id, row_id))
+
+    def _unload(self, session: Session, tool_id: str) -> None:
+        """Take a tool away whose calls repeat."""
+        if session.loaded.evict(tool_id):
+            self._journal.add("evicted", tool=tool_id, problem="repeated calls")
+            self._promote()
+
+    def _own(self, message: Json, params: Json, name: str, arguments: object) -> None:
+        """Toolcrib's own small tools, which the menu does not list."""
+        fields = arguments if isinstance(arguments, dict) else {}
+        if name == own_tools.READ_RESULT:
+            self._context.reply(message, own_tools.read_result(self.results, fields))
+        elif name == own_tools.MILESTONE and fields.get("name"):
+            _, session = self._session(params)
+            session.milestones.add(str(fields["name"]))
+            self._context.reply(message, text_result(f"Reached: {fields['name']}."))
+        else:
+            names = f"{own_tools.READ_RESULT} and {own_tools.MILESTONE} (name)"
+            text = f"Toolcrib's own tools are {names}."
+            self._context.reply(message, text_result(text, is_error=True))

@@ -1,0 +1,125 @@
+"""Suggestions for a host's prompts, by the same search that answers search_tools."""
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.attention.suggestion import LOADING, READ, Suggestion, silence_of, suggest
+from app.gateway.menu.search import ToolSearch
+from app.system.threads import start_thread
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.attention.small_talk import SmallTalk
+    from app.catalog.conditions import State
+    from app.encoder.onnx import Encoder
+
+_ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
+_POOL = 10  # tools asked of the router
+_CONVERSATIONS = 200  # whose last suggestion is remembered
+SUGGEST = "suggest"  # the kind of event
+Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """A prompt, and who asks about it."""
+
+    prompt: str
+    host: str
+    conversation: str
+    seconds: float = 1.0  # that it may wait for an encoder that is being loaded
+
+
+class Suggester:
+    """Decides for one profile; remembers ids of tools, never a prompt."""
+
+    def __init__(
+        self, finder: ToolSearch, load_small_talk: "Callable[[Encoder], SmallTalk]"
+    ) -> None:
+        self._finder = finder
+        self._load_small_talk = load_small_talk
+        self._lock = threading.Lock()
+        self._warmed = False  # asked for,
+        self._ready = threading.Event()  # and over
+        self._small_talk: SmallTalk | None = None
+        self._last: OrderedDict[str, tuple[str, ...]] = OrderedDict()  # tool ids, by conversation
+
+    def warm(self) -> None:
+        """Load what a suggestion needs, in the background; only once."""
+        with self._lock:
+            if self._warmed:
+                return
+            self._warmed = True
+        start_thread(self._warm)
+
+    def _warm(self) -> None:
+        self._finder.warm()
+        self._finder.wait(_ENCODER_SECONDS)
+        encoder = self._finder.encoder
+        if encoder is not None:
+            self._small_talk = self._load_small_talk(encoder)
+        self._ready.set()
+
+    def suggest(
+        self,
+        given: HookRequest,
+        *,
+        state: "State",
+        generation: int,
+        names: Naming | None = None,
+    ) -> tuple[Suggestion, float]:
+        """What the prompt gets, and the milliseconds that deciding took."""
+        began = time.perf_counter()
+        silence = silence_of(given.prompt)
+        if silence:
+            return Suggestion(silence=silence), 0.0
+        self.warm()
+        if not self._ready.wait(given.seconds):
+            return Suggestion(silence=LOADING), 0.0
+        small_talk = self._small_talk
+        text = given.prompt.strip()[:READ]
+        ranked = self._finder.rank({"query": text}, state, generation, _POOL)
+        made = suggest(
+            ranked,
+            floor=self._finder.floor(generation),
+            small_talk=small_talk.likeness(text) if small_talk is not None else 0.0,
+            tool=self._finder.tool,
+            names=names,
+            before=self._last.get(given.conversation, ()),
+        )
+        if made.text:
+            self._remember(given.conversation, made.tools)
+        return made, (time.perf_counter() - began) * 1000
+
+    def _remember(self, conversation: str, tools: tuple[str, ...]) -> None:
+        with self._lock:
+            self._last[conversation] = tools
+            self._last.move_to_end(conversation)
+            while len(self._last) > _CONVERSATIONS:
+                self._last.popitem(last=False)
+
+
+def event(made: Suggestion, host: str, ms: float) -> Json:
+    """The fields of the event: ids and figures, never the prompt."""
+    return {
+        "ms": ms,
+        "tokens": made.tokens,
+        "detail": {
+            "hook": host,
+            "tools": list(made.tools),
+            "scores": list(made.scores),
+            "likeness": made.likeness,
+            "silence": made.silence,
+        },
+    }
+
+
+def hook_output(text: str) -> str:
+    """What a hook that is a tool answers: the JSON that a hook's program would print."""
+    output = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": output} if text else {})

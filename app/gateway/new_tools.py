@@ -1,0 +1,94 @@
+"""What a running server lists, compared with the store: new and changed tools are kept there."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from app.core.scrubber import Scrubber
+from app.system.threads import start_thread
+from store.connection import open_store
+from store.errors import StoreError
+from store.serving import ServerRow, named_tool_texts
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.indexing.list_changes import ListChanges
+
+    _List = tuple[list[Json], Callable[[ListChanges], None]]
+
+
+class NewTools:
+    """Takes in what running servers list; usable from any thread.
+
+    One list of a server at a time and a pause behind it: a server that announces changes without
+    end costs little, and only its newest list counts.
+    """
+
+    __slots__ = ("_database", "_idle", "_lock", "_newest", "_pause", "_scrubber")
+
+    def __init__(self, database: str, scrubber: Scrubber, *, pause: float = 1.0) -> None:
+        self._database = database
+        self._scrubber = scrubber
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        self._newest: dict[int, _List | None] = {}  # by server; None: nothing waits
+
+    def ingest(
+        self, row: ServerRow, items: Sequence[Json], done: "Callable[[ListChanges], None]"
+    ) -> None:
+        """Compare a running server's list with the stored one, in a thread of its own.
+
+        `items` are entries of tools/list as they came. `done` gets what was added and what
+        changed, and is not called where the lists agree. Tools that are missing stay, since a
+        list may depend on who asks (STACK.md, fault 3).
+        """
+        with self._lock:
+            runs = row.id in self._newest
+            self._newest[row.id] = (list(items), done)
+        if not runs:
+            start_thread(self._run, row.id)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether nothing is taken in any more, after at most that long."""
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._newest, seconds)
+
+    def _run(self, server_id: int) -> None:
+        while True:
+            with self._lock:
+                newest = self._newest.pop(server_id)
+                if newest is None:
+                    self._idle.notify_all()
+                    return
+                self._newest[server_id] = None
+            items, done = newest
+            changes = self._changes(server_id, items)
+            if changes:
+                done(changes)
+            threading.Event().wait(self._pause)
+
+    def _changes(self, server_id: int, items: Sequence[Json]) -> "ListChanges | None":
+        try:
+            if not differs(self._database, server_id, items, self._scrubber):
+                return None
+        except StoreError:
+            return None  # the window's next scan will see them
+        from app.indexing.ingest_process import ingest_apart
+
+        return ingest_apart(server_id, items, self._scrubber.values)
+
+
+def differs(database: str, server_id: int, items: Sequence[Json], scrubber: Scrubber) -> bool:
+    """Whether any of the server's live tools is new, or not as the store has it."""
+    from app.indexing.raw_tools import stored_forms
+
+    db = open_store(database)
+    try:
+        stored = named_tool_texts(db, server_id)
+    finally:
+        db.close()
+    for form in stored_forms(items, scrubber):
+        texts = stored.get(form.name)
+        if not texts or not form.is_stored_as(texts.pop(0)):
+            return True
+    return False

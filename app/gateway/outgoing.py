@@ -1,0 +1,132 @@
+"""What calls carry out: held against what the host's servers returned, before they are sent."""
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from app.gateway.journal import Journal
+from app.gateway.profile_view import ProfileView
+from app.gateway.route import Route
+from app.mcp.protocol import text_result
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.safety.flow import DataFlow, Flow
+
+WARN, ASK, REFUSE = "warn", "ask", "refuse"  # settings: gateway.secrets_out, gateway.passages_out
+_MOST_TOOLS = 5_000  # whose ways out are remembered
+# asks the host's user whether a call may go on; False where the host cannot be asked
+Ask = Callable[[Route, str, Callable[[bool], None]], bool]
+
+
+class Seen:
+    """Secrets and passages of the results that one host got; usable from any thread.
+
+    A result is only put on a pile before the host has it, and read right after, or by the next
+    call that could carry some of it out.
+    """
+
+    __slots__ = ("__weakref__", "_flow", "_lock", "_new")
+
+    def __init__(self) -> None:
+        self._new: deque[tuple[str, Json]] = deque()
+        self._lock = threading.Lock()
+        self._flow: DataFlow | None = None
+
+    def note(self, server: str, result: Json) -> None:
+        """A result is on its way to the host."""
+        self._new.append((server, result))
+
+    def read(self) -> None:
+        """Read what was put on the pile."""
+        if self._new:
+            with self._lock:
+                self._read()
+
+    def carried(self, server: str, name: str, arguments: object) -> "Flow | None":
+        """What a call of a tool that can send would carry out; None for nothing."""
+        with self._lock:
+            return self._read().carried(server, name, arguments)
+
+    def _read(self) -> "DataFlow":
+        if self._flow is None:
+            from app.safety.flow import DataFlow
+
+            self._flow = DataFlow()
+        while self._new:
+            self._flow.note_result(*self._new.popleft())
+        return self._flow
+
+
+class Outgoing:
+    """Notes, asks about or refuses calls that carry data out, as the profile says."""
+
+    def __init__(self, seen: Seen, view: ProfileView, journal: Journal, question: Ask) -> None:
+        self._seen = seen
+        self._view = view
+        self._journal = journal
+        self._question = question
+        self._ways_out: dict[str, bool] = {}  # a tool's text -> whether it can send
+
+    def note(self, server: str, result: object) -> None:
+        """A result of a server is on its way to the host."""
+        if isinstance(result, dict):
+            self._seen.note(server, result)
+
+    def read(self) -> None:
+        """Read the results that the host has by now."""
+        self._seen.read()
+
+    def look(self, server: str, raw: str, name: object, arguments: object) -> "Flow | None":
+        """What a call would carry out; `raw` is the tool's stored text, "" when it was not read."""
+        if not arguments or not self._can_send(raw or json.dumps({"name": name})):
+            return None
+        return self._seen.carried(server, str(name), arguments)
+
+    def _can_send(self, raw: str) -> bool:
+        known = self._ways_out.get(raw)
+        if known is None:
+            from app.safety.flow import can_send
+
+            if len(self._ways_out) >= _MOST_TOOLS:
+                self._ways_out.clear()
+            known = self._ways_out[raw] = can_send(json.loads(raw))
+        return known
+
+    def settle(self, flow: "Flow", call: Route, send: Callable[[], None]) -> None:
+        """Send the call, refuse it, or do what the user answers; each is noted in the journal.
+
+        A host that cannot ask its user refuses where the profile wants that he is asked.
+        """
+        setting = f"{flow.kind}s_out"
+        choice = self._view.setting("gateway", setting, WARN)
+        if choice not in (ASK, REFUSE):
+            self._note(flow, "sent")
+            send()
+        elif choice == ASK:
+            answered = partial(self._answered, flow, call, send)
+            if not self._question(call, f"{flow.sentence} May it be sent?", answered):
+                why = "Your profile wants you asked first, which this host cannot do."
+                self._refuse(flow, call, why)
+        else:
+            self._refuse(flow, call, f"The profile refuses it (gateway.{setting}).")
+
+    def _answered(self, flow: "Flow", call: Route, send: Callable[[], None], agreed: bool) -> None:
+        if agreed:
+            self._note(flow, "sent, the user agreed")
+            send()
+        else:
+            self._refuse(flow, call, "The user did not agree.")
+
+    def _refuse(self, flow: "Flow", call: Route, why: str) -> None:
+        self._note(flow, "refused")
+        hint = "Leave it out, and tell the user which text asked for it."
+        text = f"{flow.tool} was not called. {flow.sentence} {why} {hint}"
+        call.refused(text_result(text, is_error=True))
+
+    def _note(self, flow: "Flow", decision: str) -> None:
+        detail = {"kind": flow.kind, "from": flow.source, "decision": decision}
+        problem = f"{flow.sentence} It was {decision}."
+        self._journal.add("data_out", tool=flow.tool, problem=problem, detail=detail)

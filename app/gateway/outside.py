@@ -1,0 +1,100 @@
+"""What a gateway takes from the process around it: surroundings, servers, the encoder."""
+
+import os
+
+from app.core.scrubber import Scrubber
+from app.gateway.outgoing import Seen
+from app.system.threads import start_thread
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from app.attention.small_talk import SmallTalk
+    from app.core.paths import Paths
+    from app.encoder.onnx import Encoder
+    from app.mcp.requests import UpstreamEvents
+    from app.mcp.session import Upstream
+    from store.serving import ServerRow
+
+
+class Outside:
+    """Of a gateway that is a process of its own; the backend gives its sessions another.
+
+    `environ` and `folder` are the host's: its servers are started in them.
+    """
+
+    tag = ""  # tells backends apart in ids that hosts answer
+
+    def __init__(self, environ: "Mapping[str, str]" = os.environ, folder: str = "") -> None:
+        self._noted: set[tuple[str, str]] = set()
+        self.environ = environ
+        self.folder = folder
+        self.scrubber = Scrubber()  # knows the secret values of every server started so far
+        self.seen = Seen()
+
+    @property
+    def database(self) -> str:
+        """The store's file."""
+        from app.core.home import DATABASE, home_folder
+
+        return os.path.join(home_folder(), DATABASE)
+
+    def paths(self) -> "Paths":
+        """Toolcrib's own files."""
+        from app.core.paths import Paths
+
+        return Paths.default()
+
+    def upstream(
+        self,
+        name: str,
+        row: "ServerRow | None",
+        command: "Sequence[str]",
+        events: "UpstreamEvents",
+        *,
+        modern: bool,
+    ) -> "Upstream":
+        """The server of that name for one gateway; nothing is started yet."""
+        from app.mcp.session import Upstream
+
+        return Upstream(name, self.launcher(row, command), events, modern=modern)
+
+    def launcher(self, row: "ServerRow | None", command: "Sequence[str]") -> "Callable":  # type: ignore[type-arg]
+        """How to start a server."""
+        from app.gateway.launching import launcher
+
+        return launcher(row, command, self.paths, self.scrubber, self.environ, self.folder)
+
+    def note_request(self, server: str, method: str) -> None:
+        """Remember that a server asked something of a host, which sharing depends on."""
+        if (server, method) in self._noted:
+            return
+        self._noted.add((server, method))
+        from app.gateway.stored_sharing import note_request
+
+        noted = (self.database, server, method)
+        start_thread(note_request, *noted)
+
+    def load_encoder(self) -> "Encoder | None":
+        """The encoder, loaded and warm; None where it is not prepared.
+
+        Raises ToolcribError or OSError for one that cannot be loaded.
+        """
+        from app.core.settings import Settings
+        from app.encoder.onnx import Encoder
+        from app.encoder.weights import find_model
+
+        paths = self.paths()
+        files = find_model(paths, Settings.load(paths.settings_file).model)
+        if files is None:
+            return None
+        encoder = Encoder.load(files)
+        encoder.encode_bytes("warm", query=True)
+        return encoder
+
+    def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
+        """What suggestions for prompts are silent about, by this encoder."""
+        from app.attention.small_talk import SmallTalk
+
+        return SmallTalk(encoder)

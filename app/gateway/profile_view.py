@@ -1,0 +1,164 @@
+"""What the gateway serves, read from the store: a profile's servers and tools, always current."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import apsw
+
+from store import serving
+from store.connection import data_version, open_store
+from store.errors import StoreError
+from store.serving import ServerRow, ToolRow
+from store.typed import Any, Json
+
+_LOOK_SECONDS = 0.25  # how old an answer may be after the window changed something
+_OPEN_MS = 400  # how long the start waits for a locked file
+
+
+class UnavailableError(Exception):
+    """The catalogue cannot be served; the text says why and what to do."""
+
+
+class ProfileView:
+    """One profile of the store; usable from any thread."""
+
+    def __init__(
+        self, database: str, profile: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.database = database
+        self.profile_name = profile
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._db: apsw.Connection | None = None
+        self._version = -1
+        self._state: tuple[object, ...] = ()
+        self._looked = float("-inf")
+        self._cache: dict[tuple[int, str], ToolRow | None] = {}
+        self._tokens: dict[int, int] = {}
+        self.profile_id = 0
+        self.settings: Json = {}
+        self.servers: dict[str, ServerRow] = {}
+        self.generation = 0  # grows when something changed
+
+    def open(self) -> None:
+        """Read the profile; raises UnavailableError."""
+        with self._lock:
+            self._db = self._connect()
+            self._load(self._db)
+
+    def _connect(self) -> apsw.Connection:
+        if not os.path.exists(self.database):
+            raise UnavailableError(
+                "Toolcrib's database does not exist yet. Open Toolcrib and read the servers once."
+            )
+        try:
+            return open_store(self.database, timeout_ms=_OPEN_MS)
+        except StoreError as error:
+            raise UnavailableError(f"{error.title} {error.hint}".strip()) from error
+
+    def _load(self, db: apsw.Connection) -> None:
+        try:
+            record = serving.profile(db, self.profile_name)
+            if record is None:
+                raise UnavailableError(
+                    f"Toolcrib has no profile called {self.profile_name}."
+                    " Export the host's file again."
+                )
+            self.profile_id, self.settings = record
+            chosen = self.settings.get("servers")
+            self.servers = {
+                row.name: row
+                for row in serving.server_rows(db)
+                if chosen is None or row.name in chosen
+            }
+            self._version, self._state = data_version(db), serving.state(db, self.profile_id)
+        except apsw.Error as error:
+            raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
+        # not cleared: another thread may be putting something older into what it has at hand
+        self._cache, self._tokens = {}, {}
+        self.generation += 1
+
+    def refresh(self) -> bool:
+        """Take in what another process changed; whether there was anything."""
+        now = self._clock()
+        if now - self._looked < _LOOK_SECONDS:
+            return False
+        with self._lock:
+            self._looked = now
+            db = self._connection()
+            try:
+                version = data_version(db)
+                if version == self._version:
+                    return False
+                self._version = version
+                if serving.state(db, self.profile_id) == self._state:
+                    return False
+                self._load(db)
+            except (apsw.Error, UnavailableError):
+                return False  # what was read before still stands
+            return True
+
+    def _connection(self) -> apsw.Connection:
+        if self._db is None:
+            raise UnavailableError("Toolcrib's database is not open.")
+        return self._db
+
+    def tool(self, server_id: int, name: str) -> ToolRow | None:
+        """A server's tool of that name, the first of two."""
+        key, cache = (server_id, name), self._cache
+        if key not in cache:
+            rows = self.tools(server_id=server_id, name=name)
+            cache[key] = rows[0] if rows else None
+        return cache[key]
+
+    def tools(
+        self, *, server_id: int | None = None, name: str | None = None, pinned: bool = False
+    ) -> list[ToolRow]:
+        """Tools with their states."""
+        with self._lock:
+            return serving.tool_rows(
+                self._connection(),
+                self.profile_id,
+                server_id=server_id,
+                name=name,
+                pinned=pinned,
+            )
+
+    def names(self) -> list[tuple[str, str]]:
+        """(server, tool) of every tool of the profile's servers."""
+        by_id = {row.id: row.name for row in self.servers.values()}
+        with self._lock:
+            pairs = serving.tool_names(self._connection())
+        return [(by_id[server_id], name) for server_id, name in pairs if server_id in by_id]
+
+    def tokens(self, tool_id: int) -> int:
+        """Tokens of a tool's host text, 0 until counted."""
+        counted = self._tokens
+        if tool_id not in counted:
+            with self._lock:
+                counted[tool_id] = serving.tool_tokens(self._connection(), tool_id)
+        return counted[tool_id]
+
+    def lists(self, server: ServerRow) -> dict[str, list[Json]]:
+        """What the server listed when it was read, by method."""
+        with self._lock:
+            prompts, resources, templates = serving.lists(self._connection(), server.id)
+        return {
+            "prompts/list": prompts,
+            "resources/list": resources,
+            "resources/templates/list": templates,
+        }
+
+    def setting(self, part: str, name: str, default: Any) -> Any:
+        """One setting of a part of the profile, without the cost of app.core.settings."""
+        values = self.settings.get(part)
+        return values.get(name, default) if isinstance(values, dict) else default
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None

@@ -1,0 +1,129 @@
+"""What a gateway would answer a host now, byte for byte: no server is started, nothing is noted."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from app.core.errors import ToolcribError
+from app.gateway.gateway import Gateway
+from app.gateway.journal import Journal
+from app.gateway.options import Options
+from app.gateway.outside import Outside
+from app.gateway.serving.host import Host
+from app.gateway.serving.through import Through
+from app.mcp import jsonrpc
+from app.mcp.protocol import HANDSHAKE
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
+    from store.serving import ServerRow
+
+_LIST, _SEARCH = 2, 3  # ids of the requests whose answers are wanted
+_ENCODER_SECONDS = 30.0  # the encoder is loaded already; what is made of it takes a moment
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """The answers of one conversation; "" where nothing was answered."""
+
+    tools: str  # the result of tools/list, as JSON
+    search: str  # the text that search_tools answers to the query
+
+
+class _Ear(Host):
+    """A host that keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(-1)
+        self.lines: dict[object, bytes] = {}
+
+    def send_line(self, line: bytes) -> None:
+        self.lines[json.loads(line).get("id")] = line
+
+
+class _Unkept(Journal):
+    """A journal for what never happened."""
+
+    def add(self, kind: str, **fields: object) -> None:
+        """Forget it."""
+
+
+class _Closed(Outside):
+    """A store and an encoder; no server can be started from here."""
+
+    def __init__(self, database: str, encoder: "Encoder | None") -> None:
+        super().__init__()
+        self._database, self._encoder = database, encoder
+
+    @property
+    def database(self) -> str:
+        """The store's file."""
+        return self._database
+
+    def launcher(self, row: "ServerRow | None", command: Sequence[str]) -> Callable:  # type: ignore[type-arg] # noqa: ARG002
+        """Refuses."""
+
+        def refuse() -> None:
+            raise ToolcribError("Servers are not started for a preview.")
+
+        return refuse
+
+    def load_encoder(self) -> "Encoder | None":
+        """The one at hand."""
+        return self._encoder
+
+
+def rehearse(
+    database: str,
+    profile: str,
+    *,
+    server: str = "",
+    query: str = "",
+    encoder: "Encoder | None" = None,
+) -> Rehearsal:
+    """The tools that a host would get of a profile (of one server where it is named), and what a
+    search for `query` would answer; raises ToolcribError where the store cannot be served."""
+    ear = _Ear()
+    journal = _Unkept(_no_store, profile=profile, session="")
+    gateway = Gateway(Options(profile, server, ()), ear, _Closed(database, encoder), journal)
+    try:
+        mode = gateway.mode()
+        gateway.run(_lines(""))
+        if query and isinstance(mode, Through):
+            mode.menu.prepare(_ENCODER_SECONDS)
+            gateway.run(_lines(query))
+    finally:
+        gateway.close()
+    content = json.loads(ear.lines.get(_SEARCH, b"{}")).get("result", {}).get("content", [{}])
+    return Rehearsal(_result(ear.lines.get(_LIST, b"")), str(content[0].get("text", "")))
+
+
+def _lines(query: str) -> list[bytes]:
+    """A host's side: the greeting and the list, or one search."""
+    if query:
+        call = {"name": "search_tools", "arguments": {"query": query}}
+        return [_request(_SEARCH, "tools/call", call)]
+    greeting = {
+        "protocolVersion": HANDSHAKE[-1],
+        "capabilities": {},
+        "clientInfo": {"name": "preview", "version": "1"},
+    }
+    return [_request(1, "initialize", greeting), _request(_LIST, "tools/list", {})]
+
+
+def _request(number: int, method: str, params: Mapping[str, object]) -> bytes:
+    message: Json = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+    return jsonrpc.dump(message)
+
+
+def _result(line: bytes) -> str:
+    """The result as it stands in the answer's line."""
+    mark = b'"result":'
+    at = line.find(mark)
+    return line[at + len(mark) : -1].decode("utf-8", "replace") if at >= 0 else ""
+
+
+def _no_store() -> NoReturn:
+    raise ToolcribError("A preview writes nothing.")

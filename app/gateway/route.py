@@ -1,0 +1,90 @@
+"""A request of the host on its way to a server, and what went wrong in its answer."""
+
+from collections.abc import Callable, Sequence
+
+from app.mcp import jsonrpc
+from app.mcp.requests import PendingRequest
+from app.mcp.session import Upstream
+from store.typed import Any, Json, Protocol
+
+Key = tuple[type, Any]
+
+
+class RouteOwner(Protocol):
+    """What sent a route and answers the host."""
+
+    def answered(self, route: "Route", line: bytes, answer: Json) -> None:
+        """The server has answered."""
+
+    def failed(self, route: "Route", reason: str) -> None:
+        """There will be no answer of the server."""
+
+
+class Route(PendingRequest):
+    """A request of the host on its way to a server; its kinds look at what comes of it."""
+
+    __slots__ = ("forwarder", "host_id", "is_refused", "rounds", "settled", "upstream")
+
+    forwarder: "RouteOwner"  # from when it is sent
+
+    def __init__(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """`line` is b"" when the message was rewritten."""
+        super().__init__(line, message)
+        self.upstream = upstream
+        self.host_id = message["id"]
+        self.rounds = 0
+        self.is_refused = False  # answered from here
+        self.settled = False  # what the host is told is decided: no second answer counts
+
+    @property
+    def key(self) -> Key:
+        """The host's id; 1 and "1" are two."""
+        return type(self.host_id), self.host_id
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """Answer the host."""
+        self.forwarder.answered(self, line, answer)
+
+    def failed(self, reason: str) -> None:
+        """Tell the host why there is no answer."""
+        self.forwarder.failed(self, reason)
+
+    def refused(self, result: Json) -> None:
+        """Answer the host with this result; the server is not asked."""
+        self.is_refused = True
+        self.answered(b"", jsonrpc.result(self.host_id, result))
+
+    # ---- what kinds of requests may add
+
+    def prepare(self, send: Callable[[], None]) -> None:
+        """Run `send` when the request may go to its server, or answer it; at once or later."""
+        send()
+
+    def finish(self, line: bytes, answer: Json) -> Json | None:
+        """Another answer to give; None leaves the server's as it came."""
+
+    def done(self) -> None:
+        """The host has been answered."""
+
+    def unreached(self, reason: str) -> None:
+        """There will be no answer of the server."""
+
+
+def problem_of(answer: Json) -> str:
+    """What went wrong in an answer to tools/call, at most 300 characters, "" when nothing did."""
+    error = answer.get("error")
+    if isinstance(error, dict):
+        return str(error.get("message", "error"))[:300]
+    result = answer.get("result")
+    if isinstance(result, dict) and result.get("isError"):
+        return first_text(result.get("content"))[:300] or "error"
+    return ""
+
+
+def first_text(content: object) -> str:
+    """The first text of a result's content."""
+    items: Sequence[object] = content if isinstance(content, list) else ()
+    for item in items:
+        if isinstance(item, dict) and isinstance(item.get("text"), str):
+            return str(item["text"])
+    return ""

@@ -1,0 +1,80 @@
+"""Prompts, resources and templates as a running server lists them, without what is held."""
+
+import json
+
+from app.gateway.journal import Journal
+from app.gateway.profile_view import ProfileView
+from app.mcp.protocol import LISTS
+from store.serving import HELD_TEXTS, NAME_KEYS, ServerRow, held_texts
+from store.typed import Json
+
+METHODS = ("prompts/list", "resources/list", "resources/templates/list")
+KINDS = dict(zip(METHODS, NAME_KEYS, strict=True))  # method -> kind of a text
+_MOST = 2_000  # verdicts that are remembered
+
+
+class ServerLists:
+    """What may be shown of live lists: entries as they were read, and new ones that pass."""
+
+    def __init__(self, view: ProfileView, journal: Journal) -> None:
+        self._view = view
+        self._journal = journal
+        self._verdicts: dict[str, bool] = {}  # of entries that the store does not have
+
+    def shown(self, row: ServerRow, method: str, entries: list[Json]) -> list[Json]:
+        """The entries that a host may get; others are noted in the journal, once."""
+        key = NAME_KEYS[KINDS[method]]
+        stored = {str(entry.get(key)): entry for entry in self._view.lists(row)[method]}
+        return [
+            entry
+            for entry in entries
+            if not isinstance(entry, dict)  # the host's to refuse
+            or stored.get(str(entry.get(key))) == entry
+            or (
+                not self.is_held(row, KINDS[method], entry.get(key))
+                and self._passes(row, method, entry)
+            )
+        ]
+
+    def answer(self, row: ServerRow, method: str, answer: Json) -> Json | None:
+        """A server's answer to a list without what is held; None where nothing is."""
+        result = answer.get("result")
+        entries = result.get(LISTS[method]) if isinstance(result, dict) else None
+        if not isinstance(result, dict) or not isinstance(entries, list):
+            return None
+        kept = self.shown(row, method, entries)
+        if len(kept) == len(entries):
+            return None
+        return {**answer, "result": {**result, LISTS[method]: kept}}
+
+    @staticmethod
+    def is_held(row: ServerRow, kind: str, name: object) -> bool:
+        """Whether the entry of that name was held when it was read."""
+        return (kind, str(name)) in held_texts(row.taken_with)
+
+    def _passes(self, row: ServerRow, method: str, entry: Json) -> bool:
+        key = json.dumps([row.name, self._view.generation, method, entry], sort_keys=True)
+        known = self._verdicts.get(key)
+        if known is None:
+            if len(self._verdicts) >= _MOST:
+                self._verdicts.clear()
+            known = self._verdicts[key] = self._judged(row, method, entry)
+        return known
+
+    def _judged(self, row: ServerRow, method: str, entry: Json) -> bool:
+        from app.safety.server_texts import judge_server
+
+        kind = KINDS[method]
+        lists: dict[str, list[Json]] = {other: [] for other in NAME_KEYS} | {kind: [entry]}
+        before = row.taken_with.get(HELD_TEXTS)
+        findings = judge_server(
+            instructions="",
+            server_info={},
+            **lists,
+            before=before if isinstance(before, list) else (),
+        )
+        held = [f for f in findings if f["severity"] == "block" and f["decided"] != "approved"]
+        for finding in held:
+            name = f"{row.name}/{finding['name']}"
+            self._journal.add("held", tool=name[:200], problem=finding["detail"])
+        return not held

@@ -1,0 +1,1 @@
+"""What a host sees of a gateway, in each of its modes."""

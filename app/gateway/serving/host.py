@@ -1,0 +1,93 @@
+"""The host's side of the gateway: one line out at a time, and requests that the host answers."""
+
+import os
+import threading
+from collections.abc import Callable
+
+from app.mcp import jsonrpc, revisions
+from store.typed import Any, Json
+
+Answered = Callable[[bytes, Json], None]  # the answer's line (b"" when mended) and its message
+
+
+class Host:
+    """Writes to the host, and remembers what the host was asked."""
+
+    prefix = "toolcrib-"  # of the ids under which the host is asked
+
+    def __init__(self, descriptor: int) -> None:
+        self._out = descriptor
+        self._writing = threading.Lock()
+        self._callbacks: dict[str, Answered] = {}
+        self._modern: dict[tuple[type, object], str] = {}
+        self._count = 0
+        self._counting = threading.Lock()
+        self.gone = False
+        self.modern = False  # it speaks the stateless revision
+
+    def send(self, message: Json) -> None:
+        """Write one message."""
+        self.send_line(jsonrpc.dump(message))
+
+    def send_line(self, line: bytes) -> None:
+        """Write one line; blocks while the host does not read. A host that is gone is noted."""
+        data = line + b"\n"
+        with self._writing:
+            try:
+                written = os.write(self._out, data)
+                left = memoryview(data)[written:] if written < len(data) else None
+                while left:
+                    left = left[os.write(self._out, left) :]
+            except OSError:
+                self.gone = True
+
+    def begin(self, host_id: object) -> None:
+        """A request of the host is about to be handled."""
+
+    def expect_modern(self, host_id: object, method: str) -> None:
+        """The answer to this request takes the form of the stateless revision."""
+        self._modern[type(host_id), host_id] = method
+
+    def forget(self, host_id: object) -> None:
+        """No answer will be sent to this request."""
+        self._modern.pop((type(host_id), host_id), None)
+
+    def is_modern(self, host_id: object) -> bool:
+        """Whether the request under this id is of the stateless revision."""
+        return (type(host_id), host_id) in self._modern
+
+    def respond(self, host_id: Any, answer: Json, line: bytes = b"") -> None:
+        """Answer a request of the host; `line` holds the same message where it may be spliced."""
+        method = self._modern.pop((type(host_id), host_id), "") if self._modern else ""
+        if method:
+            whole = jsonrpc.dump({**revisions.completed(method, answer), "id": host_id})
+        else:
+            whole = jsonrpc.with_id(line, answer, host_id)
+        mark = self.mark(host_id)
+        self.send_line(mark + whole if mark else whole)
+
+    def mark(self, host_id: object) -> bytes:  # noqa: ARG002 - adapted hosts do
+        """What stands before the answer to that request, for an adapter between us and the host."""
+        return b""
+
+    def request(self, line: bytes, message: Json, answered: Answered) -> str:
+        """Send a request under an id of our own; the id, for a cancellation."""
+        with self._counting:
+            self._count += 1
+            own_id = f"{self.prefix}{self._count}"
+            self._callbacks[own_id] = answered
+        self.send_line(jsonrpc.with_id(line, message, own_id))
+        return own_id
+
+    def answer(self, line: bytes, message: Json) -> None:
+        """Hand an answer of the host to who asked; an unknown one is dropped."""
+        own_id = message.get("id")
+        answered = self._callbacks.pop(own_id, None) if isinstance(own_id, str) else None
+        if answered is not None:
+            answered(line, message)
+
+    def withdraw(self, own_id: str, reason: str) -> None:
+        """Tell the host that an answer is no longer needed."""
+        if self._callbacks.pop(own_id, None) is not None:
+            params = {"requestId": own_id, "reason": reason}
+            self.send(jsonrpc.notification("notifications/cancelled", params))

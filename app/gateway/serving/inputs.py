@@ -1,0 +1,146 @@
+"""Input that servers want during a call: requests before 2026-07-28, results from then on."""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from app.gateway.route import Route
+from app.gateway.serving.host import Host
+from app.mcp import jsonrpc
+from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, params_of
+from app.mcp.session import Upstream
+from store.typed import Json
+
+_OWN_STATE = "toolcrib:"  # how a requestState of ours begins
+_MOST_PARKED = 64  # calls whose host never came back with an answer; the oldest is given up
+
+
+_NEEDED = {
+    "sampling/createMessage": "sampling",
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+}
+
+
+class Parked:
+    """A call that waits for a stateless host to come back with input."""
+
+    __slots__ = ("answer", "deliver", "route", "server_ids")
+
+    def __init__(self, route: Route, deliver: Callable[[Json], None]) -> None:
+        """`deliver` takes the host's answer to what was asked, under the id of who asked."""
+        self.route = route
+        self.deliver = deliver
+        self.server_ids: Json = {}  # key of an input request -> the server's own id
+        self.answer: Json | None = None  # the server answered while nobody listened
+
+
+class Inputs:
+    """Both directions of the difference between the eras."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._parked: OrderedDict[str, Parked] = OrderedDict()
+        self._lock = threading.Lock()
+
+    # ---- a stateless host, a server that asks by requests
+
+    def require(self, upstream: Upstream, message: Json, routes: Sequence[Route]) -> bool:
+        """Answer the host's call with what the server wants; whether that was the way.
+
+        A server does not say for which call it asks, so the latest one is taken.
+        """
+        if message.get("method") not in _NEEDED or not self._host.modern:
+            return False
+        needed = _NEEDED[message["method"]]
+        waiting = [r for r in routes if self._host.is_modern(r.host_id) and _able(r, needed)]
+        if not waiting:  # a stateless host gets no requests
+            text = "The host cannot be asked this now."
+            upstream.notify(jsonrpc.error(message["id"], METHOD_NOT_FOUND, text))
+            return True
+        self.park(waiting[-1], message, upstream.notify)
+        return True
+
+    def park(self, route: Route, message: Json, deliver: Callable[[Json], None]) -> None:
+        """Answer a stateless host's call with a question, and keep the call until it comes back."""
+        state = _OWN_STATE + os.urandom(12).hex()
+        parked = Parked(route, deliver)
+        key = f"{message['method']}-1"
+        parked.server_ids[key] = message["id"]
+        with self._lock:
+            self._parked[state] = parked
+            if len(self._parked) > _MOST_PARKED:
+                self._parked.popitem(last=False)
+        request = {"method": message["method"], "params": params_of(message)}
+        result = {
+            "resultType": "input_required",
+            "inputRequests": {key: request},
+            "requestState": state,
+        }
+        host_id, route.host_id = route.host_id, None
+        self._host.respond(host_id, jsonrpc.result(host_id, result))
+
+    def hold(self, route: Route, answer: Json) -> bool:
+        """Keep an answer for a call that is parked; whether it is."""
+        if not self._parked:
+            return False
+        with self._lock:
+            for parked in self._parked.values():
+                if parked.route is route:
+                    parked.answer = answer
+                    return True
+        return False
+
+    @staticmethod
+    def made(message: Json) -> bool:
+        """Whether a request carries a state of ours, perhaps changed or too old."""
+        state = params_of(message).get("requestState")
+        return isinstance(state, str) and state.startswith(_OWN_STATE)
+
+    def take(self, message: Json) -> Parked | None:
+        """The parked call that a request continues, or None."""
+        state = params_of(message).get("requestState")
+        with self._lock:
+            return self._parked.pop(state, None) if isinstance(state, str) else None
+
+    # ---- a stateless server, a host that is asked by requests
+
+    def gather(self, requests: object, done: Callable[[Json | None, Json | None], None]) -> None:
+        """Ask the host everything at once; `done` gets the answers, or the first refusal."""
+        wanted = requests if isinstance(requests, dict) else {}
+        wanted = {key: item for key, item in wanted.items() if isinstance(item, dict)}
+        if not wanted:
+            done(None, None)
+            return
+        responses: Json = {}
+        refused: list[Json] = []
+        lock = threading.Lock()
+
+        def one(key: str, _line: bytes, answer: Json) -> None:
+            with lock:
+                if "result" in answer:
+                    responses[key] = answer["result"]
+                else:
+                    responses[key] = None
+                    refused.append(answer)
+                complete = len(responses) == len(wanted)
+            if complete:
+                done(responses, refused[0] if refused else None)
+
+        for key, item in wanted.items():
+            request: Json = {
+                "jsonrpc": "2.0",
+                "id": key,
+                "method": item.get("method"),
+                "params": item.get("params") or {},
+            }
+            self._host.request(b"", request, partial(one, key))
+
+
+def _able(route: Route, capability: str) -> bool:
+    """Whether the host said in this request that it can do something."""
+    meta = params_of(route.message).get("_meta")
+    able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None
+    return isinstance(able, dict) and capability in able

@@ -1,0 +1,311 @@
+"""What the two ways of serving share: the way to host and servers, and what both pass on."""
+
+from collections.abc import Callable
+
+from app.catalog.reasons import CHANGED, NEW
+from app.gateway.journal import Journal
+from app.gateway.labels import Labels
+from app.gateway.live_tools import LiveTools
+from app.gateway.new_tools import NewTools
+from app.gateway.outgoing import Outgoing
+from app.gateway.outside import Outside
+from app.gateway.profile_view import ProfileView
+from app.gateway.route import Route
+from app.gateway.server_lists import ServerLists
+from app.gateway.serving.forwarder import Forwarder
+from app.gateway.serving.host import Host
+from app.gateway.serving.subscriptions import Subscriptions
+from app.mcp import jsonrpc, revisions
+from app.mcp.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    LISTEN,
+    LOG_LEVEL_KEY,
+    METHOD_NOT_FOUND,
+    MODERN,
+    VERSION_KEY,
+    params_of,
+)
+from app.mcp.requests import OwnRequest, PendingRequest
+from app.mcp.session import Upstream
+from store.serving import ServerRow
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.indexing.list_changes import ListChanges
+
+VERSION = "0.1.0"
+Answer = Callable[[Json], None]
+
+
+class GatewayContext:
+    """Everything that a way of serving is given."""
+
+    __slots__ = (
+        "forwarder",
+        "hello",
+        "host",
+        "journal",
+        "level",
+        "listeners",
+        "new_tools",
+        "outgoing",
+        "outside",
+        "server_lists",
+        "view",
+    )
+
+    def __init__(self, host: Host, view: ProfileView, journal: Journal, outside: Outside) -> None:
+        self.host = host
+        self.outside = outside
+        self.view = view
+        self.journal = journal
+        self.new_tools = NewTools(view.database, outside.scrubber)
+        self.forwarder = Forwarder(host, Labels(journal))
+        self.listeners = Subscriptions(host)
+        self.server_lists = ServerLists(view, journal)
+        self.hello: Json = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "toolcrib", "version": VERSION},
+        }
+        self.level = ""  # the logging level that the host asked for
+        self.outgoing = Outgoing(outside.seen, view, journal, self.ask_user)
+
+    @property
+    def modern(self) -> bool:
+        """Whether the host speaks the stateless revision."""
+        return self.host.modern
+
+    def ask_user(self, call: Route, question: str, answered: Callable[[bool], None]) -> bool:
+        """Ask the user about a call that waits; False where the host shows no forms."""
+        able = (self.hello.get("capabilities") or {}).get("elicitation")
+        if not isinstance(able, dict) or (able and "form" not in able):
+            return False
+        self.forwarder.ask_user(call, question, answered)
+        return True
+
+
+class ServingMode:
+    """One way of serving: pruned, through, or neither because the store cannot be read."""
+
+    def __init__(self, context: GatewayContext) -> None:
+        self.context = context
+        self.live = LiveTools(context.view, self.ingest, context.outside.scrubber)
+        self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
+        self._streams: dict[str, PendingRequest] = {}  # a stateless server's subscriptions/listen
+
+    # ---- what a way of serving answers
+
+    def describe(self, params: Json, answer: Answer) -> None:
+        """Give serverInfo, capabilities and instructions; at once, or after a start."""
+        raise NotImplementedError
+
+    def request(self, line: bytes, message: Json) -> None:
+        """Answer a request of the host, or send it on."""
+        raise NotImplementedError
+
+    def upstreams(self) -> list[Upstream]:
+        """The servers behind this gateway, started or not."""
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """Once a second: take in what the window changed."""
+
+    def listed(self) -> None:
+        """The first tools/list has been answered; slow things may load now."""
+
+    # ---- what both do alike
+
+    def ingest(self, row: ServerRow, items: list[Json]) -> None:
+        """Keep new and changed tools of a running server, and note in the journal which."""
+
+        def done(changes: "ListChanges") -> None:
+            kind = "load" if self.context.view.settings.get("new_tools") == "on" else "held"
+            for name in changes.added:
+                self.context.journal.add(kind, tool=f"{row.name}/{name}", problem=NEW)
+            for name in changes.changed:
+                self.context.journal.add("held", tool=f"{row.name}/{name}", problem=CHANGED)
+
+        self.context.new_tools.ingest(row, items, done)
+
+    def notification(self, message: Json) -> None:
+        """Pass a notification of the host to every running server."""
+        for upstream in self.upstreams():
+            if upstream.started:
+                upstream.notify(message)
+
+    def hello(self) -> Json:
+        """The params of initialize for a server: the host's own."""
+        return self.context.hello
+
+    def stateless(self) -> bool:
+        """Whether the host speaks the stateless revision."""
+        return self.context.modern
+
+    def envelope(self) -> Json:
+        """The host's own words in every request to a stateless server."""
+        hello = self.context.hello
+        envelope: Json = {
+            VERSION_KEY: MODERN,
+            CLIENT_INFO_KEY: hello.get("clientInfo", {}),
+            CAPABILITIES_KEY: hello.get("capabilities", {}),
+        }
+        return envelope | ({LOG_LEVEL_KEY: self.context.level} if self.context.level else {})
+
+    def opening_requests(self, upstream: Upstream) -> list[PendingRequest]:
+        """What the host had said before, for a server that was just started."""
+        if upstream.modern:
+            return [self._stream(upstream)]
+        capabilities = upstream.hello_result.get("capabilities") or {}
+        requests: list[PendingRequest] = []
+        if self.context.level and "logging" in capabilities:
+            requests.append(_own_request("logging/setLevel", {"level": self.context.level}))
+        for uri in self.subscribed.get(upstream.name, ()):
+            requests.append(_own_request("resources/subscribe", {"uri": uri}))
+        return requests
+
+    def ready(self, upstream: Upstream) -> None:
+        """A server was just started: its tools may be others than those of the store."""
+        self.live.read(upstream)
+
+    def _stream(self, upstream: Upstream) -> PendingRequest:
+        """The request for the stream on which a stateless server says what changed."""
+        topics: Json = {
+            "toolsListChanged": True,
+            "promptsListChanged": True,
+            "resourcesListChanged": True,
+        }
+        uris = self.subscribed.get(upstream.name)
+        if uris:
+            topics["resourceSubscriptions"] = list(uris)
+        stream = _own_request(LISTEN, {"notifications": topics})
+        self._streams[upstream.name] = stream
+        return stream
+
+    def subscribe(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """Send a resources/(un)subscribe on, and remember it for after a restart."""
+        self.context.forwarder.send(_Subscription(self, upstream, line, message))
+
+    def remember(self, upstream: Upstream, method: str, uri: object) -> None:
+        """Which resources the host watches."""
+        uris = self.subscribed.setdefault(upstream.name, [])
+        if not isinstance(uri, str) or (uri in uris) == (method == "resources/subscribe"):
+            return
+        if method == "resources/subscribe":
+            uris.append(uri)
+        else:
+            uris.remove(uri)
+        if upstream.started and upstream.modern:
+            old = self._streams.get(upstream.name)
+            upstream.request(self._stream(upstream))
+            if old is not None:
+                upstream.cancel(old, {})
+
+    def watches(self, upstream: Upstream) -> bool:
+        """Whether the host wants to hear of changes of one of the server's resources."""
+        return bool(self.subscribed.get(upstream.name))
+
+    def watch_at(self, upstream: Upstream, uri: str) -> None:
+        """Subscribe for a stateless host, which opened a stream."""
+        self.remember(upstream, "resources/subscribe", uri)
+        if not upstream.started:
+            upstream.start()  # whose first words are the subscriptions
+        elif not upstream.modern:
+            self.request_own(upstream, "resources/subscribe", {"uri": uri})
+
+    def set_level(self, level: str) -> None:
+        """The host wants other log messages."""
+        self.context.level = level
+        for upstream in self.upstreams():
+            capabilities = upstream.hello_result.get("capabilities") or {}
+            if upstream.started and not upstream.modern and "logging" in capabilities:
+                self.request_own(upstream, "logging/setLevel", {"level": level})
+
+    def watch(self, uri: str) -> None:
+        """A stateless host wants to hear of changes of a resource."""
+
+    def request_own(self, upstream: Upstream, method: str, params: Json) -> None:
+        """A request of our own whose answer does not matter."""
+        upstream.request(_own_request(method, params))
+
+    def on_message(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """A server's own request or notification, on its way to the host."""
+        method = message.get("method")
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        forwarder = self.context.forwarder
+        if "id" in message:
+            if method == "ping":
+                upstream.notify(jsonrpc.result(message["id"], {}))
+            else:
+                self.context.outside.note_request(upstream.name, str(method))
+                forwarder.ask_host(upstream, line, message)
+        elif method == "notifications/progress":
+            forwarder.progress_of_server(upstream, line, message)
+        elif method == "notifications/cancelled":
+            forwarder.cancelled_by_server(upstream, params)
+        else:
+            self.on_notification(upstream, line, message)
+
+    def on_notification(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """Any other notification of a server."""
+        if message.get("method") == "notifications/tools/list_changed":
+            self.live.read(upstream, changed=True)
+        if message.get("method") == "notifications/subscriptions/acknowledged":
+            return
+        if upstream.modern:
+            line, message = b"", revisions.without_envelope(message)
+        context, method = self.context, message.get("method")
+        if context.modern and context.listeners.handles(method):
+            context.listeners.send(message)
+        elif (
+            not context.modern
+            or upstream.modern
+            or method != "notifications/message"
+            or context.forwarder.wants_log(upstream, params_of(message).get("level"))
+        ):
+            context.forwarder.notify_host(line, message)
+
+    def down(self, upstream: Upstream, reason: str, printed: str) -> None:
+        """A server has gone."""
+        self.live.forget(upstream.name)
+        self.context.forwarder.server_gone(upstream)
+        detail = {"stderr": printed} if printed else {}
+        self.context.journal.add("error", tool=f"{upstream.name}/", problem=reason, detail=detail)
+
+    def refuse_method(self, message: Json) -> None:
+        """-32601."""
+        text = f"Method not found: {message['method']}"
+        self.context.host.respond(
+            message["id"], jsonrpc.error(message["id"], METHOD_NOT_FOUND, text)
+        )
+
+    def reply(self, message: Json, result: Json) -> None:
+        """Answer a request of the host from here."""
+        self.context.host.respond(message["id"], jsonrpc.result(message["id"], result))
+
+
+class _Subscription(Route):
+    """A resources/(un)subscribe of the host."""
+
+    __slots__ = ("_front",)
+
+    def __init__(self, front: ServingMode, upstream: Upstream, line: bytes, message: Json) -> None:
+        super().__init__(upstream, line, message)
+        self._front = front
+
+    def finish(self, _line: bytes, answer: Json) -> Json | None:
+        """Remember it once the server has agreed."""
+        modern = self.upstream.modern
+        if "result" in answer or modern:
+            uri = params_of(self.message).get("uri")
+            self._front.remember(self.upstream, self.message["method"], uri)
+        # a stateless server has no such method: its stream was opened anew instead
+        return jsonrpc.result(self.host_id, {}) if modern else None
+
+
+def _own_request(method: str, params: Json) -> OwnRequest:
+    """A request of our own whose answer the host is not told."""
+    message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
+    return OwnRequest(message)

@@ -1,0 +1,366 @@
+"""Pruned: one server under its own name, only the tools that are on, all else as it is."""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from app.catalog.reasons import UNTRUSTED, sentence
+from app.gateway import slim
+from app.gateway.route import Route, problem_of
+from app.gateway.server_lists import METHODS
+from app.gateway.serving.conditions import SessionConditions
+from app.gateway.serving.list_request import ListRequest
+from app.gateway.serving.mode import Answer, GatewayContext, ServingMode
+from app.mcp import jsonrpc, revisions
+from app.mcp.listing import Listing
+from app.mcp.protocol import (
+    HANDSHAKE,
+    INVALID_PARAMS,
+    LEVELS,
+    LISTS,
+    negotiated,
+    params_of,
+    text_result,
+)
+from app.mcp.requests import OwnRequest
+from app.mcp.session import Upstream
+from store.serving import PROMPTS, RESOURCES, ServerRow, ToolRow
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from app.safety.flow import Flow
+
+_HELD = {"prompts/get": (PROMPTS, "name"), "resources/read": (RESOURCES, "uri")}
+
+
+class Pruned(ServingMode):
+    """Serves one server of the store."""
+
+    def __init__(self, context: GatewayContext, name: str, command: Sequence[str]) -> None:
+        super().__init__(context)
+        self._name = name
+        self._conditions = SessionConditions(context.view, self.live)
+        self._generation = context.view.generation
+        row = context.view.servers.get(name)
+        modern = bool(row) and row.taken_with.get("era") == "modern" if row else False
+        self._upstream = context.outside.upstream(name, row, command, self, modern=modern)
+
+    @property
+    def _row(self) -> ServerRow | None:
+        return self.context.view.servers.get(self._name)
+
+    def upstreams(self) -> list[Upstream]:
+        """The one server."""
+        return [self._upstream]
+
+    # ---- initialize
+
+    def describe(self, params: Json, answer: Answer) -> None:
+        """The server's own words: from the store, or from the server when never read."""
+        row = self._row
+        if row is not None and row.read_at > 0:
+            newest = str(row.taken_with.get("protocol", ""))
+            version = negotiated(params.get("protocolVersion"), newest)
+            answer(_described(version, row.capabilities, row.server_info, row.instructions))
+            return
+        message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+
+        def started(_answer: Json) -> None:
+            result = self._upstream.hello_result
+            if self._upstream.modern:
+                info = revisions.server_info(result)
+                instructions = str(result.get("instructions") or "")
+                version = negotiated(params.get("protocolVersion"))
+                result = _described(version, result.get("capabilities") or {}, info, instructions)
+            answer(result or _described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
+
+        def failed(reason: str) -> None:
+            version = negotiated(params.get("protocolVersion"))
+            answer(_described(version, {"tools": {}}, {"name": self._name}, reason))
+
+        self._upstream.request(OwnRequest(message, answered=started, failed=failed))
+
+    # ---- requests
+
+    def request(self, line: bytes, message: Json) -> None:
+        """Lists from the store until the server runs, calls checked, all else sent on."""
+        method = message["method"]
+        self.context.view.refresh()
+        if method == "tools/list":
+            self._list(message)
+        elif method == "tools/call":
+            self._call(line, message)
+        elif method in METHODS and self._read:
+            self._list_others(line, message)
+        elif method in _HELD and self._is_held(method, message):
+            self._refuse_held(message)
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            self.subscribe(self._upstream, line, message)
+        elif method == "logging/setLevel" and self._keeps(params_of(message).get("level")):
+            self.set_level(params_of(message)["level"])
+            self.reply(message, {})
+        else:
+            if method == "logging/setLevel":
+                self.context.level = str(params_of(message).get("level", ""))
+            self.context.forwarder.forward(self._upstream, line, message)
+
+    def _keeps(self, level: object) -> bool:
+        """Whether a log level is said later, or in every request, and not by a call now."""
+        if level not in LEVELS or (self._row is not None and not self._declares("logging")):
+            return False  # the server's to refuse
+        return self._upstream.modern or (self._read and not self._upstream.started)
+
+    def _declares(self, part: str) -> bool:
+        return self._row is not None and isinstance(self._row.capabilities.get(part), dict)
+
+    def watch(self, uri: str) -> None:
+        """Subscribe at the server for a stateless host."""
+        self.watch_at(self._upstream, uri)
+
+    @property
+    def _read(self) -> bool:
+        row = self._row
+        return row is not None and row.read_at > 0
+
+    def _list_others(self, line: bytes, message: Json) -> None:
+        """Prompts, resources or templates as the store has them.
+
+        Many servers with resources refuse to list templates, which the store has as none.
+        """
+        method, row = message["method"], self._row
+        if row is not None and self._upstream.started:
+            self._list_live(line, message, row)
+            return
+        if row is None or not self._declares(method.partition("/")[0]):
+            self.refuse_method(message)
+            return
+        entries = self.context.view.lists(row)[method]
+        if method == "resources/templates/list" and not entries:
+            self._list_live(line, message, row)
+        else:
+            self.reply(message, {LISTS[method]: entries})
+
+    def _list_live(self, line: bytes, message: Json, row: ServerRow) -> None:
+        """The same from the running server."""
+        lists = self.context.server_lists
+        self.context.forwarder.send(ListRequest(self._upstream, line, message, row, lists))
+
+    def _is_held(self, method: str, message: Json) -> bool:
+        row, (kind, key) = self._row, _HELD[method]
+        name = params_of(message).get(key)
+        return row is not None and self.context.server_lists.is_held(row, kind, name)
+
+    def _refuse_held(self, message: Json) -> None:
+        text = "Its description is held back until it is looked at in Toolcrib's Review."
+        error = jsonrpc.error(message["id"], INVALID_PARAMS, text)
+        self.context.host.respond(message["id"], error)
+
+    # ---- tools/list
+
+    def _list(self, message: Json) -> None:
+        if not self._upstream.started and self._read:
+            self._list_stored(message)
+            return
+
+        def done(items: list[Json] | None) -> None:
+            if items is None:
+                self._list_stored(message)
+                return
+            self.live.take(self._name, items)
+            private = self._conditions.private()
+            shown = [
+                self._slimmed(item)
+                for item in items
+                if not self._refusal(item.get("name"))
+                and not private(f"{self._name}/{item.get('name')}")
+            ]
+            self.reply(message, {"tools": shown})
+            self.context.journal.add("list", tool=f"{self._name}/", detail={"tools": len(shown)})
+
+        Listing(self._upstream, "tools/list", done).start()
+
+    def _list_stored(self, message: Json) -> None:
+        began = time.perf_counter()
+        row = self._row
+        tools = self.context.view.tools(server_id=row.id) if row else []
+        level = self._slim_level()
+        private = self._conditions.private()
+        shown = [t for t in tools if t.shown and not private(f"{self._name}/{t.name}")]
+        texts = [slim.tool_text(t.raw, level) for t in shown]
+        answer = '{"jsonrpc":"2.0","id":0,"result":{"tools":[' + ",".join(texts) + "]}}"
+        line = answer.encode("utf-8", "replace")
+        if self.context.host.is_modern(message["id"]):
+            self.context.host.respond(message["id"], json.loads(line))
+        else:
+            self.context.host.respond(message["id"], {"id": 0}, line)
+        ms = (time.perf_counter() - began) * 1000
+        detail = {"tools": len(texts)}
+        self.context.journal.add("list", tool=f"{self._name}/", ms=ms, detail=detail)
+
+    def _slim_level(self) -> str:
+        level = self.context.view.setting("gateway", "slim", "lossless")
+        return slim.PLAIN if level == "lossless" else str(level)
+
+    def _slimmed(self, item: Json) -> Json:
+        return slim.tool(item, self._slim_level())
+
+    def _refusal(self, name: object) -> str:
+        """The kind of reason for which a tool is not offered, "" when it is."""
+        row = self._row
+        if row is None or not isinstance(name, str):
+            return ""  # the server's to refuse
+        return UNTRUSTED if not row.trusted and row.read_at else self.live.kind(row, name)
+
+    def _stored(self, name: object) -> ToolRow | None:
+        row = self._row
+        return self.context.view.tool(row.id, name) if row and isinstance(name, str) else None
+
+    # ---- tools/call
+
+    def _call(self, line: bytes, message: Json) -> None:
+        name = params_of(message).get("name")
+        tool = self._stored(name)
+        if tool is not None and tool.reason:
+            self.reply(message, self._refused(name, tool.reason))
+            return
+        if reason := self._conditions.reason(f"{self._name}/{name}"):
+            self.reply(message, self._not_now(name, reason))
+            return
+        check = self._checked if self._read else None
+        raw = "" if tool is None else tool.raw
+        flow = self.context.outgoing.look(
+            self._name, raw, name, params_of(message).get("arguments")
+        )
+        call = _Call(
+            self._upstream, line, message, self.context, check, flow, self._conditions.called
+        )
+        self.context.forwarder.send(call)
+
+    def _checked(self, call: "_Call", send: Callable[[], None]) -> None:
+        """Send a call on once the server's list is known to hold the tool as it was trusted."""
+        self.live.before_call(self._upstream, lambda problem: self._send(call, send, problem))
+
+    def _send(self, call: "_Call", send: Callable[[], None], problem: str) -> None:
+        if problem:
+            call.failed(problem)
+            return
+        params = params_of(call.message)
+        name = params.get("name")
+        kind = self._refusal(name)
+        refused = self._refused(name, kind) if kind else self._undeclared(name, params)
+        if refused is None:
+            send()
+        else:
+            call.refused(refused)
+
+    def _undeclared(self, name: object, params: Json) -> Json | None:
+        """The refusal of arguments that the trusted text does not have, None without any."""
+        tool = self._stored(name)
+        if tool is None:
+            return None
+        from app.gateway.menu.arguments import undeclared
+
+        names = undeclared(tool.raw, params.get("arguments"))
+        if not names:
+            return None
+        text = f"{name} was trusted without the arguments {', '.join(names)}; it was not called."
+        self.context.journal.add("miss", tool=f"{self._name}/{name}", problem=text)
+        return text_result(text, is_error=True)
+
+    def _refused(self, name: object, kind: str) -> Json:
+        tool = self._stored(name)
+        return self._not_now(
+            name, sentence(kind, tool.problem if tool else ""), " It can be allowed in Toolcrib."
+        )
+
+    def _not_now(self, name: object, reason: str, remedy: str = "") -> Json:
+        self.context.journal.add("miss", tool=f"{self._name}/{name}", problem=reason)
+        return text_result(f"{name} is not available: {reason}.{remedy}", is_error=True)
+
+    def notification(self, message: Json) -> None:
+        """A milestone is for us, the rest for the server."""
+        if message.get("method") == "notifications/toolcrib/milestone":
+            self._conditions.milestones.add(str(params_of(message).get("name", ""))[:200])
+        else:
+            super().notification(message)
+
+    # ---- what the window or the server changed
+
+    def tick(self) -> None:
+        """Tell the host when ticks changed what it should see."""
+        self.context.view.refresh()
+        if self._generation != self.context.view.generation:
+            self._generation = self.context.view.generation
+            row = self._row
+            if row is not None and (row.capabilities.get("tools") or {}).get("listChanged"):
+                self.context.host.send(jsonrpc.notification("notifications/tools/list_changed"))
+
+
+class _Call(Route):
+    """A call of one of the server's tools, for the journal."""
+
+    __slots__ = ("_began", "_called", "_check", "_context", "_flow", "_problem", "_tool_id")
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        line: bytes,
+        message: Json,
+        context: GatewayContext,
+        check: "Callable[[_Call, Callable[[], None]], None] | None",
+        flow: "Flow | None",
+        called: "deque[str]",
+    ) -> None:
+        """`check` sends the call or refuses it; None sends it as it is. `flow`: what it carries.
+
+        `called` learns of a call that succeeds.
+        """
+        super().__init__(upstream, line, message)
+        self._context = context
+        self._check = check
+        self._flow = flow
+        self._called = called
+        self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
+        self._began = time.perf_counter()
+        self._problem = ""
+
+    def prepare(self, send: Callable[[], None]) -> None:
+        """Have the call checked, where there is something to check it by."""
+        if self._flow is not None:
+            send = partial(self._context.outgoing.settle, self._flow, self, send)
+        if self._check is None:
+            send()
+        else:
+            self._check(self, send)
+
+    def finish(self, _line: bytes, answer: Json) -> None:
+        """Note what went wrong; the answer is left as it came."""
+        self._problem = problem_of(answer)
+        if not self._problem and self._tool_id not in self._called:
+            self._called.append(self._tool_id)
+        self._context.outgoing.note(self.upstream.name, answer.get("result"))
+
+    def done(self) -> None:
+        """The host has its answer."""
+        if self.is_refused:
+            return  # noted as what it was
+        self._context.outgoing.read()
+        ms = (time.perf_counter() - self._began) * 1000
+        self._context.journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
+
+    def unreached(self, reason: str) -> None:
+        """The server could not be reached."""
+        self._context.journal.add("error", tool=self._tool_id, problem=reason)
+
+
+def _described(version: str, capabilities: Json, info: Json, instructions: str) -> Json:
+    result: Json = {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": {"name": "toolcrib", "version": "0"} | info,
+    }
+    if instructions:
+        result["instructions"] = instructions
+    return result

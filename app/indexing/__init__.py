@@ -1,0 +1,1 @@
+"""The one way from a raw tool to rows of the store."""

@@ -1,0 +1,183 @@
+"""What is made of tools once they are read: counts, summaries, keywords, findings, vectors."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.core.context import AppContext
+from app.encoder.weights import ModelFiles, ensure_model, find_model
+from app.indexing.findings import findings_of_tools
+from app.indexing.recheck import recheck
+from app.indexing.requests import index_keywords, offer_pack
+from app.routing.floor import floor_is_stale, set_scan_floor
+from app.routing.requests import read_pack
+from app.routing.summary import make_summary
+from app.routing.views import View, mixed, views_hash, views_of
+from app.tokens.counters import ENCODINGS, counter
+from app.tokens.footprint import count_tool
+from store import findings, requests, tools, vectors
+from store.connection import transaction
+from store.records import Finding, Summary, TokenCount, ToolRecord, Vector
+
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
+
+VIEW = "summary"
+BATCH = 24  # texts encoded between two looks at what else there is to do
+
+Progress = Callable[[str, float], None]
+
+
+class Indexer:
+    """Does only what is not done yet and counts what it did; one thread at a time.
+
+    A tool's summary carries the hash of the text it was made from, and is stored in the same
+    transaction as the counts, keywords and findings: where it differs, all of them are stale.
+    """
+
+    def __init__(
+        self, ctx: AppContext, db: apsw.Connection, *, progress: Progress = lambda _t, _d: None
+    ) -> None:
+        self.counted = 0
+        self.encoded = 0
+        self._ctx = ctx
+        self._db = db
+        self._progress = progress
+        self._encoder: Encoder | None = None
+
+    def texts(self, server_id: int | None = None, *, only: Collection[int] | None = None) -> None:
+        """Count, summarise, index and check the tools of one server, or of all, that need it.
+
+        `only` narrows it to tools of these ids.
+        """
+        rows = [
+            tool for tool in tools.tools(self._db, server_id) if only is None or tool.id in only
+        ]
+        with transaction(self._db):
+            reworded = offer_pack(self._db, rows, read_pack())
+            index_keywords(self._db, [tool for tool in rows if tool.id in reworded])
+        known = tools.summaries(self._db)
+        counts = [tools.token_counts(self._db, encoding) for encoding in ENCODINGS]
+        stale = [
+            tool
+            for tool in rows
+            if (summary := known.get(tool.id)) is None
+            or summary.hash != tool.hash
+            or any(tool.id not in counted for counted in counts)
+        ]
+        if not stale:
+            return
+        counted = [count_tool(counter(encoding), tool) for tool in stale for encoding in ENCODINGS]
+        findings_of = findings_of_tools(stale, tools.tools(self._db))
+        summaries = [_summary(tool, known.get(tool.id)) for tool in stale]
+        self._save(stale, counted, summaries, findings_of=findings_of)
+        self.counted += len(stale)
+
+    def recheck(self, keep_going: Callable[[], bool]) -> None:
+        """Judge every stored text again where another scanner judged it last."""
+        recheck(self._db, keep_going=keep_going, at=self._ctx.clock())
+
+    def pending(self, model: ModelFiles) -> list[tuple[int, tuple[View, ...]]]:
+        """Tools and their texts whose vectors are missing or of another text, usable tools only."""
+        usable = {tool.id: tool for tool in tools.tools(self._db) if not tool.problem}
+        have = vectors.hashes(self._db, model.key, VIEW)
+        weights = self._ctx.settings.views
+        views = {
+            tool_id: views_of(usable[tool_id], summary, weights)
+            for tool_id, summary in tools.summaries(self._db).items()
+            if tool_id in usable
+        }
+        return [(id_, texts) for id_, texts in views.items() if have.get(id_) != views_hash(texts)]
+
+    def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
+        """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
+
+        `prepare` exports the encoder first where that was not done yet (10 to 20 s once).
+        """
+        paths, name = self._ctx.paths, self._ctx.settings.model
+        model = ensure_model(paths, name, self._progress) if prepare else find_model(paths, name)
+        if model is None:
+            return f"The encoder {name} is not prepared yet; words are searched until then."
+        return self._catch_up(model, keep_going)
+
+    def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
+        """The encoder, exported if need be, after every tool that lacks a vector of it got one."""
+        model = ensure_model(self._ctx.paths, self._ctx.settings.model, self._progress)
+        self._catch_up(model, keep_going)
+        return self._loaded(model)
+
+    def _catch_up(self, model: ModelFiles, keep_going: Callable[[], bool]) -> str:
+        waiting = self.pending(model)
+        for start in range(0, len(waiting), BATCH):
+            if not keep_going():
+                return "Stopped; words are searched for tools without vectors."
+            self._encode(model, waiting[start : start + BATCH])
+            done = min(start + BATCH, len(waiting))
+            self._progress(f"Encoded {done} of {len(waiting)} tools", done / len(waiting))
+        if not self._encode_requests(model, keep_going):
+            return "Stopped; words are searched for requests without vectors."
+        vectors.ensure_index(self._db, model.key, model.dims, VIEW)
+        vectors.ensure_request_index(self._db, model.key, model.dims)
+        if floor_is_stale(self._db, model.key):
+            encoder = self._loaded(model)
+            with transaction(self._db):
+                set_scan_floor(self._db, encoder, self._ctx.clock)
+        return ""
+
+    def _encode_requests(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
+        waiting = requests.pending(self._db, model.key)
+        for start in range(0, len(waiting), BATCH):
+            if not keep_going():
+                return False
+            batch = waiting[start : start + BATCH]
+            rows = self._loaded(model).encode([text for _, text in batch])
+            made = [
+                (id_, row.astype("<f4").tobytes())
+                for (id_, _), row in zip(batch, rows, strict=True)
+            ]
+            with transaction(self._db):
+                requests.save_vectors(self._db, model.key, made)
+            done = start + len(batch)
+            self._progress(f"Encoded {done} of {len(waiting)} requests", done / len(waiting))
+        return True
+
+    def _loaded(self, model: ModelFiles) -> "Encoder":
+        if self._encoder is None or self._encoder.key != model.key:
+            from app.encoder.onnx import Encoder
+
+            self._encoder = Encoder.load(model)
+        return self._encoder
+
+    def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:
+        rows = mixed(self._loaded(model).encode, [texts for _, texts in batch])
+        made = [
+            Vector(tool_id, model.key, VIEW, views_hash(texts), row)
+            for (tool_id, texts), row in zip(batch, rows, strict=True)
+        ]
+        with transaction(self._db):
+            vectors.save(self._db, made)
+        self.encoded += len(made)
+
+    def _save(
+        self,
+        stale: Sequence[ToolRecord],
+        counted: Sequence[TokenCount],
+        summaries: Sequence[Summary],
+        *,
+        findings_of: Mapping[int, Sequence[Finding]],
+    ) -> None:
+        with transaction(self._db):
+            tools.save_token_counts(self._db, counted)
+            tools.save_summaries(self._db, summaries)
+            index_keywords(self._db, stale)
+            for tool in stale:
+                findings.save(self._db, tool.id, findings_of[tool.id], tool.last_seen)
+
+
+def _summary(tool: ToolRecord, known: Summary | None) -> Summary:
+    """A made summary, or the one that a user or a model wrote, now beside the tool's new text."""
+    if known is not None and known.source != "made":
+        return replace(known, hash=tool.hash)
+    return Summary(tool.id, make_summary(tool), "made", tool.hash)

@@ -1,0 +1,138 @@
+"""From tools to rows, the same way after a scan and from a running server behind the gateway."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from app.catalog.reasons import NEW
+from app.core.context import AppContext
+from app.core.scrubber import Scrubber
+from app.core.settings import ProfileSettings
+from app.indexing.indexer import Indexer
+from app.indexing.list_changes import ListChanges
+from app.indexing.reading import Limits, Reading
+from app.indexing.tool_checks import check_tools
+from app.safety.server_texts import findings_of, judge_server
+from store import profiles, servers, tools
+from store.connection import transaction
+from store.hashes import canonical_text
+from store.records import NewTool, ServerRecord, ToolDelta, ToolRecord
+from store.serving import HELD_TEXTS
+from store.typed import Json
+
+
+def save_reading(db: apsw.Connection, server_id: int, reading: Reading, *, at: float) -> ToolDelta:
+    """Store what came of reading a server; a failure leaves the tools known before alone."""
+    before = _server(db, server_id)
+    if before is None:  # forgotten while it was read
+        return ToolDelta()
+    servers.set_status(db, server_id, reading.status, reading.problem, reading.stderr)
+    if not reading.read:
+        return ToolDelta()
+    servers.save_reading(
+        db,
+        server_id,
+        server_info=reading.server_info,
+        capabilities=reading.capabilities,
+        instructions=reading.instructions,
+        prompts=reading.prompts,
+        resources=reading.resources,
+        templates=reading.templates,
+        list_hash=reading.list_hash,
+        taken_with={**reading.taken_with, HELD_TEXTS: _judged(reading, before)},
+        at=at,
+    )
+    return _save_tools(db, before, reading.tools, at)
+
+
+def _judged(reading: Reading, before: ServerRecord) -> list[Json]:
+    """Findings in what the server says beside its tools."""
+    return judge_server(
+        instructions=reading.instructions,
+        server_info=reading.server_info,
+        prompts=reading.prompts,
+        resources=reading.resources,
+        templates=reading.templates,
+        before=findings_of(before),
+    )
+
+
+def ingest(
+    ctx: AppContext,
+    db: apsw.Connection,
+    server_id: int,
+    entries: Iterable[Any],
+    *,
+    scrubber: Scrubber,
+) -> ListChanges:
+    """Take in what a running server lists: entries of tools/list as they came, in its order.
+
+    New and changed tools are stored, checked, counted, summarised and scanned as after a scan.
+    Tools that are missing stay, since a list may depend on who asks. Raises StoreError.
+    """
+    live = check_tools(entries, Limits.of(ctx.settings), scrubber)
+    with transaction(db):
+        server = _server(db, server_id)
+        if server is None:
+            return ListChanges()
+        merged = _merged(tools.tools(db, server_id), live)
+        delta = _save_tools(db, server, merged, ctx.clock())
+    if delta.added or delta.changed:
+        Indexer(ctx, db).texts(server_id, only={*delta.added, *delta.changed})
+    return _changes(tools.tools(db, server_id), delta)
+
+
+def _save_tools(
+    db: apsw.Connection, server: ServerRecord, new: Sequence[NewTool], at: float
+) -> ToolDelta:
+    """Make the server's tools these; what a known server did not have before may be held."""
+    delta = tools.save_list(db, server.id, new, at)
+    if server.read_at:
+        _hold_new(db, delta.added)
+    return delta
+
+
+def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
+    """Hold tools in the profiles that want new ones held."""
+    for profile in profiles.all_profiles(db) if tool_ids else ():
+        if ProfileSettings.from_json(profile.settings).new_tools == "held":
+            profiles.set_held(db, profile.id, tool_ids, NEW)
+
+
+def _merged(stored: Sequence[ToolRecord], live: Sequence[NewTool]) -> list[NewTool]:
+    """The stored tools in their order, as the server defines them now, then the new ones."""
+    fresh = dict(_with_twins(live))
+    kept = []
+    for key, tool in _with_twins([_as_new(tool) for tool in stored]):
+        now = fresh.pop(key, tool)
+        kept.append(tool if canonical_text(now.raw) == canonical_text(tool.raw) else now)
+    return [*kept, *fresh.values()]
+
+
+def _with_twins(rows: Sequence[NewTool]) -> list[tuple[tuple[str, int], NewTool]]:
+    """Each tool under its name and how many before it have the same."""
+    counts: Counter[str] = Counter()
+    keyed = []
+    for row in rows:
+        keyed.append(((row.name, counts[row.name]), row))
+        counts[row.name] += 1
+    return keyed
+
+
+def _as_new(tool: ToolRecord) -> NewTool:
+    return NewTool(tool.name, tool.raw, tool.hash, tool.problem)
+
+
+def _changes(stored: Sequence[ToolRecord], delta: ToolDelta) -> ListChanges:
+    rows = {tool.id: tool for tool in stored}
+    return ListChanges(
+        added=[rows[id_].name for id_ in delta.added],
+        changed=[rows[id_].name for id_ in delta.changed],
+        unusable=[rows[i].name for i in (*delta.added, *delta.changed) if rows[i].problem],
+    )
+
+
+def _server(db: apsw.Connection, server_id: int) -> ServerRecord | None:
+    return next((one for one in servers.all_servers(db) if one.id == server_id), None)

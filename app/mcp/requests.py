@@ -1,0 +1,130 @@
+"""One request on its way to a server, and what a session needs of both its sides."""
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+
+from store.typed import Any, Json, Protocol
+
+SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
+
+
+class PendingRequest:
+    """One request on its way to a server: answered or failed exactly once, or cancelled."""
+
+    __slots__ = ("deadline", "line", "message", "overdue", "progress", "seconds", "sent_id")
+
+    def __init__(self, line: bytes, message: Json, seconds: float = 0.0) -> None:
+        self.line = line  # b"" when the message must be written anew
+        self.message = message
+        self.progress = _progress_token(message)
+        self.sent_id = 0
+        self.seconds = seconds  # that the answer may take, 0 for as long as the server lives
+        self.deadline = math.inf  # on the session's clock, from when it is sent
+        self.overdue = ""  # why its time is up, "" when only its seconds are
+
+    def answered(self, line: bytes, answer: Json) -> None:
+        """The server has answered; `line` is b"" when its bytes may not be forwarded."""
+        raise NotImplementedError
+
+    def failed(self, reason: str) -> None:
+        """The server could not be reached, or has gone."""
+        raise NotImplementedError
+
+
+def fail(request: PendingRequest, reason: str) -> None:
+    """Fail one request; whatever comes of it, those that fail with it are still told."""
+    with suppress(Exception):
+        request.failed(reason)
+
+
+class OwnRequest(PendingRequest):
+    """A request of our own; its answer, or why there is none, goes to functions."""
+
+    __slots__ = ("_answered", "_failed")
+
+    def __init__(
+        self,
+        message: Json,
+        *,
+        answered: Callable[[Json], None] = lambda _answer: None,
+        failed: Callable[[str], None] = lambda _reason: None,
+        seconds: float = 0.0,
+    ) -> None:
+        super().__init__(b"", message, seconds)
+        self._answered = answered
+        self._failed = failed
+
+    def answered(self, _line: bytes, answer: Json) -> None:
+        """Hand the answer on."""
+        self._answered(answer)
+
+    def failed(self, reason: str) -> None:
+        """Hand the reason on."""
+        self._failed(reason)
+
+
+def _progress_token(message: Json) -> object:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if isinstance(token, str | int) else None
+
+
+class Channel(Protocol):
+    """What a connection needs of what carries its lines, a process or an HTTP session."""
+
+    fault: bool  # whether it was ended for what it sent
+    junk_lines: int  # lines that were no messages
+
+    def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
+        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
+
+    def send(self, line: bytes) -> None:
+        """Send one message; never blocks for long."""
+
+    def progress(self) -> float:
+        """A number that grows while the server works (CPU seconds, bytes read)."""
+
+    def ended(self) -> bool:
+        """Whether the server has exited."""
+
+    def last_line(self) -> str:
+        """What the server printed last, or HTTP said, without secrets; "" when nothing."""
+
+    def last_sentence(self) -> str:
+        """The same as a sentence."""
+
+    def printed(self) -> str:
+        """The last of what the server printed on stderr, without secrets."""
+
+    def pids(self) -> tuple[int, ...]:
+        """The server's processes, none for one behind a URL."""
+
+    def close(self, grace: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """End the server with everything it started; fast once somebody is in a `hurry`."""
+
+
+class UpstreamEvents(Protocol):
+    """Who hears what a server says of its own accord."""
+
+    def hello(self) -> Json:
+        """The params of initialize, as the host sent them."""
+
+    def stateless(self) -> bool:
+        """Whether the host speaks the stateless revision, so that a server had better too."""
+
+    def envelope(self) -> Json:
+        """The reserved keys of _meta for a stateless server."""
+
+    def opening_requests(self, upstream: Any) -> list[PendingRequest]:
+        """What a server that was just started must hear before any call."""
+
+    def ready(self, upstream: Any) -> None:
+        """The server is about to take its first call."""
+
+    def on_message(self, upstream: Any, line: bytes, message: Json) -> None:
+        """The server sent a request or a notification."""
+
+    def down(self, upstream: Any, reason: str, printed: str) -> None:
+        """The server has gone or could not be started; `printed` is the last of its stderr."""

@@ -1,0 +1,47 @@
+"""The stateless revision (2026-07-28) and the ones with a handshake: what differs."""
+
+from app.mcp.protocol import (
+    ENVELOPE,
+    INVALID_PARAMS,
+    LISTS,
+    RESOURCE_NOT_FOUND,
+    SERVER_INFO_KEY,
+    SUBSCRIPTION_KEY,
+)
+from store.typed import Json
+
+_CACHEABLE = frozenset({*LISTS, "resources/read", "server/discover"})
+
+
+def completed(method: str, answer: Json) -> Json:
+    """An answer with the fields that the stateless revision requires of every result."""
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        error = answer.get("error")
+        if isinstance(error, dict) and error.get("code") == RESOURCE_NOT_FOUND:
+            return {**answer, "error": {**error, "code": INVALID_PARAMS}}
+        return answer
+    more: Json = {}
+    if "resultType" not in result:
+        more["resultType"] = "complete"
+    if method in _CACHEABLE and "ttlMs" not in result:
+        more |= {"ttlMs": 0, "cacheScope": "private"}
+    return {**answer, "result": {**result, **more}}
+
+
+def server_info(discovered: Json) -> Json:
+    """Who a stateless server says it is, {} when it does not."""
+    meta = discovered.get("_meta")
+    info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
+    return info if isinstance(info, dict) else {}
+
+
+def without_envelope(message: Json) -> Json:
+    """A stateless message as one of the earlier revisions: its envelope in _meta dropped."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(meta, dict):
+        return message
+    kept = {k: v for k, v in meta.items() if k not in ENVELOPE and k != SUBSCRIPTION_KEY}
+    rest = {k: v for k, v in params.items() if k != "_meta"}
+    return {**message, "params": {**rest, **({"_meta": kept} if kept else {})}}

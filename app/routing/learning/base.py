@@ -1,0 +1,122 @@
+"""Every tool's fused score of many queries, without anything learned: what training starts from.
+
+The router's own formula over matrices. bm25 of several words is the sum of each word's, so each
+word is asked for once: long logged queries share most of theirs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import apsw
+
+from app.routing.dense import Encoding, RequestMatrix
+from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
+from app.routing.hierarchy import parse_request
+from app.routing.text import MOST_QUERY, clauses, content_words, distinct
+from store.search import WEIGHTS, keyword
+
+if TYPE_CHECKING:
+    from app.routing.learning.past_use import Matrix
+
+_ALL = 1_000_000  # hits of a word
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySignals:
+    """A query's signals of every tool, 0 to 1: of the whole first, then of each step."""
+
+    vector: "Matrix"  # of the whole query
+    inner: "Matrix"  # the encoder's inner vector of it
+    length: int  # content words
+    meaning: "Sequence[Matrix]"
+    words: "Sequence[Matrix]"
+
+    def scores(self, lengths: Lengths = LONGQ) -> "Matrix":
+        """The sum of fuse.fuse(), for all tools at once."""
+        weights = shares(self.length, has_steps=len(self.meaning) > 1, lengths=lengths)
+        score = weights.meaning * self.meaning[0] + weights.words * self.words[0]
+        steps = [
+            weights.step_meaning * meaning + weights.step_words * words
+            for meaning, words in zip(self.meaning[1:], self.words[1:], strict=True)
+        ]
+        for step in steps[1:]:
+            steps[0] = steps[0].clip(min=step)
+        return score + steps[0] if steps else score
+
+
+class BaseScores:
+    """Scores queries over tools given by the rows of a matrix of their vectors.
+
+    `requests` are pairs of a tool's key and a vector, all of a tool together.
+    """
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        encoder: Encoding,
+        *,
+        tools: "Matrix",
+        keys: Sequence[int],
+        requests: Sequence[tuple[int, bytes]] = (),
+        weights: Sequence[float] = WEIGHTS,
+    ) -> None:
+        self._db = db
+        self._encoder = encoder
+        self._tools = tools
+        self._requests = RequestMatrix.of(keys, requests)
+        self._weights = weights
+        self._rows = {key: row for row, key in enumerate(keys)}
+        self._words: dict[str, Matrix] = {}
+
+    def of(self, query: str, *, short: int = SHORT) -> QuerySignals:
+        """A query's signals; longer than `short` content words it has steps."""
+        import numpy as np
+
+        request = parse_request(query)
+        query_text = request.query.strip() or request.tool.strip()
+        length = len(content_words(query_text))
+        steps = clauses(query_text) if length > short else []
+        texts = [request.tool.strip() or query_text, *steps]
+        encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
+        whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)
+        vectors = np.stack([whole, *map(self._vector, steps)])
+        table = self._requests.better(vectors @ self._tools.T, vectors)
+        meaning = [_scaled(cosines - NOTHING) for cosines in table]
+        words = [_scaled(self._bm25(text)) for text in texts]
+        return QuerySignals(whole, inner, length, meaning, words)
+
+    def _vector(self, text: str) -> "Matrix":
+        import numpy as np
+
+        vector: Matrix = np.frombuffer(
+            self._encoder.encode_bytes(text[:MOST_QUERY], query=True), dtype="<f4"
+        )
+        return vector
+
+    def _bm25(self, text: str) -> "Matrix":
+        import numpy as np
+
+        total: Matrix = np.zeros(len(self._rows), dtype=np.float32)
+        for word in distinct(content_words(text)):
+            if word not in self._words:
+                self._words[word] = self._of_word(word)
+            total = total + self._words[word]
+        return total
+
+    def _of_word(self, word: str) -> "Matrix":
+        import numpy as np
+
+        scores: Matrix = np.zeros(len(self._rows), dtype=np.float32)
+        for hit in keyword(self._db, [word], limit=_ALL, weights=self._weights):
+            if hit.tool_id in self._rows:
+                scores[self._rows[hit.tool_id]] = hit.score
+        return scores
+
+
+def _scaled(values: "Matrix") -> "Matrix":
+    """From 0 to 1, the query's best."""
+    import numpy as np
+
+    top = float(values.max(initial=0.0))
+    return np.clip(values / top, 0.0, None) if top > 0 else np.zeros_like(values)

@@ -1,0 +1,35 @@
+"""Requests shipped for well-known tools, found by the hash of what a tool says of itself."""
+
+from collections.abc import Mapping
+
+from store.hashes import text_hash
+from store.records import ToolRecord
+
+MOST = 5  # of one source for a tool
+LONGEST = 120  # characters of a request
+
+
+def tool_text_hash(tool: ToolRecord) -> str:
+    """The hash of a tool's name and description; another description says another thing."""
+    return text_hash(f"{tool.name}\0{' '.join(tool.description.split())}")
+
+
+def read_pack() -> Mapping[str, tuple[str, ...]]:
+    """The shipped requests by (shortened) text hash.
+
+    Each line of a file is: the hash's first 16 digits, the tool's name, its requests, by tabs.
+    """
+    from importlib.resources import files  # a search in the gateway has no use for it
+
+    pack: dict[str, tuple[str, ...]] = {}
+    for file in files("resources").joinpath("requests").iterdir():
+        if file.name.endswith(".tsv"):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                key, _name, *texts = line.split("\t")
+                pack[key] = tuple(texts[:MOST])
+    return pack
+
+
+def pack_key(hash_: str) -> str:
+    """What a pack's lines are found by."""
+    return hash_[:16]

@@ -1,0 +1,109 @@
+"""How much a sentence reads like an order to the model: a linear model of hashed features."""
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.safety.features import SIZE, features
+
+_FOLDER, _WEIGHTS, _REPORT = "scanner", "weights.bin", "report.json"
+_WORD = re.compile(r"\w+")
+_BATCH = 256  # sentences scored at once
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS = 5
+# what an attack is after, or how it is put: with one of these a lower score is enough
+_TARGET = re.compile(
+    r"\b(?:secret|credential|password|token|api[ _-]?key|private key|ssh|passphrase)s?\b"
+    r"|(?:~|/etc|/home|/root)/|\bid_rsa\b|\.env\b|\.ssh\b|mcp\.json|https?://"
+    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|[\w.+-]{1,40}@[\w-]{1,40}\.[a-z]{2,8}"
+    r"|\b(?:send|forward|upload|post|transmit|leak|exfiltrat\w*|copy|bcc|append|attach)\b"
+    r"|\b(?:ignore|disregard|forget|override|bypass|skip)\b"
+    r"|\b(?:conversation|chat|history|system prompt|context|previous|instructions?|rules)\b"
+    r"|\b(?:silently|quietly|secretly|covertly|hidden|confirmation|permission|approv\w*)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Log-odds from which a sentence is warned of or held."""
+
+    warn: float
+    hold: float
+    hold_named: float  # where the sentence names a target
+
+
+def says_enough(sentence: str) -> bool:
+    """Whether a sentence is long enough to be judged by its score alone; fragments score oddly."""
+    return len(_LETTERS.findall(sentence)) >= _FEWEST_WORDS or not sentence.isascii()
+
+
+def names_a_target(sentence: str) -> bool:
+    """Whether a sentence names data, a receiver, rules to drop, or a way to hide."""
+    return bool(_TARGET.search(sentence))
+
+
+@dataclass(frozen=True, slots=True)
+class Classifier:
+    """Weights, and limits of what they add up to."""
+
+    weights: NDArray[np.float32]
+    bias: float
+    limits: Limits
+
+    def holds(self, sentence: str, score: float) -> bool:
+        """Whether a sentence of this score is reason enough to hold a tool."""
+        limit = self.limits.hold_named if names_a_target(sentence) else self.limits.hold
+        return score >= limit and says_enough(sentence)
+
+    def warns(self, score: float) -> bool:
+        """Whether a score is worth a warning."""
+        return score >= self.limits.warn
+
+    def scores(self, sentences: Sequence[str]) -> list[float]:
+        """The log-odds of each sentence."""
+        scores: list[float] = []
+        for start in range(0, len(sentences), _BATCH):
+            scores += self._scores(sentences[start : start + _BATCH])
+        return scores
+
+    def _scores(self, sentences: Sequence[str]) -> list[float]:
+        rows = features(sentences)
+        parts = self.weights[rows.numbers] * rows.values
+        return [float(z) + self.bias for z in np.add.reduceat(parts, rows.starts)]
+
+    def heaviest_words(self, sentence: str, most: int = 3) -> list[str]:
+        """The words without which the score falls most, in the sentence's order."""
+        words = list(dict.fromkeys(_WORD.findall(sentence)))[:40]
+        if len(words) < 2:
+            return words
+        without = [re.sub(rf"\b{re.escape(word)}\b", " ", sentence) for word in words]
+        losses = self.scores(without)
+        order = sorted(range(len(words)), key=lambda index: losses[index])[:most]
+        return [words[index] for index in sorted(order)]
+
+
+@cache
+def classifier() -> Classifier:
+    """The trained model of resources/scanner.
+
+    Raises ValueError if the weights are not those that the training report names.
+    """
+    folder = files("resources") / _FOLDER
+    packed = (folder / _WEIGHTS).read_bytes()
+    report = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
+    if hashlib.sha256(packed).hexdigest() != report["sha256"]:
+        raise ValueError("resources/scanner/weights.bin does not match its report")
+    small = np.frombuffer(zlib.decompress(packed), dtype=np.int8)
+    if len(small) != SIZE:
+        raise ValueError("resources/scanner/weights.bin has another size")
+    weights = small.astype(np.float32) * report["scale"]
+    return Classifier(weights, report["bias"], Limits(**report["limits"]))

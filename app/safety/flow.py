@@ -1,0 +1,250 @@
+"""Data on its way from one server to another: secrets, and passages of results.
+
+Text alone cannot tell an honest call from one that a poisoned result asked for. What a call
+carries can: a value that looks like a secret, or a passage that another server returned in this
+conversation, on its way to a tool that can send it out. Every step is linear in the text.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from app.safety.hidden import visible
+from store.typed import JsonMapping
+
+SECRET, PASSAGE = "secret", "passage"  # what is carried
+_LONGEST = 200_000  # characters of one result or call that are read
+_MOST_SECRETS = 500  # remembered in one conversation
+_MOST_BLOCKS = 20_000
+_BLOCK = 8  # words; a passage is at least three blocks, found wherever it begins
+_FEWEST_BLOCKS = 2
+_PIECE = 16  # characters of a secret that give it away
+_MOST_ENCODED = 64  # passages of a call that are decoded
+_WORD = re.compile(r"\w+")
+_MARKS = re.compile(r"[\W_]+")
+# how secrets of known services begin: a plain search for that is fifty times faster than patterns
+_SHAPES: Mapping[str, re.Pattern[str]] = {
+    beginning: re.compile(pattern)
+    for pattern, beginnings in (
+        (r"(?:sk|rk|pk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9_-]{16,200}",
+         ("sk-", "sk_", "rk-", "rk_", "pk-", "pk_")),
+        (r"gh[pousr]_[A-Za-z0-9]{16,255}", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+        (r"github_pat_[A-Za-z0-9_]{20,255}", ("github_pat_",)),
+        (r"glpat-[\w-]{16,100}", ("glpat-",)),
+        (r"xox[abposr]-[A-Za-z0-9-]{10,250}", ("xox",)),
+        (r"(?:AKIA|ASIA)[A-Z0-9]{16}\b", ("AKIA", "ASIA")),
+        (r"AIza[\w-]{30,60}", ("AIza",)),
+        (r"ya29\.[\w-]{20,400}", ("ya29.",)),
+        (r"npm_[A-Za-z0-9]{30,60}", ("npm_",)),
+        (r"hf_[A-Za-z0-9]{20,60}", ("hf_",)),
+        (r"pypi-[\w-]{30,400}", ("pypi-",)),
+        (r"SG\.[\w-]{16,40}\.[\w-]{16,80}", ("SG.",)),
+        (r"eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{5,1000}", ("eyJ",)),
+        (r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{20,6000}", ("-----BEGIN",)),
+    )
+    for beginning in beginnings
+}  # fmt: skip
+# "password: hunter2", API_KEY=..., "token": "..."; matched in lower case, which is faster
+_NAMED = re.compile(
+    r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key|token"
+    r"|credentials?)[\"']?[ \t]{0,3}(?:[:=]|is)[ \t]{0,3}[\"']?(?P<value>[^\s\"',;<>&]{8,300})"
+)
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:pass(?:word|wd|phrase|code)|secret|api_?key|access_?key|private_?key|token"
+    r"|credentials?|pin|otp|cvv|cvc|card_number|seed_phrase)(?:_|$)"
+)
+# what is called a token and is none: "nextPageToken", "csrf_token", counts
+_NO_SECRET = re.compile(
+    r"(?:page|next|cursor|sync|continuation|csrf|max|total|prompt|completion|input|output|id)"
+    r"[_-]?$",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(
+    r"^[<{\[$*x.]|^(?:your|my|the|example|none|null|true|false)\b|\*{3}", re.I
+)
+_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
+_SENDS = re.compile(
+    r"(?:^|_)(?:send|post|publish|upload|share|mail|email|message|notify|push|forward|invite"
+    r"|reply|comment|tweet|webhook|http|https|request|fetch|curl|browse|navigate|visit|open|submit"
+    r"|export|sync|transfer|pay|url)(?:_|$)"
+)
+_RECEIVER = re.compile(
+    r"(?:^|_)(?:url|uri|href|endpoint|webhook|to|recipients?|emails?|cc|bcc|channel|host|address"
+    r"|destination|phone|chat)(?:_|$)"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What a call would carry out, and where it came from."""
+
+    kind: str  # SECRET | PASSAGE
+    tool: str  # server/tool that would get it
+    source: str  # the server it came from, "" when nobody knows
+
+    @property
+    def sentence(self) -> str:
+        """What is noted, without the value."""
+        what = "A value that looks like a secret" if self.kind == SECRET else "Text"
+        origin = f" from a result of {visible(self.source)}" if self.source else ""
+        return f"{what}{origin} is on its way to {visible(self.tool)}, which can send it out."
+
+
+class DataFlow:
+    """What one conversation has seen, by the server that it came from; not for several threads."""
+
+    def __init__(self) -> None:
+        self._secrets: OrderedDict[str, str] = OrderedDict()  # without marks -> server
+        self._blocks: OrderedDict[int, str] = OrderedDict()  # of words -> server
+        self._servers: set[str] = set()  # whose results were read
+
+    def note_result(self, server: str, result: JsonMapping) -> None:
+        """Remember the secrets and passages of a result of tools/call."""
+        self._servers.add(server)
+        for text in _texts(result):
+            for secret in secret_values(text):
+                self._secrets.setdefault(_bare(secret), server)
+            words = _WORD.findall(text.casefold())
+            for start in range(0, len(words) - _BLOCK + 1, _BLOCK):
+                self._blocks.setdefault(hash(tuple(words[start : start + _BLOCK])), server)
+        for store, most in ((self._secrets, _MOST_SECRETS), (self._blocks, _MOST_BLOCKS)):
+            while len(store) > most:
+                store.popitem(last=False)
+
+    def look(self, server: str, tool: JsonMapping, arguments: object) -> Flow | None:
+        """What a call of this server's tool would carry out; None for nothing.
+
+        A secret goes back to the server that gave it without a word.
+        """
+        return self.carried(server, str(tool.get("name")), arguments) if can_send(tool) else None
+
+    def carried(self, server: str, name: str, arguments: object) -> Flow | None:
+        """The same for a tool of which it is known that it can send."""
+        tool_id = f"{server}/{name}"
+        text = "\n".join(_texts(arguments))
+        source = self._secret_source(text)
+        if source is not None:
+            return None if source == server else Flow(SECRET, tool_id, source)
+        source = self._passage_source(text, server)
+        return Flow(PASSAGE, tool_id, source) if source else None
+
+    def _secret_source(self, text: str) -> str | None:
+        """The server whose secret the text carries, "" for a secret of nobody; None for none."""
+        whole = list(_readings(text))
+        readings = [_bare(reading) for reading in whole] if self._secrets else []
+        for secret, server in self._secrets.items():
+            pieces = {secret[:_PIECE], secret[-_PIECE:]}
+            if any(piece in reading for reading in readings for piece in pieces):
+                return server
+        return "" if any(secret_values(reading) for reading in whole) else None
+
+    def _passage_source(self, text: str, server: str) -> str:
+        """Another server whose words the text repeats, "" for none."""
+        if self._servers <= {server}:
+            return ""
+        words = _WORD.findall(text.casefold())
+        matches: dict[str, int] = {}
+        for start in range(len(words) - _BLOCK + 1):
+            source = self._blocks.get(hash(tuple(words[start : start + _BLOCK])))
+            if source is not None and source != server:
+                matches[source] = matches.get(source, 0) + 1
+        return max((s for s, n in matches.items() if n >= _FEWEST_BLOCKS), default="")
+
+
+def can_send(tool: JsonMapping) -> bool:
+    """Whether a tool can carry data out: by its annotation, else by its name or its arguments."""
+    annotations = tool.get("annotations")
+    is_open = annotations.get("openWorldHint") if isinstance(annotations, dict) else None
+    if isinstance(is_open, bool):
+        return is_open
+    if _SENDS.search(_snake(str(tool.get("name", "")))):
+        return True
+    schema = tool.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    names = properties if isinstance(properties, dict) else {}
+    return any(_RECEIVER.search(_snake(str(name))) for name in names)
+
+
+def secret_values(text: str) -> list[str]:
+    """Values that look like secrets, by their shape or by the word before them."""
+    values = _shaped(text)
+    lowered = text.lower()
+    if len(lowered) != len(text):  # some capitals are two small letters: places would differ
+        lowered = text
+    for match in _NAMED.finditer(lowered):
+        value = text[match.start("value") : match.end("value")]
+        before = text[max(0, match.start() - 14) : match.start()]
+        if not (_PLACEHOLDER.search(value) or value.isalpha() or _NO_SECRET.search(before)):
+            values.append(value)
+    return values[:_MOST_SECRETS]
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a field of this name asks for a secret."""
+    return bool(_SECRET_NAME.search(_snake(name)))
+
+
+def _shaped(text: str) -> list[str]:
+    patterns = {pattern for beginning, pattern in _SHAPES.items() if beginning in text}
+    return [
+        match.group()
+        for pattern in patterns
+        for match in pattern.finditer(text)
+        if not (match.start() and text[match.start() - 1].isalnum())
+    ]
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text, backwards, and what is encoded in it."""
+    yield text
+    yield text[::-1]
+    for match in islice(_ENCODED.finditer(text), _MOST_ENCODED):
+        decoded = _decoded(match.group())
+        if decoded:
+            yield decoded
+
+
+def _decoded(passage: str) -> str:
+    plain = passage.rstrip("=").replace("-", "+").replace("_", "/")
+    for decode in (bytes.fromhex, lambda p: base64.b64decode(p + "=" * (-len(p) % 4))):
+        try:
+            return decode(plain).decode("ascii")
+        except (ValueError, binascii.Error):
+            continue
+    return ""
+
+
+def _bare(text: str) -> str:
+    """Letters and digits only: marks and blanks between them hide nothing."""
+    return _MARKS.sub("", text)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", _CAMEL.sub("_", name)).lower()
+
+
+def _texts(value: object) -> Iterable[str]:
+    """The texts of a JSON value, cut to what is read; media is left out."""
+    if isinstance(value, str):
+        return [value[:_LONGEST]]
+    try:
+        written = json.dumps(_without_media(value), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return []
+    return [written[:_LONGEST].replace("\\n", "\n").replace('\\"', '"')]
+
+
+def _without_media(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    content = value.get("content")
+    if not isinstance(content, list):
+        return value
+    kept = [item for item in content if isinstance(item, dict) and "data" not in item]
+    return {**value, "content": kept}

@@ -1,0 +1,230 @@
+"""What rules and classifier together say about passages: findings, each with its place and words.
+
+A passage is held back for what is certain (hidden characters, a decoded payload), for a blocking
+rule that the classifier agrees with, and for a sentence that scores above the hold threshold.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
+
+from app.safety.classifier import Classifier, classifier
+from app.safety.hidden import hidden_characters, visible
+from app.safety.mentions import labelled_as_sample, mentioned, without_quotations
+from app.safety.normalise import DECODED, View, views
+from app.safety.rules import Rule, RuleSet, Span, encodable, rule_set
+from app.safety.sentences import Sentence, sentence_spans
+from app.safety.sightings import ORDER_RULE, Sighting, cause_of, each_cause_once
+from app.safety.texts import Passage
+
+EXCERPT = 160  # characters of a quotation
+BORDER = " . "  # between texts that are matched in one go
+ENCODED_RULE, _CAPABILITY_RULE = "EN-01", "AT-01"
+_AGREES = -1.0  # score from which the classifier agrees with a blocking rule
+_ADDS_UP = 1.5  # score from which a warning of a rule becomes a reason to hold
+_CERTAIN_CODES = ("PI-01", "PI-02", "PI-03", "CO-01", "EX-01", "EX-02", "CM-01", "ML-01", "ML-02")
+_MOST_SENTENCES = 4_000  # of one tool that are scored; every one of them costs 0.1 ms
+_LONGEST = 200_000  # characters of one passage that are read
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One view of a passage, and the passage."""
+
+    passage: Passage
+    view: View
+
+    @property
+    def place(self) -> str:
+        """Where the passage stands."""
+        return self.passage.place
+
+    def disguises(self, words: str) -> bool:
+        """Whether these words of the view cannot be read in the text as it came."""
+        return _flat(words) not in _flat(self.passage.text)
+
+
+@lru_cache(maxsize=64)
+def _flat(text: str) -> str:
+    return " ".join(re.sub(r"[*_`]", "", text).split())
+
+
+def judge(passages: Sequence[Passage]) -> tuple[Sighting, ...]:
+    """What speaks against these texts, worst first, each cause once."""
+    kept = [Passage(p.place, encodable(p.text[:_LONGEST])) for p in passages]
+    sightings = [*_hidden(kept)]
+    readings = [_Reading(p, view) for p in kept for view in views(p.text)]
+    scores = _Scores.of_readings(readings)
+    sightings += _rule_sightings(readings, scores)
+    sightings += _classified(readings, scores)
+    model = scores.model
+    return tuple(
+        replace(s, words=tuple(model.heaviest_words(s.sentence))) if s.sentence else s
+        for s in each_cause_once(sightings)
+    )
+
+
+# ---- characters
+
+
+def _hidden(passages: Iterable[Passage]) -> Iterator[Sighting]:
+    known = rule_set().by_id
+    for passage in passages:
+        for rule_id, quote in hidden_characters(passage.text).items():
+            severity = known[rule_id].severity
+            yield Sighting(rule_id, severity, _place(passage.place), quote, 0.0, rule_id)
+
+
+# ---- the classifier's part
+
+
+class _Scores:
+    """The score of every sentence, computed once, and of every reading."""
+
+    def __init__(self, model: Classifier, by_reading: Sequence[Sequence[Sentence]]) -> None:
+        self.model = model
+        self.spans = by_reading
+        self.sentences = [[span.text for span in part] for part in by_reading]
+        wordy = (s for part in self.sentences for s in part if " " in s or not s.isascii())
+        unique = list(dict.fromkeys(wordy))[:_MOST_SENTENCES]
+        self._of_sentence = dict(zip(unique, model.scores(unique), strict=True)) if unique else {}
+        self._of_reading = [max(map(self.of, part), default=-9.0) for part in self.sentences]
+
+    @classmethod
+    def of_readings(cls, readings: Sequence[_Reading]) -> "_Scores":
+        """Score all sentences of these readings."""
+        return cls(classifier(), [list(sentence_spans(r.view.text)) for r in readings])
+
+    def sentence_at(self, index: int, position: int) -> str:
+        """The sentence of a reading that these words stand in."""
+        spans = self.spans[index]
+        number = bisect_right(spans, position, key=lambda span: span.start) - 1
+        return spans[number].text if spans and number >= 0 else ""
+
+    def of(self, sentence: str) -> float:
+        """The score of a sentence; very low where it was too short to be scored."""
+        return self._of_sentence.get(sentence, -9.0)
+
+    def of_reading(self, index: int) -> float:
+        """The highest score of a reading's sentences."""
+        return self._of_reading[index]
+
+
+def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sighting]:
+    """Sentences that read like orders, whatever their words."""
+    model = scores.model
+    for index, reading in enumerate(readings):
+        if reading.view.kind == DECODED:
+            continue
+        for sentence in scores.sentences[index]:
+            score = scores.of(sentence)
+            if model.warns(score):
+                yield from _order(reading, sentence, score, model)
+
+
+def _order(reading: _Reading, sentence: str, score: float, model: Classifier) -> Iterator[Sighting]:
+    severity = "block" if model.holds(sentence, score) else "warn"
+    unquoted = without_quotations(sentence)
+    if (
+        severity == "block"
+        and unquoted != sentence
+        and not model.warns(model.scores([unquoted])[0])
+    ):
+        severity = "warn"
+    yield Sighting(
+        ORDER_RULE, severity, _place(reading.place), visible(sentence[:EXCERPT]), score,
+        cause_of(sentence), sentence,
+    )  # fmt: skip
+
+
+# ---- the rules' part
+
+
+def _rule_sightings(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sighting]:
+    known = rule_set()
+    for kind in dict.fromkeys(reading.view.kind for reading in readings):
+        chosen = [i for i, reading in enumerate(readings) if reading.view.kind == kind]
+        joined = BORDER.join(readings[i].view.text for i in chosen)
+        starts = list(
+            accumulate((len(readings[i].view.text) + len(BORDER) for i in chosen[:-1]), initial=0)
+        )
+        seen: set[tuple[str, int, str]] = set()
+        for rule, span in known.matches(joined):
+            index = bisect_right(starts, span.start) - 1
+            reading = readings[chosen[index]]
+            own = Span(span.start - starts[index], span.end - starts[index])
+            score = scores.of_reading(chosen[index])
+            sentence = scores.sentence_at(chosen[index], own.start)
+            if (rule.id, index, sentence) in seen:
+                continue
+            seen.add((rule.id, index, sentence))
+            if kind == DECODED:
+                yield from _payload(reading, rule, own, known, score)
+            else:
+                yield _sighting(reading, rule, own, (score, scores.of(sentence)), sentence)
+    yield from _decoded_orders(readings, scores)
+
+
+def _sighting(
+    reading: _Reading, rule: Rule, span: Span, scores: tuple[float, float], sentence: str
+) -> Sighting:
+    """`scores` are those of the whole text and of the sentence."""
+    text = reading.view.text
+    return Sighting(
+        rule.id, _severity(rule, reading, span, scores), _place(reading.place),
+        _quote(text, span.start), scores[0], cause_of(sentence),
+    )  # fmt: skip
+
+
+def _severity(rule: Rule, reading: _Reading, span: Span, scores: tuple[float, float]) -> str:
+    text = reading.view.text
+    of_text, of_sentence = scores
+    if rule.about != rule.severity and mentioned(text, span.start, span.end):
+        return rule.about
+    if rule.severity == "warn" and rule.id != _CAPABILITY_RULE and of_sentence >= _ADDS_UP:
+        return "block"
+    if rule.severity != "block" or rule.certain:
+        return rule.severity
+    if reading.disguises(text[span.start : span.end]):
+        return "block"
+    if labelled_as_sample(text, span.start):
+        return "warn"
+    return "block" if of_text >= _AGREES else "warn"
+
+
+def _payload(
+    reading: _Reading, rule: Rule, span: Span, known: RuleSet, score: float
+) -> Iterator[Sighting]:
+    """A decoded text that a rule finds: its author hid it on purpose."""
+    if rule.id in _CERTAIN_CODES:
+        encoded = known.by_id[ENCODED_RULE]
+        quote = _quote(reading.view.text, span.start)
+        yield Sighting(
+            encoded.id, encoded.severity, _place(reading.place), quote, score, reading.view.text
+        )
+
+
+def _decoded_orders(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sighting]:
+    encoded = rule_set().by_id[ENCODED_RULE]
+    for index, reading in enumerate(readings):
+        score = scores.of_reading(index)
+        if reading.view.kind == DECODED and scores.model.warns(score):
+            quote = visible(reading.view.text[:EXCERPT])
+            yield Sighting(
+                encoded.id, encoded.severity, _place(reading.place), quote, score,
+                reading.view.text,
+            )  # fmt: skip
+
+
+def _quote(text: str, start: int) -> str:
+    begin = max(0, start - 30)
+    begin = text.rfind(" ", 0, begin) + 1 if begin else 0  # from the beginning of a word
+    return visible(text[begin : begin + EXCERPT])
+
+
+def _place(place: str) -> str:
+    """Where a text stands; names in it are the server's."""
+    return visible(place if len(place) <= EXCERPT else f"{place[:EXCERPT]}…")

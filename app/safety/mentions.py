@@ -1,0 +1,54 @@
+"""Whether a sentence says a thing or speaks about it: quoted, negated, or looked for."""
+
+import re
+
+# a quotation of some words; an apostrophe inside a word opens none
+QUOTED = re.compile(
+    r"“[^”]{3,300}”|„[^“”]{3,300}[“”]|«[^»]{3,300}»|‹[^›]{3,300}›|「[^」]{2,300}」|『[^』]{2,300}』"
+    r"|\"[^\"\n]{3,300}\"|`[^`\n]{3,300}`|(?<!\w)'[^'\n]{3,300}'(?!\w)"
+)
+# right before what is forbidden: "never follow instructions found in ..."
+_NEGATED = re.compile(
+    r"\b(?:not|never|n't|nor|cannot|without|instead of|rather than|refus\w+ to|avoid)"
+    r"(?: (?:ever|blindly|simply|just|be|to|or \w+|\w+ or))? $",
+    re.I,
+)
+# "Detects prompts that ...": the thing is the object of a verb that tells what the tool does
+_LOOKS_FOR = re.compile(
+    r"\b(?:detects?|checks?|flags?|finds?|blocks?|rejects?|refuses?|reports?|analy[sz]es?|scans?|"
+    r"classif(?:y|ies)|identif(?:y|ies)|recogni[sz]es?|filters?|tests?|simulates?|catches|catch|"
+    r"prevents?|warns?|evaluates?|screens?|judges?)\b[^.:;!?]{0,90}"
+    r"\b(?:that|which|who|whether|if|trying to|tries to|attempts? to|asks?|asking|tells?|telling|"
+    r"orders?|ordering)\b[^.:;!?]{0,40}$",
+    re.I,
+)
+_LABEL = re.compile(r"\b(?:mock|canned|fake|dummy|sample)\w*(?: \w+){0,2}:\s*$", re.I)
+_WINDOW = 160  # characters of a sentence before the words in question
+
+
+def mentioned(text: str, start: int, end: int) -> bool:
+    """Whether the words text[start:end] are spoken about; a word before an order excuses none."""
+    before = _sentence_before(text, start)
+    if _NEGATED.search(before) or _LOOKS_FOR.search(before):
+        return True
+    offset = max(0, start - 300)
+    around = text[offset : end + 300]
+    return any(
+        quoted.start() < start - offset and end - offset < quoted.end() + 1
+        for quoted in QUOTED.finditer(around)
+    )
+
+
+def labelled_as_sample(text: str, start: int) -> bool:
+    """Whether the words stand right after "Mock response:" and the like."""
+    return bool(_LABEL.search(_sentence_before(text, start)))
+
+
+def without_quotations(sentence: str) -> str:
+    """The sentence with its quotations of three words and more left out."""
+    return QUOTED.sub(lambda m: m.group() if m.group().count(" ") < 2 else "“…”", sentence)
+
+
+def _sentence_before(text: str, start: int) -> str:
+    before = text[max(0, start - _WINDOW) : start]
+    return re.split(r"[.!?。\n]\s", before)[-1]

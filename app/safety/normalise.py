@@ -1,0 +1,223 @@
+"""A text as a model may take it: plain, with tricks of spelling undone, and decoded.
+
+Every step is linear in the text; nothing here decides whether a text is harmful.
+"""
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from app.safety.hidden import LOOK_ALIKES
+
+PLAIN, RESPELLED, DECODED = "plain", "respelled", "decoded"
+# format and private characters, and the marks that are stacked on letters (not those of scripts)
+_INVISIBLE = re.compile(
+    "[\u00ad\u0300-\u036f\u061c\u1ab0-\u1aff\u1dc0-\u1dff\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u20d0-\u20ff\ue000-\uf8ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e01ef\U000f0000-\U0010ffff]+"
+)
+_OTHER_LETTERS = re.compile("[\u0370-\u052f]")  # Greek and Cyrillic, where look-alikes are
+_STACKED = re.compile("[\u0300-\u036f]+")
+_DEPTH = 2  # an encoding inside an encoding
+_MOST_DECODED = 64  # passages of one text that are decoded
+_TAG_LETTERS = re.compile("[\U000e0020-\U000e007e]{4,4000}")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_#-])[A-Za-z0-9+/_-]{20,4000}={0,2}")
+_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]?){10,4000}")
+_DECIMALS = re.compile(r"(?<!\d)(?:\d{2,3}[ ,;]{1,2}){9,2000}\d{2,3}(?!\d)")
+_BITS = re.compile(r"(?:[01]{8} ?){8,1000}")
+_PERCENT = re.compile(r"(?:[^\s%]{0,40}%[0-9A-Fa-f]{2}){6,1000}[^\s%]{0,40}")
+_ESCAPED = re.compile(r"\\u\{?[0-9a-fA-F]{4,6}\}?|\\x[0-9a-fA-F]{2}")
+_ENTITY = re.compile(r"&(?:#\d{2,7}|#x[0-9a-fA-F]{2,6}|[a-zA-Z]{2,10});")
+_MARKUP = re.compile(r"<!--[^>]{0,200}-->|</?[a-zA-Z][^<>]{0,60}>|\*\*|__|[*`~|\\]")
+# single letters with marks or blanks between them
+_SPACED = re.compile(r"(?<!\w)(?:\w(?: {1,3}|[.\-_*·]| [|/] )){4,800}\w(?!\w)")
+_LEET = str.maketrans("01345789@$!|", "oieastbgasil")
+_LEET_L = re.compile(r"(?<=[aeu])ii")  # "a11", "te11": the digit is an l there
+_LEET_WORD = re.compile(r"[\w@$!|]{3,40}")
+_MIXED = re.compile(r"[A-Za-z][0134578@$!|]|[0134578@$!|][A-Za-z]")
+_COMMON = (
+    *("ignore", "disregard", "forget", "previous", "instruction", "secret", "user", "tell"),
+    *("send", "read", "password", "system", "prompt", "from", "file", "contents", "with"),
+)
+_ROT13 = [codecs.encode(word, "rot13") for word in _COMMON]
+_BACKWARDS = [word[::-1] for word in _COMMON]
+_ENOUGH = 3  # words that tell that a text is written in a cipher
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a text."""
+
+    kind: str  # PLAIN | RESPELLED | DECODED
+    text: str
+
+
+def views(text: str) -> tuple[View, ...]:
+    """The plain reading first, then every other reading that differs from it."""
+    shown = _shown(text)
+    plain = _single_spaced(shown)
+    readings = [View(PLAIN, plain)]
+    respelled = _single_spaced(_respelled(shown))
+    if respelled != plain:
+        readings.append(View(RESPELLED, respelled))
+    decoded = dict.fromkeys(_decoded(text, plain, _DEPTH))
+    readings += [View(DECODED, reading) for reading in decoded]
+    return tuple(readings)
+
+
+def plain_text(text: str) -> str:
+    """One script, no invisible characters, single spaces, straight quotes, no entities."""
+    return _single_spaced(_shown(text))
+
+
+def _single_spaced(text: str) -> str:
+    """Blanks of a line made one; line ends stay."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _shown(text: str) -> str:
+    """The text as a reader sees it, blanks as they are."""
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
+    if "\\" in text:
+        text = _ESCAPED.sub(_unescape, text)
+    if not text.isascii():
+        text = _TAG_LETTERS.sub("", text)
+        normal = unicodedata.normalize("NFKC", text)
+        text = _latin_words(_INVISIBLE.sub("", normal)).replace("’", "'")
+    return text.replace("\r", "\n")
+
+
+def _latin_words(text: str) -> str:
+    """Look-alike letters made Latin: in mixed words, and in whole words of a Latin text."""
+    if not _OTHER_LETTERS.search(text):
+        return text
+    words = re.split(r"(\W+)", text)
+    foreign = any(_is_foreign(word) for word in words)
+    return "".join(_latin(word, foreign) if not word.isascii() else word for word in words)
+
+
+def _is_foreign(word: str) -> bool:
+    """Whether a word has letters of another script that look like no Latin ones."""
+    changed = word.translate(LOOK_ALIKES)
+    if changed.isascii() or any(c.isascii() and c.isalpha() for c in word):
+        return False
+    return any("\u0370" <= c <= "\u052f" for c in changed)
+
+
+def _latin(word: str, foreign: bool) -> str:
+    mixed = any(c.isascii() and c.isalpha() for c in word)
+    changed = word.translate(LOOK_ALIKES)
+    return changed if mixed or (changed.isascii() and not foreign) else word
+
+
+def _respelled(text: str) -> str:
+    """Spaced letters joined, digits that stand for letters read as these, markup taken out."""
+    text = _MARKUP.sub("", text) if _MARKUP.search(text) else text
+    if not text.isascii():
+        text = _without_accents(text)
+    text = _SPACED.sub(_join_letters, text)
+    if _MIXED.search(text):
+        text = _LEET_WORD.sub(_unleet, text)
+    return text
+
+
+def _without_accents(text: str) -> str:
+    return unicodedata.normalize("NFC", _STACKED.sub("", unicodedata.normalize("NFD", text)))
+
+
+def _join_letters(match: re.Match[str]) -> str:
+    """Letters joined to words; the wider kind of gap parts words, if there are two kinds."""
+    run = match.group()
+    marked = re.search(r"\w[.\-_*·]\w", run) is not None
+    words = run.split(" ") if marked else re.split(r" {2,3}| [|/] ", run)
+    return " ".join(re.sub(r"[\W_]", "", word) for word in words)
+
+
+def _unleet(match: re.Match[str]) -> str:
+    word = match.group()
+    digits = sum(c in "01345789@$!|" for c in word)
+    letters = sum(c.isalpha() for c in word)
+    if not digits or letters < 2 or digits > letters + 2 or (digits == 1 and word[-1].isdigit()):
+        return word
+    return _LEET_L.sub("ll", word.translate(_LEET))
+
+
+def _unescape(match: re.Match[str]) -> str:
+    digits = match.group()[2:].strip("{}")
+    point = int(digits, 16)
+    return chr(point) if point < 0x110000 and not 0xD800 <= point < 0xE000 else ""
+
+
+def _decoded(text: str, plain: str, depth: int) -> Iterator[str]:
+    """What encoded passages say; only what is readable text."""
+    for match in _TAG_LETTERS.finditer(text):
+        yield "".join(chr(ord(c) - 0xE0000) for c in match.group())
+    for pattern, decode in _CODES:
+        for count, match in enumerate(pattern.finditer(plain)):
+            if count >= _MOST_DECODED:
+                break
+            inner = _readable(decode, match.group())
+            if inner:
+                yield inner
+                if depth:
+                    yield from _decoded("", inner, depth - 1)
+    lowered = plain.lower()
+    if _several(_ROT13, lowered):
+        yield codecs.encode(plain, "rot13")
+    if _several(_BACKWARDS, lowered):
+        yield plain[::-1]
+
+
+def _several(words: Sequence[str], text: str) -> bool:
+    """Whether a few of the words occur, as they do not by chance."""
+    return sum(word in text for word in words) >= _ENOUGH
+
+
+def _readable(decode: Callable[[str], bytes], passage: str) -> str:
+    """The decoded passage if it is text of some length, else ""."""
+    try:
+        text = decode(passage).decode("utf-8")
+    except (ValueError, binascii.Error):
+        return ""
+    text = text.strip("\0\r\n\t ")
+    if len(text) < 8 or not text.replace("\n", " ").replace("\t", " ").isprintable():
+        return ""
+    return text
+
+
+def _from_base64(passage: str) -> bytes:
+    blob = passage.rstrip("=").replace("-", "+").replace("_", "/")
+    return base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True)
+
+
+def _from_hex(passage: str) -> bytes:
+    return bytes.fromhex(re.sub(r"0x|\\x|[ ,:]", "", passage))
+
+
+def _from_decimals(passage: str) -> bytes:
+    return bytes(int(number) for number in re.findall(r"\d+", passage))
+
+
+def _from_bits(passage: str) -> bytes:
+    return bytes(int(byte, 2) for byte in re.findall(r"[01]{8}", passage))
+
+
+def _from_percent(passage: str) -> bytes:
+    return unquote(passage).encode()
+
+
+_CODES: tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...] = (
+    (_BASE64, _from_base64),
+    (_HEX, _from_hex),
+    (_DECIMALS, _from_decimals),
+    (_BITS, _from_bits),
+    (_PERCENT, _from_percent),
+)

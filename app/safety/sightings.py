@@ -1,0 +1,66 @@
+"""Reasons for distrust in places of a text, and how several of one cause become one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from app.safety.hidden import visible
+from app.safety.rules import ORDER, rule_set
+
+ORDER_RULE = "CL-01"  # what the classifier finds
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One reason for distrust in one place."""
+
+    rule: str
+    severity: str
+    place: str
+    quote: str
+    score: float  # log-odds that the passage orders the model about
+    cause: str  # sightings with the same one are one finding
+    sentence: str = ""  # where the classifier found it
+    words: tuple[str, ...] = ()  # that weighed most
+
+    @property
+    def detail(self) -> str:
+        """Where it stands, what it says and which words weighed most."""
+        weighed = ", ".join(f"“{visible(word)}”" for word in self.words)
+        return f"{self.place}: “{self.quote}”" + (f" (weighed most: {weighed})" if weighed else "")
+
+
+def each_cause_once(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+    """The worst sighting of each cause, then the worst of each rule."""
+    by_cause: dict[str, Sighting] = {}
+    for sighting in sightings:
+        other = by_cause.get(sighting.cause)
+        by_cause[sighting.cause] = sighting if other is None else _joined(other, sighting)
+    by_rule: dict[str, Sighting] = {}
+    for sighting in sorted(by_cause.values(), key=_badness):
+        by_rule.setdefault(sighting.rule, sighting)
+    return tuple(sorted(by_rule.values(), key=_badness))
+
+
+def _joined(one: Sighting, other: Sighting) -> Sighting:
+    """One sighting for one cause: the most telling rule, the worse severity."""
+    first, second = sorted((one, other), key=lambda s: (s.rule == ORDER_RULE, _rank(s)))
+    if "info" in (first.severity, second.severity):
+        return min(first, second, key=_badness)
+    worse = min(first.severity, second.severity, key=ORDER.index)
+    return replace(first, severity=worse, sentence=first.sentence or second.sentence)
+
+
+def _rank(sighting: Sighting) -> tuple[int, int]:
+    """How telling a rule is: by its own severity, then by its place in the file."""
+    known = rule_set().by_id
+    return ORDER.index(known[sighting.rule].severity), list(known).index(sighting.rule)
+
+
+def _badness(sighting: Sighting) -> tuple[int, bool, tuple[int, int], float]:
+    is_order = sighting.rule == ORDER_RULE
+    return ORDER.index(sighting.severity), is_order, _rank(sighting), -sighting.score
+
+
+def cause_of(sentence: str) -> str:
+    """The same for the same words, whatever the marks between them."""
+    return "".join(c for c in sentence.casefold() if c.isalnum())[:120]

@@ -1,0 +1,70 @@
+"""What a host's file calls a command: found on the PATH people have, with the variables it gets."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from app.core.errors import ToolcribError
+from app.core.home import HOME_VARIABLE
+
+OWN_VARIABLES = (HOME_VARIABLE, "TOOLCRIB_MODELS")
+_WINDOWS = sys.platform == "win32"
+
+
+def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    """What a server gets: our environment without our own variables, a full PATH, then `extra`."""
+    env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
+    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+        if getattr(sys, "frozen", False):  # a PyInstaller folder points these at itself
+            original = env.pop(f"{name}_ORIG", None)
+            env.pop(name, None)
+            if original:
+                env[name] = original
+    env["PATH"] = search_path(environ)
+    env.update(extra)
+    return env
+
+
+def search_path(environ: Mapping[str, str]) -> str:
+    """PATH and the usual folders of node, uv and the like that a window started by icon lacks."""
+    given = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part]
+    more = [str(path) for path in _usual_folders(environ) if path.is_dir()]
+    return os.pathsep.join(dict.fromkeys([*given, *more]))
+
+
+def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
+    """The absolute path of a command, found as a shell in `cwd` would; raises ToolcribError."""
+    import shutil
+
+    path = Path(command).expanduser()
+    if cwd and len(path.parts) > 1 and not path.is_absolute():
+        path = Path(cwd).expanduser() / path
+    program = shutil.which(str(path), path=env.get("PATH", os.defpath)) if command else None
+    if program:
+        return str(Path(program).absolute())
+    if len(path.parts) > 1 and path.is_file():
+        raise ToolcribError(f"{command} may not be run.", "Make it executable.")
+    hint = "Install it, or give its full path in the host's file."
+    raise ToolcribError(f"{command or 'The command'} was not found.", hint)
+
+
+def _usual_folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(environ.get("USERPROFILE" if _WINDOWS else "HOME", "") or Path.home())
+    if _WINDOWS:
+        yield Path(environ.get("APPDATA", "")) / "npm"
+        yield Path(environ.get("ProgramFiles", "C:/Program Files")) / "nodejs"
+    else:
+        yield from map(Path, ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin"))
+    for below in (".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".volta/bin", "go/bin"):
+        yield home / below
+    for below in (".asdf/shims", ".local/share/mise/shims", ".nodenv/shims", ".pyenv/shims"):
+        yield home / below
+    versions = home / ".nvm/versions/node"
+    if versions.is_dir():
+        yield from (path / "bin" for path in sorted(versions.iterdir(), key=_version, reverse=True))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    parts = path.name.lstrip("v").split(".")
+    return tuple(int(part) if part.isdigit() else 0 for part in parts)

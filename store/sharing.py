@@ -1,0 +1,33 @@
+"""How each server is shared between sessions: the user's choice, and what speaks against it."""
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+
+def of_server(db: apsw.Connection, server_id: int) -> tuple[str, tuple[str, ...]]:
+    """The user's choice ("" for none), and the methods that the server was seen to ask."""
+    sql = "SELECT choice, requests FROM server_sharing WHERE server_id = ?"
+    row = db.execute(sql, (server_id,)).fetchone()
+    return (row[0], tuple(json.loads(row[1]))) if row else ("", ())
+
+
+def choose(db: apsw.Connection, server_id: int, choice: str) -> None:
+    """Keep the user's choice, "" for Toolcrib's own."""
+    db.execute(
+        "INSERT INTO server_sharing (server_id, choice) VALUES (?, ?)"
+        " ON CONFLICT (server_id) DO UPDATE SET choice = excluded.choice",
+        (server_id, choice),
+    )
+
+
+def note_requests(db: apsw.Connection, server_id: int, methods: Iterable[str]) -> None:
+    """Add methods to those that the server was seen to ask of hosts."""
+    _, seen = of_server(db, server_id)
+    every = json.dumps(sorted({*seen, *methods}))
+    db.execute(
+        "INSERT INTO server_sharing (server_id, requests) VALUES (?, ?)"
+        " ON CONFLICT (server_id) DO UPDATE SET requests = excluded.requests",
+        (server_id, every),
+    )

@@ -1,0 +1,118 @@
+"""`toolcrib backend`: what it shows and does, with and without a running backend."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "fakes"))
+
+import gateway_store  # noqa: E402
+import raw_host  # noqa: E402
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    probe = {"command": sys.executable, "args": [str(ROOT / "tests/fakes/probe_upstream.py")]}
+    gateway_store.stock(tmp_path / "home", {"probe": probe})
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def environ(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    more = {"TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT), "TOOLCRIB_BACKEND_IDLE": "60"}
+    return {**os.environ, **more, "TOOLCRIB_MODELS": str(tmp_path / "no-models")}
+
+
+@pytest.fixture
+def toolcrib(environ: dict[str, str]):
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "ui.main", *words],
+            cwd=ROOT,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    yield run
+    run("backend", "stop")
+
+
+def test_without_a_backend_status_and_stop_say_so(toolcrib):
+    assert "No backend runs" in toolcrib("backend", "status").stdout
+    assert json.loads(toolcrib("backend", "stop", "--json").stdout) == {"stopped": False}
+
+
+def test_status_names_hosts_and_stop_lets_them_go_on(toolcrib, environ):
+    command = raw_host.gateway_command("--profile", "default", "--server", "probe")
+    host = raw_host.RawHost(command, environ)
+    try:
+        host.initialize()
+        host.call("echo", {"text": "a"})
+        first = json.loads(toolcrib("backend", "status", "--json").stdout)
+        (session,) = first["sessions"]
+        assert session["host"] == "raw-host" and session["profile"] == "default"
+        assert session["servers"][0]["pids"] and first["megabytes"] > 0
+        assert "raw-host" in toolcrib("backend", "status").stdout
+        assert json.loads(toolcrib("backend", "stop", "--json").stdout) == {"stopped": True}
+        again = host.call("echo", {"text": "b"})
+        assert again["content"][0]["text"] == "b"
+    finally:
+        host.close()
+
+
+def test_one_server_is_stopped_and_its_next_call_starts_it(toolcrib, environ):
+    refused = toolcrib("backend", "stop", "probe")
+    assert refused.returncode == 1 and "No running server is called probe" in refused.stderr
+    command = raw_host.gateway_command("--profile", "default", "--server", "probe")
+    host = raw_host.RawHost(command, environ)
+    try:
+        host.initialize()
+        old = host.call("pid")["content"][0]["text"]
+        (session,) = json.loads(toolcrib("backend", "status", "--json").stdout)["sessions"]
+        assert session["servers"][0]["calls"] == 1
+        assert json.loads(toolcrib("backend", "stop", "probe", "--json").stdout) == {"stopped": 1}
+        assert host.call("pid")["content"][0]["text"] != old
+    finally:
+        host.close()
+
+
+def test_restart_ends_the_backend_and_has_the_next_one_answer(toolcrib):
+    assert toolcrib("backend", "restart").returncode == 0
+    first = json.loads(toolcrib("backend", "status", "--json").stdout)["pid"]
+    assert json.loads(toolcrib("backend", "restart", "--json").stdout) == {"restarted": True}
+    assert json.loads(toolcrib("backend", "status", "--json").stdout)["pid"] != first
+    toolcrib("backend", "off")
+    refused = toolcrib("backend", "restart")
+    assert refused.returncode == 1 and "toolcrib backend on" in refused.stderr
+
+
+def test_off_gives_each_host_its_own_gateway_until_on(toolcrib, environ):
+    assert toolcrib("backend", "off").returncode == 0
+    command = raw_host.gateway_command("--profile", "default", "--server", "probe")
+    host = raw_host.RawHost(command, environ)
+    try:
+        host.initialize()
+        assert "No backend runs" in toolcrib("backend", "status").stdout
+    finally:
+        host.close()
+    assert json.loads(toolcrib("backend", "on", "--json").stdout) == {"on": True}
+
+
+def test_share_shows_why_and_takes_the_users_word(toolcrib):
+    (row,) = json.loads(toolcrib("backend", "share", "--json").stdout)
+    assert row["sharing"] == "session" and not row["by_user"] and row["reason"]
+    (row,) = json.loads(toolcrib("backend", "share", "probe", "shared", "--json").stdout)
+    assert row == {**row, "sharing": "shared", "by_user": True}
+    (row,) = json.loads(toolcrib("backend", "share", "probe", "auto", "--json").stdout)
+    assert row["sharing"] == "session" and not row["by_user"]
+    refused = toolcrib("backend", "share", "nobody", "shared")
+    assert refused.returncode == 1 and "No server is called nobody" in refused.stderr

@@ -1,0 +1,78 @@
+"""`toolcrib hook`: previewed, written, shown, taken out."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.main import FAILED, run
+from app.core.context import AppContext
+
+Verb = Callable[..., Any]
+
+
+@pytest.fixture
+def home(ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    ctx.open_store().close()
+    return folder
+
+
+@pytest.fixture
+def verb(home: Path, capsys: pytest.CaptureFixture[str]) -> Verb:
+    def call(*argv: str) -> Any:
+        capsys.readouterr()
+        assert run(["hook", *argv, "--json"]) == 0, capsys.readouterr().err
+        return json.loads(capsys.readouterr().out)
+
+    return call
+
+
+def test_a_preview_writes_nothing_and_says_what_is_read(
+    home: Path, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verb("install", "claude-code", "--dry-run")["written"] is False
+    assert not list(home.rglob("*"))
+    assert run(["hook", "install", "claude-code", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "toolcrib-gateway" in text
+    assert "stores none of it" in text
+    assert "Nothing was written" in text
+
+
+def test_install_status_and_remove(home: Path, ctx: AppContext, verb: Verb) -> None:
+    made = verb("install", "claude-code")
+    assert made["written"]
+    assert made["form"] == "command"
+    file = home / ".claude" / "settings.json"
+    assert made["file"] == str(file)
+    assert str(ctx.paths.home) in file.read_text(encoding="utf-8"), "the hook finds another store"
+    [row] = verb("status", "claude-code")["hosts"]
+    assert row["installed"]
+    assert {one["id"] for one in verb("status")["hosts"]} >= {"claude-code", "codex", "opencode"}
+    assert verb("remove", "claude-code") == {"changed": [str(file)]}
+    assert not list(home.rglob("*.json"))
+    assert verb("remove", "all") == {"changed": []}
+
+
+def test_a_host_without_hooks_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hook", "install", "cursor"]) == FAILED
+    assert "claude-code" in capsys.readouterr().err
+
+
+def test_restoring_all_hosts_takes_hooks_out_as_well(
+    home: Path, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb("install", "claude-code")
+    capsys.readouterr()
+    assert run(["restore", "all", "--json"]) == 0
+    file = home / ".claude" / "settings.json"
+    assert json.loads(capsys.readouterr().out) == {"restored": [str(file)]}
+    assert not file.exists()

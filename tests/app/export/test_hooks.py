@@ -1,0 +1,227 @@
+"""Hooks in hosts' files: written beside the user's own, taken out without a trace."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.core.settings import Settings
+from app.export import hooks
+from app.export.drift import IN_SYNC, file_drift
+from app.export.hook_entries import COMMAND, MCP
+from app.export.plan import Plan
+from app.hosts.facts import HostFacts, host
+from app.hosts.places import Places
+from store import exports
+from store.records import HOOK, THROUGH, ExportRecord
+
+GATEWAY = Path("/opt/tool crib/toolcrib-gateway")
+IDS = [facts.id for facts in hooks.hook_hosts()]
+EACH = pytest.mark.parametrize("host_id", IDS)
+GROUPED = pytest.mark.parametrize("host_id", ["claude-code", "codex", "gemini-cli", "qwen-code"])
+OWN = """\
+{
+  // what the user wrote
+  "model": "opus",
+  "hooks": {
+    "UserPromptSubmit": [
+      { "hooks": [ { "type": "command", "command": "echo mine" } ] },
+    ],
+    "BeforeAgent": [{"hooks": [{"type": "command", "command": "echo before"}]}],
+    "Stop": []
+  }
+}
+"""
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> AppContext:
+    made = AppContext(Paths.default({"TOOLCRIB_HOME": str(tmp_path / "own")}), Settings())
+    made.paths.create()
+    return made
+
+
+@pytest.fixture
+def db(ctx: AppContext) -> Iterator[apsw.Connection]:
+    found = ctx.open_store()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    (tmp_path / "home").mkdir()
+    return Places(tmp_path / "home", {}, "linux")
+
+
+def planned(
+    places: Places,
+    db: apsw.Connection,
+    facts: HostFacts,
+    form: str = COMMAND,
+    profile: str = "default",
+) -> Plan:
+    return hooks.install_plan(
+        places,
+        facts,
+        profile=profile,
+        gateway_path=GATEWAY,
+        form=form,
+        history=exports.hooks_of(db, facts.id),
+    )
+
+
+def everything(places: Places) -> dict[str, bytes]:
+    files = (file for file in places.home.rglob("*") if file.is_file())
+    return {str(file.relative_to(places.home)): file.read_bytes() for file in files}
+
+
+@EACH
+def test_a_hook_is_written_and_taken_out_without_a_trace(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    assert not hooks.hook_state(places, facts).installed
+    hooks.install(planned(places, db, facts), ctx, db)
+    state = hooks.hook_state(places, facts)
+    assert state.installed
+    assert state.form == COMMAND
+    text = state.path.read_text(encoding="utf-8")
+    assert "toolcrib-gateway" in text
+    assert f"hook {host_id} --profile default" in text.replace('", "', " ")
+    assert planned(places, db, facts).empty, "written twice"
+    hooks.remove(facts, state.path, ctx, db)
+    assert everything(places) == {}
+    assert hooks.remove(facts, state.path, ctx, db) == ()
+
+
+@GROUPED
+def test_the_users_own_hooks_stay_to_the_byte(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(OWN, encoding="utf-8")
+    hooks.install(planned(places, db, facts), ctx, db)
+    written = path.read_text(encoding="utf-8")
+    assert "// what the user wrote" in written
+    assert "echo mine" in written
+    assert "echo before" in written
+    hooks.remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == OWN
+
+
+@GROUPED
+def test_what_the_user_changed_meanwhile_stays(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    hooks.install(planned(places, db, facts), ctx, db)
+    path = hooks.hook_state(places, facts).path
+    assert facts.hook is not None
+    event = facts.hook.event
+    value = json.loads(path.read_text(encoding="utf-8"))
+    mine = {"hooks": [{"type": "command", "command": "echo mine"}]}
+    value["hooks"][event].insert(0, mine)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    hooks.remove(facts, path, ctx, db)
+    assert json.loads(path.read_text(encoding="utf-8")) == {"hooks": {event: [mine]}}
+
+
+def test_another_profile_is_written_in_the_same_place(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("claude-code")
+    hooks.install(planned(places, db, facts), ctx, db)
+    hooks.install(planned(places, db, facts, profile="work"), ctx, db)
+    path = hooks.hook_state(places, facts).path
+    [group] = json.loads(path.read_text(encoding="utf-8"))["hooks"]["UserPromptSubmit"]
+    assert "--profile work" in group["hooks"][0]["command"]
+    hooks.remove(facts, path, ctx, db)
+    assert everything(places) == {}
+
+
+def test_the_connected_gateway_is_asked_without_a_program(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("claude-code")
+    hooks.install(planned(places, db, facts, MCP), ctx, db)
+    state = hooks.hook_state(places, facts)
+    assert state.form == MCP
+    [group] = json.loads(state.path.read_text(encoding="utf-8"))["hooks"]["UserPromptSubmit"]
+    [made] = group["hooks"]
+    assert (made["type"], made["server"], made["tool"]) == ("mcp_tool", "toolcrib", "suggest_tools")
+    assert made["input"]["prompt"] == "${prompt}"
+
+
+def test_the_form_follows_the_way_the_host_gets_its_tools() -> None:
+    through = ExportRecord(1, 0.0, "claude-code", "user", "f", THROUGH, "default", "", "x", "")
+    assert hooks.form_for(host("claude-code"), [through]) == MCP
+    assert hooks.form_for(host("claude-code"), []) == COMMAND
+    assert hooks.form_for(host("gemini-cli"), [through]) == COMMAND, "it cannot ask a server"
+
+
+def test_a_file_that_cannot_be_read_is_left_alone(places: Places, db: apsw.Connection) -> None:
+    facts = host("claude-code")
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text('{"hooks": ', encoding="utf-8")
+    assert hooks.hook_state(places, facts).problem
+    with pytest.raises(ToolcribError):
+        planned(places, db, facts)
+
+
+def test_a_plugin_of_the_users_own_is_left_alone(places: Places, db: apsw.Connection) -> None:
+    facts = host("opencode")
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = () => ({})\n", encoding="utf-8")
+    with pytest.raises(ToolcribError, match="is not Toolcrib's"):
+        planned(places, db, facts)
+
+
+def test_a_host_without_such_hooks_is_refused_with_those_that_have_them() -> None:
+    with pytest.raises(ToolcribError) as refusal:
+        hooks.hook_host("cursor")
+    assert "claude-code" in refusal.value.hint
+
+
+def test_a_hook_in_the_servers_file_is_no_change_from_outside(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("gemini-cli")
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text('{\n  "mcpServers": {"toolcrib": {"command": "x"}}\n}\n', encoding="utf-8")
+    copy = ctx.paths.backups / "copy.json"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(path.read_bytes())
+    record = ExportRecord(
+        1, 0.0, facts.id, "user", str(path), THROUGH, "default", "", "", "",
+        detail={"after": str(copy), "format": "json"},
+    )  # fmt: skip
+    hooks.install(planned(places, db, facts), ctx, db)
+    assert file_drift(record).state == IN_SYNC
+
+
+def test_exports_and_hooks_know_nothing_of_each_others_writes(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("claude-code")
+    hooks.install(planned(places, db, facts), ctx, db)
+    assert exports.for_host(db, facts.id) == []
+    assert [record.mode for record in exports.hooks_of(db, facts.id)] == [HOOK]
+    assert hooks.remove_all(ctx, db)
+    assert everything(places) == {}
+
+
+def test_the_preview_says_what_is_read(places: Places, db: apsw.Connection) -> None:
+    plan = planned(places, db, host("codex"))
+    assert hooks.READS in plan.warnings
+    assert any("/hooks" in note for note in plan.warnings), "the user's own trust step is named"

@@ -1,0 +1,252 @@
+"""What a hook adds to a prompt: real backends, real hook processes, a real encoder."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gateway_store
+import psutil
+import pytest
+import raw_host
+
+from app.attention.suggestion import MOST_TOKENS
+from app.tokens.counters import counter
+from store import events, findings, profiles, tools
+from store.connection import open_store, transaction
+from store.records import Finding
+
+ROOT = Path(__file__).parents[4]
+pytestmark = pytest.mark.usefixtures("encoder_at_hand", "backends")
+PROMPT = "please read the note with number 7 to me"
+Hook = Callable[..., str]
+
+
+def probe(name: str) -> dict[str, Any]:
+    fakes = ROOT / "tests" / "fakes" / "probe_upstream.py"
+    return {"command": sys.executable, "args": [str(fakes)], "env": {"PROBE_NAME": name}}
+
+
+@pytest.fixture
+def notes(home: Path) -> Path:
+    """A store with one server whose tools are about notes, embedded; the database."""
+    return gateway_store.stock(home, {"notes": probe("notes")}, encode=True)
+
+
+@pytest.fixture
+def hook(home: Path, monkeypatch: pytest.MonkeyPatch) -> Hook:
+    """hook(host, prompt) runs the program as a host would; its output."""
+    monkeypatch.setenv("TOOLCRIB_HOOK_SECONDS", "20")
+
+    def run(
+        host: str, prompt: str, *, raw: bytes | None = None, words: tuple[str, ...] = (),
+        **fields: str,
+    ) -> str:  # fmt: skip
+        given = raw if raw is not None else json.dumps({"prompt": prompt, **fields}).encode()
+        done = subprocess.run(
+            [sys.executable, "-m", "app.gateway.main", "hook", host, *words],
+            input=given,
+            env={**os.environ, "TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert not done.stderr, done.stderr
+        return done.stdout.decode()
+
+    return run
+
+
+@pytest.fixture
+def warm(
+    notes: Path, adapter: Callable[..., raw_host.RawHost], hook: Hook, home: Path
+) -> raw_host.RawHost:
+    """A host that is connected through Toolcrib, and a backend that is ready to suggest."""
+    host = adapter()
+    host.initialize()
+    host.request("tools/list")
+    until(lambda: spoken(hook("claude-code", PROMPT, session_id="warming")), seconds=60)
+    return host
+
+
+def until(holds: Callable[[], object], seconds: float = 20) -> None:
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, "it did not happen in time"
+
+
+def spoken(output: str) -> str:
+    """The text that the hook adds, in any host's form."""
+    if not output:
+        return ""
+    made = json.loads(output)
+    return str(made.get("hookSpecificOutput", made)["additionalContext"])
+
+
+def test_a_prompt_gets_the_signature_of_the_tool_that_it_needs(
+    warm: raw_host.RawHost, hook: Hook
+) -> None:
+    text = spoken(hook("claude-code", PROMPT, session_id="a"))
+    assert "notes/read_note(number: integer)" in text
+    assert "call_tool" in text
+    assert "third-party" in text
+    assert counter("o200k_base").count(text) <= MOST_TOKENS
+
+
+def test_each_host_gets_its_own_form(warm: raw_host.RawHost, hook: Hook) -> None:
+    events_of = {
+        "claude-code": "UserPromptSubmit",
+        "codex": "UserPromptSubmit",
+        "qwen-code": "UserPromptSubmit",
+        "gemini-cli": "BeforeAgent",
+    }
+    for host, event in events_of.items():
+        prompt = f"{PROMPT}, for {host}"
+        made = json.loads(hook(host, prompt, submitted_prompt=prompt))
+        assert list(made) == ["hookSpecificOutput"]
+        assert made["hookSpecificOutput"]["hookEventName"] == event
+    assert list(json.loads(hook("copilot-cli", f"{PROMPT}, copilot"))) == ["additionalContext"]
+
+
+def test_silence_is_the_rule(warm: raw_host.RawHost, hook: Hook) -> None:
+    long = "Read a note. " * 1_000
+    for prompt in ("thanks!", "ok, go on", "/compact", "!ls", "", "  ", long):
+        assert hook("claude-code", prompt) == "", prompt[:40]
+
+
+def test_the_same_suggestion_is_not_repeated(warm: raw_host.RawHost, hook: Hook) -> None:
+    assert hook("claude-code", PROMPT, session_id="b")
+    assert hook("claude-code", f"{PROMPT}!", session_id="b") == ""
+    assert hook("claude-code", f"{PROMPT}!", session_id="c")
+
+
+def test_a_prompt_that_two_hooks_see_is_answered_once(warm: raw_host.RawHost, hook: Hook) -> None:
+    prompt = "delete the note with number 3 for good"
+    assert hook("claude-code", prompt)
+    assert hook("copilot-cli", prompt) == "", "VS Code runs both hosts' hooks"
+
+
+def test_qwens_hook_on_a_tools_result_is_no_prompt(warm: raw_host.RawHost, hook: Hook) -> None:
+    assert hook("qwen-code", "") == ""
+    assert hook("qwen-code", PROMPT) == "", "there is no submitted_prompt"
+
+
+def test_only_tools_that_are_available_are_suggested(
+    warm: raw_host.RawHost, hook: Hook, notes: Path
+) -> None:
+    db = open_store(notes)
+    ids = {tool.name: tool.id for tool in tools.tools(db)}
+    with transaction(db):
+        record = profiles.by_name(db, "default")
+        assert record is not None
+        profiles.set_held(db, record.id, [ids["read_note"]], "held")
+    db.close()
+    until(lambda: "read_note" not in hook("claude-code", PROMPT, session_id="d"))
+    assert "read_note" not in hook("claude-code", PROMPT, session_id="e")
+
+
+def test_a_tool_with_an_injected_description_is_never_suggested(
+    warm: raw_host.RawHost, hook: Hook, notes: Path
+) -> None:
+    db = open_store(notes)
+    rows = {tool.name: tool for tool in tools.tools(db)}
+    tool = rows["read_note"]
+    with transaction(db):
+        findings.save(db, tool.id, [Finding(0, tool.id, "injection", "block", "x", tool.hash)], 0.0)
+    assert rows["read_note"].id in findings.blocked(db)
+    db.close()
+    until(lambda: "read_note" not in hook("claude-code", PROMPT, session_id="f"))
+
+
+def test_a_suggested_tool_counts_as_searched_for(
+    warm: raw_host.RawHost, hook: Hook, notes: Path
+) -> None:
+    assert hook("claude-code", PROMPT, session_id="g")
+    answer = warm.call("call_tool", {"name": "notes/read_note", "arguments": {"number": 7}})
+    assert not answer.get("isError")
+    assert journalled(notes, "call", at_least=1)
+    assert not journalled(notes, "miss"), "a suggested tool was called without a search"
+
+
+def test_prompts_are_not_stored(warm: raw_host.RawHost, hook: Hook, notes: Path) -> None:
+    secret = "zanzibar"
+    hook("claude-code", f"{PROMPT} {secret}", session_id="h")
+    [*_, last] = journalled(notes, "suggest", at_least=2)
+    assert last.detail["tools"][0] == "notes/read_note"
+    assert last.tokens > 0
+    folder = notes.parent
+    stored = b"".join(f.read_bytes() for f in folder.rglob("*") if f.is_file())
+    assert secret.encode() not in stored
+
+
+def journalled(database: Path, kind: str, at_least: int = 0) -> list[Any]:
+    """The events of a kind, oldest first, once there are so many."""
+    db = open_store(database)
+    try:
+        found: list[Any] = []
+
+        def look() -> bool:
+            found[:] = [e for e in reversed(events.recent(db, 200)) if e.kind == kind]
+            return len(found) >= at_least
+
+        until(look)
+        return found
+    finally:
+        db.close()
+
+
+def test_without_a_backend_the_hook_is_silent_and_starts_one(
+    notes: Path,
+    hook: Hook,
+    backends: Callable[[], list[psutil.Process]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOOLCRIB_BACKEND_IDLE", "60")
+    assert hook("claude-code", PROMPT) == ""
+    until(lambda: len(backends()) == 1)
+
+
+def test_where_the_backend_is_off_none_is_started(
+    notes: Path, home: Path, hook: Hook, backends: Callable[[], list[psutil.Process]]
+) -> None:
+    (home / "backend.off").touch()
+    assert hook("claude-code", PROMPT) == ""
+    assert not backends()
+
+
+def test_whatever_the_host_says_the_prompt_goes_on(home: Path, hook: Hook) -> None:
+    for raw in (b"", b"no json", b"[]", b'{"prompt": 7}', b"\xff\xfe"):
+        assert hook("claude-code", "", raw=raw) == ""
+    assert not home.exists(), "a hook made a folder"
+
+
+def test_the_hook_starts_light(tmp_path: Path) -> None:
+    code = "import app.gateway.hook, app.gateway.backend.client, sys; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    heavy = {"numpy", "PySide6", "mcp", "apsw", "typing", "pathlib", "dataclasses", "asyncio"}
+    assert not heavy & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_a_hook_takes_little_time_of_the_processor(warm: raw_host.RawHost, hook: Hook) -> None:
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    def cost(run: Callable[[], object]) -> float:
+        before = used()
+        run()
+        return used() - before
+
+    empty = min(
+        cost(lambda: subprocess.run([sys.executable, "-c", "import json"], check=True))
+        for _ in range(5)
+    )
+    ours = min(cost(lambda: hook("claude-code", "thanks!")) for _ in range(5))
+    assert ours < 3 * empty + 0.02

@@ -1,0 +1,86 @@
+"""What the documents name exists: modules, folders, verbs, tests."""
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from app.cli.parser import make_parser
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(p.name for p in ROOT.glob("*.md") if p.name not in ("CHANGELOG.md",))
+_PATH = re.compile(r"(?:app|ui|store|tests|resources|packaging)(?:/[\w.*-]+)*/?")
+_VERB = re.compile(r"(?:^|\s)toolcrib ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def code(name: str) -> list[str]:
+    """What stands in backticks or in code blocks."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"```[a-z]*\n(.*?)```", text, re.S)
+    rest = re.sub(r"```.*?```", "", text, flags=re.S)
+    return [*_CODE.findall(rest), *(line for block in blocks for line in block.splitlines())]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_path_in_a_document_exists(name: str) -> None:
+    paths = {c for c in code(name) if _PATH.fullmatch(c) and "/" in c}
+    missing = sorted(p for p in paths if not (list(ROOT.glob(p)) if "*" in p else [ROOT / p]))
+    missing += sorted(p for p in paths if "*" not in p and not (ROOT / p).exists())
+    assert missing == []
+
+
+def verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    actions = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    return dict(actions[0].choices) if actions else {}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_verb_in_a_document_exists(name: str) -> None:
+    known = verbs(make_parser())
+    unknown = set()
+    for line in code(name):
+        for words in re.findall(
+            r"(?:^|\s)toolcrib ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?", line.strip()
+        ):
+            verb, part = words
+            if verb == "pictures":  # the window's own
+                continue
+            parts = verbs(known[verb]) if verb in known else {}
+            if verb not in known or (part and parts and part not in parts):
+                unknown.add(f"{verb} {part}".strip())
+    assert unknown == set()
+
+
+def glossary() -> list[tuple[str, str]]:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.split("## Words", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.M)
+    return [row for row in rows if row[0] not in ("word",)]
+
+
+def test_the_glossary_gives_each_word_one_meaning() -> None:
+    words = [word for word, _ in glossary()]
+    assert len(words) == len(set(words)) >= 25
+    assert all(len(meaning.split()) >= 4 for _, meaning in glossary())
+
+
+def test_the_packages_page_names_every_package() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    packages = {f"{p.parent.relative_to(ROOT)}/" for p in (ROOT / "app").glob("*/__init__.py")}
+    packages |= {f"ui/{p.parent.name}/" for p in (ROOT / "ui").glob("*/__init__.py")} - {"ui/dev/"}
+    assert sorted(p for p in packages if f"`{p}`" not in text) == []
+
+
+def test_every_claim_of_the_security_page_names_a_test_that_exists() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \|$", text, re.M)
+    assert len(rows) >= 20 and len(rows) == text.split("## Not")[0].count("\n| ") - 1
+    missing = []
+    for row in rows:
+        file, _, name = row.partition("::")
+        source = (ROOT / file).read_text(encoding="utf-8")
+        if name and f"def {name}(" not in source:
+            missing.append(row)
+    assert missing == []

@@ -1,0 +1,147 @@
+"""The shape of the source tree: no circles, no wide folders, no long files, few untyped values."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("app", "store", "ui")
+WIDEST = 25  # modules in one folder
+LONGEST = 400  # lines of a file
+ANY_PER_1000_LINES = 3.0
+
+
+def modules() -> dict[str, Path]:
+    files = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file
+        for file in files
+        if file.name != "__init__.py"
+    }
+
+
+def imports(tree: ast.AST, names: dict[str, Path]) -> Iterator[str]:
+    """Every import, wherever it stands: module level, TYPE_CHECKING, inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def graph() -> dict[str, set[str]]:
+    names = modules()
+    trees = {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in names.items()}
+    return {name: {t for t in imports(tree, names) if t in names} for name, tree in trees.items()}
+
+
+def circles(edges: dict[str, set[str]]) -> list[set[str]]:
+    """Modules that reach themselves, grouped (Kosaraju)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in edges:
+        stack = [(start, iter(edges[start]))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            node, targets = stack[-1]
+            nxt = next((t for t in targets if t not in seen), None)
+            if nxt is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(nxt)
+                stack.append((nxt, iter(edges[nxt])))
+    back: dict[str, set[str]] = {name: set() for name in edges}
+    for name, targets in edges.items():
+        for target in targets:
+            back[target].add(name)
+    groups: list[set[str]] = []
+    placed: set[str] = set()
+    for root in reversed(order):
+        group: set[str] = set()
+        todo = [root] if root not in placed else []
+        while todo:
+            node = todo.pop()
+            if node not in placed:
+                placed.add(node)
+                group.add(node)
+                todo += back[node]
+        if len(group) > 1:
+            groups.append(group)
+    return groups
+
+
+def test_the_search_for_circles_finds_one() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}
+    assert circles(edges) == [{"a", "b", "c"}]
+
+
+def test_no_import_circle_of_any_kind() -> None:
+    assert circles(graph()) == []
+
+
+def test_no_folder_is_too_wide() -> None:
+    folders = {file.parent for file in modules().values()}
+    wide = {
+        str(folder.relative_to(ROOT)): count
+        for folder in folders
+        if (count := sum(f.name != "__init__.py" for f in folder.glob("*.py"))) > WIDEST
+    }
+    assert wide == {}
+
+
+def test_no_file_is_too_long() -> None:
+    long = {
+        name: count
+        for name, file in modules().items()
+        if (count := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST
+    }
+    assert long == {}
+
+
+def test_values_without_a_type_are_rare() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in modules().values()]
+    lines = sum(text.count("\n") for text in texts)
+    uses = [
+        line
+        for text in texts
+        for line in text.splitlines()
+        for _ in re.findall(r"\bAny\b", line)
+        if "import" not in line and not line.lstrip().startswith(("#", '"'))
+    ]
+    assert 1000 * len(uses) / lines <= ANY_PER_1000_LINES, f"{len(uses)} in {lines} lines"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_package_files_hold_a_docstring_only(package: str) -> None:
+    for file in (ROOT / package).rglob("__init__.py"):
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+        assert len(body) == 1 and isinstance(body[0], ast.Expr), file
+
+
+# who else writes, and why: the export keeps a journal of each step, the trainer and the export of
+# an encoder fill a folder of their own, the store is below app and copies in parts
+WRITERS = {
+    "app.core.safe_write",
+    "app.export.writing",
+    "app.export.write_journal",
+    "app.encoder.export",
+    "app.bench.scanner.train",
+    "store.migrate",
+}
+WRITES = re.compile(
+    r"""\.write_(?:text|bytes)\(|os\.(?:replace|rename)\(|\bopen\([^)\n]*["'][wax]\+?b?["']"""
+)
+
+
+def test_files_are_written_by_the_one_function() -> None:
+    others = {
+        name
+        for name, file in modules().items()
+        if name not in WRITERS and WRITES.search(file.read_text(encoding="utf-8"))
+    }
+    assert others == set()

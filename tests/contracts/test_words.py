@@ -1,0 +1,63 @@
+"""Names say what they hold: none of the words that only say what happened to it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLACES = ("app", "store", "ui", "packaging", "resources")
+REFUSED = frozenset(
+    ("found", "asked", "said", "told", "meant", "spoken", "heard", "ask", "shelf", "first_words")
+)
+
+
+def names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every variable, parameter, attribute, function and class, with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
+            case ast.keyword(arg=str(name)):
+                yield node.value.lineno, name
+            case _:
+                pass
+
+
+def refused(source: str) -> list[tuple[int, str]]:
+    return [(line, name) for line, name in names(ast.parse(source)) if name.strip("_") in REFUSED]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1",
+        "def ask(): pass",
+        "def f(*, told=1): pass",
+        "self._heard = 1",
+        "f(said=1)",
+        "for meant in ():\n    pass",
+        "lambda spoken: 1",
+        "try:\n    f()\nexcept E as asked:\n    pass",
+    ],
+)
+def test_the_search_for_names_sees_each_kind(source: str) -> None:
+    assert refused(source)
+    assert not refused("query = match = NOT_FOUND; found_at = asked_for")
+
+
+def test_no_name_says_only_what_happened_to_a_thing() -> None:
+    places = [
+        f"{file.relative_to(ROOT)}:{line} {name}"
+        for place in PLACES
+        for file in sorted((ROOT / place).rglob("*.py"))
+        for line, name in refused(file.read_text(encoding="utf-8"))
+    ]
+    assert not places, "name the thing (row, match, query_words ...): " + ", ".join(places)

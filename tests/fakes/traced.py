@@ -1,0 +1,114 @@
+"""A program under strace: which files it wrote, made or removed, and whom it talked to."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_CALLS = (
+    "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,"
+    "link,linkat,symlink,symlinkat,unlink,unlinkat,truncate,mknod,mknodat"
+)
+_CALL = re.compile(r"^(?P<name>\w+)\((?P<args>.*)\)\s+= (?P<result>-?\w+)")
+_FD = r"(?:(?:AT_FDCWD|\d+)<(?P<folder>[^>]*)>, )?"
+_PATH = re.compile(_FD + r'"(?P<path>(?:[^"\\]|\\.)*)"')
+_WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
+_ADDRESS = re.compile(r"sa_family=(AF_INET6?|AF_UNIX|AF_NETLINK)[^}]*")
+_NAMES_FILES = ("open", "openat", "creat")
+_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a program and its children did; only calls that succeeded are in `written`."""
+
+    output: str
+    code: int
+    read: frozenset[Path]
+    written: frozenset[Path]
+    addresses: frozenset[str]  # of connections and datagrams, tried or made
+
+    def outside(self, *folders: Path) -> list[Path]:
+        """What was written outside these folders; devices and pipes are no files."""
+        own = [folder.resolve() for folder in folders]
+        return sorted(
+            file
+            for file in self.written
+            if not any(
+                file.is_relative_to(folder) for folder in (*own, Path("/dev"), Path("/proc"))
+            )
+        )
+
+
+def strace() -> str:
+    """The program; a test that cannot have it is skipped, but never where CI runs."""
+    found = shutil.which("strace")
+    if found is None and (os.environ.get("CI") or os.environ.get("TOOLCRIB_NEEDS_STRACE")):
+        pytest.fail("strace is not installed; .ci/run installs it")
+    if found is None:
+        pytest.skip("strace is not installed")
+    return found
+
+
+def trace(
+    command: Sequence[str | Path],
+    folder: Path,
+    env: Mapping[str, str],
+    *,
+    until: Callable[[subprocess.Popen[str]], None] | None = None,
+    stdin: str = "",
+) -> Footprint:
+    """Run a program to its end, or until `until` returns and a signal ends it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / "trace"
+    words = [strace(), "-ff", "-qq", "-y", "-s", "4096", "-e", f"trace={_CALLS}", "-o", str(out)]
+    process = subprocess.Popen(
+        [*words, "--seccomp-bpf", *map(str, command)],
+        env=dict(env),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        if until is not None:
+            until(process)
+            os.killpg(process.pid, signal.SIGTERM)
+        output, _ = process.communicate(stdin, timeout=_SECONDS)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return _footprint(folder, output, process.returncode)
+
+
+def _footprint(folder: Path, output: str, code: int) -> Footprint:
+    read: set[Path] = set()
+    written: set[Path] = set()
+    addresses: set[str] = set()
+    for file in folder.glob("trace.*"):
+        for line in file.read_text(errors="replace").splitlines():
+            match = _CALL.match(line)
+            if match is None:
+                continue
+            name, args, result = match["name"], match["args"], match["result"]
+            if name in ("connect", "sendto", "sendmsg", "sendmmsg"):
+                addresses.update(found[0] for found in _ADDRESS.finditer(args))
+            elif not result.startswith("-1"):
+                writes = name not in _NAMES_FILES or name == "creat" or _WRITES.search(args)
+                (written if writes else read).update(_paths(args))
+    return Footprint(output, code, frozenset(read), frozenset(written), frozenset(addresses))
+
+
+def _paths(args: str) -> Iterator[Path]:
+    for match in _PATH.finditer(args):
+        text = match["path"].encode().decode("unicode_escape").encode("latin-1").decode()
+        yield Path(os.path.normpath(Path(match["folder"] or "/") / text))

@@ -1,0 +1,101 @@
+"""A real host whose hook asks a real backend before its prompt reaches the model."""
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from app.catalog.catalog import load_catalog
+from app.catalog.menu_tools import SUGGEST
+from app.discovery.register import register, targets
+from app.discovery.scan import ScanOptions, scan
+from app.export import hooks
+from app.export.apply import apply
+from app.export.plan import plan
+from app.gateway.backend.client import request
+from app.gateway.backend.rendezvous import STOP, Place
+from app.hosts.facts import host as facts_of
+from app.hosts.reading import read_hosts
+from judge.fake_model import FakeModel
+from judge.journey import GATEWAY, Household
+from judge.real import PROMPT, RealHost
+from judge.trial import LIMIT, Ended, run_program
+from store import exports
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakes"))
+from raw_host import RawHost, text
+
+HINT = "Toolcrib: tools that may fit this request."
+
+
+class HookedHousehold(Household):
+    """A home in which hosts share a backend, with the encoder that tests share."""
+
+    def __init__(self, host: RealHost, home: Path, models: Path) -> None:
+        super().__init__(host, home)
+        (self.ctx.paths.home / "backend.off").unlink()
+        self.ctx.paths.models.symlink_to(models)
+
+    def read(self) -> None:
+        """Read the host's file and its server, with the encoder."""
+        self.ctx.paths.create()
+        with closing(self.ctx.open_store()) as db:
+            found = register(self.ctx, db, read_hosts(self.places))
+            scan(self.ctx, targets(self.ctx, db, found), ScanOptions())
+
+    def write(self, mode: str) -> None:
+        """Export to the host in that mode."""
+        with closing(self.ctx.open_store()) as db:
+            made = plan(
+                self.places,
+                self.host.id,
+                catalog=load_catalog(db),
+                mode=mode,
+                profile="default",
+                gateway_path=GATEWAY,
+                history=exports.for_host(db, self.host.id),
+            )
+            apply(made, self.ctx, db)
+
+    def install(self, form: str) -> None:
+        """Write the hook."""
+        facts = facts_of(self.host.id)
+        with closing(self.ctx.open_store()) as db:
+            made = hooks.install_plan(
+                self.places, facts, profile="default", gateway_path=GATEWAY, form=form
+            )
+            hooks.install(made, self.ctx, db)
+
+    def remove(self) -> None:
+        """Take the hook out."""
+        facts = facts_of(self.host.id)
+        with closing(self.ctx.open_store()) as db:
+            hooks.remove(facts, hooks.hook_state(self.places, facts).path, self.ctx, db)
+
+    def warm(self) -> None:
+        """Start the backend outside of the host, and wait until it can suggest."""
+        environ = {"TOOLCRIB_HOME": str(self.ctx.paths.home), "TOOLCRIB_STANDALONE": ""}
+        host = RawHost([str(GATEWAY), "--profile", "default"], environ)
+        try:
+            host.initialize()
+            limit = time.monotonic() + LIMIT
+            given = {"prompt": "probe the tool alpha get", "host": "warming"}
+            while text(host.call(SUGGEST, given)) == "{}":
+                assert time.monotonic() < limit, "the backend did not become ready"
+        finally:
+            host.close()
+
+    def say(self, prompt: str, model: FakeModel, more: Sequence[str] = ()) -> Ended:
+        """Let the host answer this prompt."""
+        words = tuple(prompt if word == PROMPT else word for word in self.host.arguments)
+        environ = {**self.host.environ(model.port), "TOOLCRIB_HOOK_SECONDS": "4"}
+        host = replace(self.host, arguments=(*words, *more))
+        if host.before:
+            run_program(host, self.home, host.before(model.port))
+        return run_program(host, self.home, host.arguments, environ=environ)
+
+    def stop(self) -> None:
+        """End the backend that the host started."""
+        request(Place(str(self.ctx.paths.home)), STOP)

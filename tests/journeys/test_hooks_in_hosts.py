@@ -1,0 +1,116 @@
+"""Real hosts with Toolcrib's hook: what a prompt's first request holds, and what it does not."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
+from judge.fake_model import Conversation, FakeModel, Request, Script
+from judge.hooked import HINT, HookedHousehold
+from judge.journey import script
+from judge.real import HOSTS, chosen, real_host
+from judge.trial import program
+
+from app.export.hook_entries import COMMAND, MCP
+from app.export.hooks import hook_state
+from app.hosts.facts import host as facts_of
+from store.records import THROUGH
+
+pytestmark = [
+    pytest.mark.hosts,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("encoder_exported"),
+]
+EVERYDAY = {host.id for host in chosen(os.environ)}
+PROMPT = "probe the tool alpha get of the stub"
+THANKS = "thanks!"
+Make = Callable[[str], HookedHousehold]
+
+
+def _marked(host_id: str, form: str) -> object:
+    left_out = pytest.mark.skipif(host_id not in EVERYDAY, reason="set TOOLCRIB_ALL_HOSTS=1")
+    return pytest.param(host_id, form, marks=left_out, id=f"{host_id} {form}")
+
+
+# Codex runs a hook only after the user has trusted it; opencode fetches a package before any plugin
+LEFT_OUT = ("codex", "opencode")
+HOOKED = [host.id for host in HOSTS if facts_of(host.id).hook and host.id not in LEFT_OUT]
+
+
+@pytest.fixture
+def encoder_exported() -> None:
+    assert Path(os.environ["TOOLCRIB_MODELS"]).is_dir(), "the encoder is exported before the tests"
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """house(host) is a home whose host names the stub; its backend is ended at the end."""
+    made: list[HookedHousehold] = []
+
+    def make(host_id: str) -> HookedHousehold:
+        host = real_host(host_id)
+        missing = "" if program(host).is_file() else "run: python tests/hosts/install.py " + host_id
+        if missing and os.environ.get("CI"):
+            pytest.fail(f"{host_id} cannot be run: {missing}")
+        if missing:
+            pytest.skip(missing)
+        made.append(HookedHousehold(host, tmp_path / "home", Path(os.environ["TOOLCRIB_MODELS"])))
+        return made[-1]
+
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    (tmp_path / "home").mkdir()
+    yield make
+    for one in made:
+        one.stop()
+    shutil.rmtree(tmp_path / "home", ignore_errors=True)  # hosts keep their prompts in there
+
+
+def asked() -> Script:
+    """What the model wants, and the words to look for in the requests."""
+    base = script(THROUGH)
+    return Script(
+        base.tool, base.arguments, query=base.query, through=True, watch=base.watch, answers=(HINT,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("host_id", "form"),
+    [*(_marked(host_id, COMMAND) for host_id in HOOKED), _marked("claude-code", MCP)],
+)
+def test_a_prompts_first_request_holds_the_right_tool(house: Make, host_id: str, form: str) -> None:
+    home = house(host_id)
+    path = hook_state(home.places, facts_of(host_id)).path
+    with FakeModel(asked()) as model:
+        home.set_up(model.port)
+        home.read()
+        home.write(THROUGH)
+        before = path.read_bytes() if path.is_file() else None
+        home.install(form)
+        home.warm()
+        first = say(home, model, PROMPT)
+        assert HINT in first.results, "no hint"
+        assert "alpha_get" in first.named
+        small = say(home, model, THANKS)
+        assert HINT not in small.results, "it spoke on small talk"
+        assert "alpha_get" not in small.named
+        home.remove()
+        left = path.read_bytes() if path.is_file() else b""
+        assert b'"hooks"' not in left
+        assert before is None or left, "the user's file is gone"
+        assert before is not None or not path.exists(), "a file of ours is left"
+        without = say(home, model, PROMPT)
+        assert HINT not in without.results
+        assert 0 < first.size - without.size < 4_000
+
+
+def say(home: HookedHousehold, model: FakeModel, prompt: str) -> Request:
+    """The first request of a new conversation."""
+    model.conversation = Conversation(asked())
+    ended = home.say(prompt, model)
+    heard = model.conversation.requests
+    assert heard, f"{ended.code} {ended.out[-800:]}{ended.err[-800:]}"
+    return heard[0]

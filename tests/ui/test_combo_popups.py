@@ -1,0 +1,27 @@
+"""Lists of combo boxes show all their rows, whole."""
+
+import pytest
+from PySide6.QtWidgets import QComboBox
+
+from ui.look.theme import Theme
+
+
+@pytest.mark.parametrize("zoom", [100, 200])
+@pytest.mark.parametrize("rows", [2, 4, 9])
+def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows):
+    theme.set_zoom(zoom)
+    box = QComboBox()
+    qtbot.addWidget(box)
+    box.addItems([f"Without titles and other words, {n}" for n in range(rows)])
+    box.show()
+    box.showPopup()
+    view = box.view()
+    last = view.visualRect(box.model().index(rows - 1, 0))
+    try:
+        assert view.viewport().rect().bottom() >= last.bottom()
+        assert last.height() >= box.fontMetrics().height()
+        longest = box.fontMetrics().horizontalAdvance(box.itemText(rows - 1))
+        assert view.viewport().width() >= longest
+    finally:
+        box.hidePopup()
+        theme.set_zoom(100)

@@ -1,0 +1,114 @@
+"""Own servers are edited, renamed and duplicated; others say where they are changed."""
+
+import pytest
+from PySide6.QtWidgets import QLineEdit
+
+from app.catalog.catalog import match_tools, set_on
+from app.discovery.importing import add_server, edit_server
+from app.discovery.register import stored_launch
+from app.hosts.launch import STDIO, LaunchSpec
+from app.system.secrets import SecretStore
+from store import servers, tools
+from store.connection import transaction
+from store.records import NewTool
+from ui.pages.catalog.add_server import AddServerDialog
+
+SECRET = "sup3r-s3cret-value-42"
+LAUNCH = LaunchSpec(STDIO, "npx", ("-y", "memory", "a b"), env={"API_TOKEN": SECRET})
+
+
+@pytest.fixture
+def window(ctx, open_window, qtbot):
+    """One server that was typed in, with two tools of which one is off."""
+    ctx.paths.create()
+    db = ctx.open_store()
+    add_server(ctx, db, "memory", LAUNCH)
+    record = servers.by_name(db, "memory")
+    raws = [{"name": n, "inputSchema": {"type": "object"}} for n in ("remember", "forget")]
+    with transaction(db):
+        new = [NewTool(raw["name"], raw, raw["name"]) for raw in raws]
+        tools.save_list(db, record.id, new, at=1.0)
+        db.execute("UPDATE servers SET read_at = 1, status = 'read'")
+    db.close()
+    window = open_window()
+    off = match_tools(window.live.catalog, ["memory/forget"])
+    window.tasks.change(lambda db: set_on(db, "default", [row.tool.id for row in off], False))
+    qtbot.waitUntil(lambda: not window.live.catalog.find("memory/forget").on)
+    return window
+
+
+def form_of(window, qtbot, *, duplicate=False):
+    window.catalog.show_server("memory")
+    window.catalog.edit_server(duplicate=duplicate)
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None)
+    return window.findChild(AddServerDialog)
+
+
+def launch_of(ctx, name):
+    db = ctx.open_store()
+    try:
+        return stored_launch(servers.by_name(db, name), SecretStore.open(ctx.paths))
+    finally:
+        db.close()
+
+
+def test_a_server_is_edited_and_renamed_with_its_ticks_and_undone(window, ctx, qtbot):
+    form = form_of(window, qtbot)
+    assert (form.name.text(), form.command.text()) == ("memory", "npx -y memory 'a b'")
+    name, value = form.pairs.rows[0]
+    assert (name.text(), value.text()) == ("API_TOKEN", SECRET)
+    assert value.echoMode() == QLineEdit.EchoMode.Password
+    form.name.setText("notes")
+    form.command.setText("uvx memory-server --fast")
+    value.setText("another-s3cret-value")
+    form.add.click()
+    qtbot.waitUntil(lambda: window.live.catalog.server("notes") is not None)
+    assert [s.name for s in window.live.catalog.servers] == ["notes"]
+    assert window.live.catalog.find("notes/forget").on is False
+    assert window.live.catalog.find("notes/remember").on is True
+    changed = launch_of(ctx, "notes")
+    assert (changed.command, changed.args) == ("uvx", ("memory-server", "--fast"))
+    assert changed.env == {"API_TOKEN": "another-s3cret-value"}
+    assert window.undo.undoText() == "Edit memory"
+    window.undo.undo()
+    qtbot.waitUntil(lambda: window.live.catalog.server("memory") is not None)
+    back = launch_of(ctx, "memory")
+    assert (back.command, back.args, back.env) == (LAUNCH.command, LAUNCH.args, LAUNCH.env)
+    assert window.live.catalog.find("memory/forget").on is False
+
+
+def test_a_duplicate_begins_like_its_server_and_is_one_of_its_own(window, qtbot):
+    form = form_of(window, qtbot, duplicate=True)
+    assert (form.name.text(), form.add.text()) == ("memory-copy", "Add")
+    form.command.setText("npx -y memory other")
+    form.add.click()
+    qtbot.waitUntil(lambda: len(window.live.catalog.servers) == 2)
+    assert {s.name for s in window.live.catalog.servers} == {"memory", "memory-copy"}
+
+
+def test_a_name_that_is_taken_is_refused_and_nothing_changes(window, ctx, qtbot):
+    db = ctx.open_store()
+    add_server(ctx, db, "other", LaunchSpec(STDIO, "other"))
+    with pytest.raises(Exception, match="A server is called other already"):
+        edit_server(ctx, db, servers.by_name(db, "memory"), "other", LAUNCH)
+    assert {s.name for s in servers.all_servers(db)} == {"memory", "other"}
+    db.close()
+
+
+def test_a_server_that_a_hosts_file_names_says_where_it_is_changed(window, ctx, qtbot, places):
+    from app.discovery.register import register
+    from app.hosts.reading import read_hosts
+
+    file = places.home / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"mcpServers": {"github": {"command": "x"}}}')
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(places))
+    db.close()
+    window.live.load()
+    qtbot.waitUntil(lambda: window.live.catalog.server("github") is not None)
+    window.catalog.show_server("github")
+    window.catalog.edit_server()
+    assert window.status.message.text() == (
+        f"github is named by {file}: change it there, or duplicate it."
+    )

@@ -1,0 +1,80 @@
+"""Servers of Toolcrib's own can be taken out of the catalog again, samples too."""
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.discovery.importing import add_server, import_file
+from app.discovery.register import register
+from app.hosts.launch import STDIO, LaunchSpec
+from app.hosts.reading import read_hosts
+from store import servers
+
+
+@pytest.fixture
+def window(ctx, places, open_window, tmp_path, qtbot):
+    """One server by hand, two of one file (as the samples), one that Cursor names."""
+    ctx.paths.create()
+    db = ctx.open_store()
+    add_server(ctx, db, "mine", LaunchSpec(STDIO, command="uvx", args=("mine",)))
+    file = tmp_path / "sample.json"
+    file.write_text(
+        json.dumps({"mcpServers": {n: {"command": "uvx", "args": [n]} for n in ("one", "two")}})
+    )
+    import_file(ctx, db, file)
+    cursor = places.home / ".cursor/mcp.json"
+    cursor.parent.mkdir(parents=True)
+    cursor.write_text(json.dumps({"mcpServers": {"theirs": {"command": "uvx", "args": ["x"]}}}))
+    register(ctx, db, read_hosts(places))
+    for record in servers.all_servers(db):
+        servers.set_status(db, record.id, "read")
+        db.execute("UPDATE servers SET read_at = 1 WHERE id = ?", (record.id,))
+    db.close()
+    window = open_window()
+    qtbot.waitUntil(lambda: window.catalog.state == "content" and window.tasks.idle)
+    return window
+
+
+def names(window):
+    return {server.name for server in window.live.catalog.servers}
+
+
+def buttons(window, name):
+    window.catalog.content.show_server(name)
+    return {b.text(): b for b in window.catalog.content.details.buttons if not b.isHidden()}
+
+
+def test_a_server_added_by_hand_is_removed_and_undo_brings_it_back(window, qtbot):
+    before = {s.name: s.trusted for s in window.live.catalog.servers}
+    buttons(window, "mine")["Remove"].click()
+    qtbot.waitUntil(lambda: names(window) == {"one", "two", "theirs"})
+    assert window.status.message.text() == "Removed mine"
+    window.undo.undo()
+    qtbot.waitUntil(lambda: "mine" in names(window))
+    assert {s.name: s.trusted for s in window.live.catalog.servers} == before
+    qtbot.waitUntil(lambda: window.tasks.idle)
+
+
+def test_what_came_in_one_file_goes_together_as_the_samples(window, qtbot):
+    buttons(window, "one")["Remove all 2"].click()
+    qtbot.waitUntil(lambda: names(window) == {"mine", "theirs"})
+    window.undo.undo()
+    qtbot.waitUntil(lambda: names(window) == {"mine", "one", "two", "theirs"})
+    qtbot.waitUntil(lambda: window.tasks.idle)
+
+
+def test_a_server_that_a_host_names_is_not_offered_for_removal(window):
+    assert not [text for text in buttons(window, "theirs") if text.startswith("Remove")]
+
+
+def test_f5_reads_what_is_selected_and_shift_f5_all(window, qtbot):
+    window.catalog.content.show_server("one")
+    QTest.keyClick(window, Qt.Key.Key_F5)
+    reading = window.catalog.reading
+    qtbot.waitUntil(lambda: len(reading.model.rows) == 4)
+    assert [row.candidate.name for row in reading.model.rows if row.ticked] == ["one"]
+    QTest.keyClick(window, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: window.tasks.idle and len(reading.model.rows) == 4)
+    assert sum(row.ticked for row in reading.model.rows) > 1

@@ -1,0 +1,41 @@
+"""Every page at every size, in both looks: nothing is cut, nothing of the other look is left."""
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QAbstractButton
+
+from ui.look.theme import DARK_ONLY, LIGHT_ONLY
+from ui.windows.sections import SECTIONS
+
+SIZES = [(1024, 640), (1280, 800), (1366, 728), (1920, 1080)]
+# the least size is promised for the usual text size
+SHOWN = [(size, 100) for size in SIZES] + [(size, 150) for size in SIZES[1:]]
+
+
+@pytest.fixture
+def window(fill, open_window):
+    fill()
+    return open_window()
+
+
+@pytest.mark.parametrize(("size", "zoom"), SHOWN)
+def test_every_page_fits_every_size_in_both_looks(window, theme, qtbot, size, zoom):
+    theme.set_zoom(zoom)
+    window.resize(*size)
+    try:
+        for section in SECTIONS:
+            window.open_page(section.key)
+            qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
+            assert window.size() == QSize(*size), section.key  # no page makes it larger
+            for look in (DARK_ONLY, LIGHT_ONLY):
+                theme.choose(look)
+                image = window.grab().toImage()
+                corner = image.pixelColor(image.width() - 3, image.height() - 3)
+                assert (corner.lightness() < 128) is (look == DARK_ONLY), section.key
+            for button in window.page.findChildren(QAbstractButton):
+                if button.isVisible() and button.property("primary"):
+                    assert button.width() >= button.sizeHint().width() - 1, section.key
+                    place = button.mapTo(window, button.rect().bottomRight())
+                    assert window.rect().contains(place), (section.key, button.text())
+    finally:
+        theme.set_zoom(100)

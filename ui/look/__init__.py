@@ -1,0 +1,1 @@
+"""How things look: theme, colours, icons, numbers as text."""

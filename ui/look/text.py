@@ -1,0 +1,53 @@
+"""How numbers, times and strangers' texts are written everywhere in the window."""
+
+from html import escape
+
+from app.core.text import visible as spelled_out
+
+APPROX = "≈"
+
+
+def count(number: int) -> str:
+    """23800 -> 23,800."""
+    return f"{number:,}"
+
+
+def short(number: int) -> str:
+    """23800 -> 23.8k."""
+    if number < 1000:
+        return str(number)
+    if number < 100_000:
+        return f"{number / 1000:.1f}k".replace(".0k", "k")
+    return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1e6:.1f}M"
+
+
+def tokens(number: int) -> str:
+    """1412 -> 1,412 tokens ≈."""
+    return f"{number:,} tokens {APPROX}"
+
+
+def plural(number: int, word: str) -> str:
+    """12, tool -> 12 tools."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def ago(seconds: float) -> str:
+    """7300 seconds -> 2 h ago."""
+    steps = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    size, unit = next(((s, u) for s, u in steps if seconds >= s), (1, "s"))
+    return f"{int(max(seconds, 0) // size)} {unit} ago"
+
+
+def visible(text: str) -> str:
+    """The text with its invisible characters written out, as ⟨U+200B⟩; lines stay lines."""
+    return spelled_out(text, keep="\n\t")
+
+
+def in_menu(text: str) -> str:
+    """A text for a menu or a button, where a single & would underline the next letter."""
+    return text.replace("&", "&&")
+
+
+def plain_tip(text: str) -> str:
+    """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
+    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text

@@ -1,0 +1,235 @@
+"""The look: own palette, one small stylesheet, icons; light and dark, changed while running."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
+from PySide6.QtWidgets import QApplication, QHeaderView, QStyleFactory, QWidget
+
+from app.core.safe_write import write_file
+from ui.look.colors import DARK, LIGHT, Colors, mix
+from ui.look.icons import Icons, svg_text
+
+SYSTEM, LIGHT_ONLY, DARK_ONLY = "system", "light", "dark"
+LEAST_ZOOM, MOST_ZOOM, ZOOM_STEP = 80, 200, 10  # per cent
+_NORMAL = QFont.Weight.Normal
+_DRESS = "dress"  # the property of widgets with a font of their own: step and weight, or nothing
+
+# Metrics, pixels
+ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
+GAP, MARGIN, CARD, GROUP = 8, 12, 16, 24
+
+# Images that the stylesheet names; each is an icon in a colour of the theme
+_IMAGES = {
+    "down": ("chevron-down", "text2"),
+    "up": ("chevron-up", "text2"),
+    "right": ("chevron-right", "text2"),
+    "check": ("check", "on_accent"),
+    "some": ("minus", "on_accent"),
+}
+
+
+class Theme(QObject):
+    """The colours and the text size in use.
+
+    Signals: changed() after the application was given others.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, app: QApplication, cache: Path, appearance: str = SYSTEM, *, zoom: int = 100
+    ) -> None:
+        super().__init__(app)
+        self._app = app
+        self._cache = cache  # where the stylesheet's images are written
+        self._appearance = appearance
+        self._size = _points(QFontDatabase.SystemFont.GeneralFont)
+        self.zoom = 100  # per cent of the system's text size
+        self.colors: Colors = LIGHT
+        self.icons = Icons(LIGHT)
+        app.setStyle(QStyleFactory.create("Fusion"))
+        app.styleHints().colorSchemeChanged.connect(self._follow_system)
+        self._scale(min(MOST_ZOOM, max(LEAST_ZOOM, zoom)))
+        self._show(self._wanted())
+
+    @property
+    def appearance(self) -> str:
+        """What the user chose: system, light or dark."""
+        return self._appearance
+
+    def choose(self, appearance: str) -> None:
+        """Change to system, light or dark."""
+        self._appearance = appearance
+        self._change()
+
+    def set_zoom(self, percent: int) -> None:
+        """Make all text larger or smaller, from 80 to 200 per cent of the system's."""
+        if percent != self.zoom and LEAST_ZOOM <= percent <= MOST_ZOOM:
+            before = self.zoom
+            self._scale(percent)
+            self._show(self.colors)
+            for widget in self._app.allWidgets():
+                dress = widget.property(_DRESS)
+                if dress is not None:
+                    widget.setFont(self._dressed(dress))
+                if isinstance(widget, QHeaderView):
+                    self.widen(widget, before)
+            self.changed.emit()
+
+    def widen(self, header: QHeaderView, before: int) -> None:
+        """Let columns keep up with text that was at another zoom; those that stretch do already."""
+        share = max(100, self.zoom) / max(100, before)
+        for section in range(header.count()):
+            if header.sectionResizeMode(section) == QHeaderView.ResizeMode.Interactive:
+                header.resizeSection(section, round(header.sectionSize(section) * share))
+
+    def scaled(self, pixels: int) -> int:
+        """A width or height that holds text, at the text size in use; never below 100 %."""
+        return round(pixels * max(100, self.zoom) / 100)
+
+    def dress(self, widget: QWidget, step: int = 0, weight: QFont.Weight = _NORMAL) -> None:
+        """Give a widget a font of its own that follows the text size."""
+        widget.setProperty(_DRESS, [step, weight.value])
+        widget.setFont(self.font(step, weight))
+
+    def dress_fixed(self, widget: QWidget) -> None:
+        """Give a widget the font of code, following the text size."""
+        widget.setProperty(_DRESS, [])
+        widget.setFont(self.fixed())
+
+    def fixed(self) -> QFont:
+        """The font of code."""
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPointSizeF(_points(QFontDatabase.SystemFont.FixedFont) * self.zoom / 100)
+        return font
+
+    def font(self, step: int = 0, weight: QFont.Weight = _NORMAL) -> QFont:
+        """The interface font, `step` points larger or smaller, with tabular figures."""
+        font = QFont(self._app.font())
+        font.setPointSizeF(max(6.0, font.pointSizeF() + step))
+        font.setWeight(weight)
+        font.setFeature(QFont.Tag("tnum"), 1)
+        return font
+
+    def _dressed(self, dress: Sequence[int]) -> QFont:
+        return self.font(dress[0], QFont.Weight(dress[1])) if dress else self.fixed()
+
+    def _scale(self, percent: int) -> None:
+        self.zoom = percent
+        font = QFont(self._app.font())
+        font.setPointSizeF(self._size * percent / 100)
+        self._app.setFont(font)
+
+    def _follow_system(self) -> None:
+        if self._appearance == SYSTEM:
+            self._change()
+
+    def _change(self) -> None:
+        colors = self._wanted()
+        if colors is not self.colors:
+            self._show(colors)
+            self.changed.emit()
+
+    def _wanted(self) -> Colors:
+        if self._appearance == SYSTEM:
+            dark = self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        else:
+            dark = self._appearance == DARK_ONLY
+        return DARK if dark else LIGHT
+
+    def _show(self, colors: Colors) -> None:
+        self.colors = colors
+        self.icons = Icons(colors)
+        # without the first step every widget is polished twice: 360 ms instead of 147 for 413
+        self._app.setStyleSheet("")
+        self._app.setPalette(palette(colors))
+        self._app.setStyleSheet(stylesheet(colors, self._images(colors)))
+
+    def _images(self, colors: Colors) -> Path:
+        folder = self._cache / ("dark" if colors.dark else "light")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, (icon, role) in _IMAGES.items():
+            ink = colors.accent.on_solid if role == "on_accent" else colors.text2
+            _keep(folder / f"{name}.svg", svg_text(icon, ink).encode())
+        return folder
+
+
+def _keep(file: Path, data: bytes) -> None:
+    """The picture, written where it is not there as it should be."""
+    with suppress(OSError):  # on a full disk a box has no tick, and the window opens all the same
+        if not file.is_file() or file.read_bytes() != data:
+            write_file(file, data)
+
+
+def _points(which: QFontDatabase.SystemFont) -> float:
+    """A system font's size in points, also where the system gives pixels."""
+    return QFontInfo(QFontDatabase.systemFont(which)).pointSizeF()
+
+
+def stylesheet(colors: Colors, images: Path) -> str:
+    """The stylesheet in those colours, naming images of that folder."""
+    template = (files("resources") / "styles" / "app.qss").read_text(encoding="utf-8")
+    return Template(template).substitute(_words(colors), images=images.as_posix())
+
+
+def palette(colors: Colors) -> QPalette:
+    """The palette in those colours."""
+    role, group = QPalette.ColorRole, QPalette.ColorGroup
+    made = QPalette()
+    for which, color in {
+        role.Window: colors.window,
+        role.WindowText: colors.text,
+        role.Base: colors.base,
+        role.AlternateBase: colors.alternate,
+        role.Text: colors.text,
+        role.Button: colors.raised,
+        role.ButtonText: colors.text,
+        role.Highlight: colors.selection,
+        role.HighlightedText: colors.text,
+        role.PlaceholderText: colors.text2,
+        role.ToolTipBase: colors.raised,
+        role.ToolTipText: colors.text,
+        role.Link: colors.accent.ink,
+        role.LinkVisited: colors.accent.ink,
+        role.Mid: colors.hairline,
+        role.Light: colors.raised,
+        role.Dark: colors.border,
+        role.Accent: colors.accent.ink,
+    }.items():
+        made.setColor(which, color)
+    faint = mix(colors.text2, colors.window, 0.6)
+    for which in (role.WindowText, role.Text, role.ButtonText):
+        made.setColor(group.Disabled, which, faint)
+    return made
+
+
+def _words(colors: Colors) -> dict[str, str]:
+    plain: dict[str, QColor] = {
+        "window": colors.window,
+        "base": colors.base,
+        "raised": colors.raised,
+        "selection": colors.selection,
+        "text": colors.text,
+        "text2": colors.text2,
+        "border": colors.border,
+        "hairline": colors.hairline,
+        "accent": colors.accent.ink,
+        "accent_tint": colors.accent.tint,
+        "on_accent": colors.accent.on_solid,
+        "accent_hover": mix(colors.accent.ink, colors.text, 0.85),
+        "hover": mix(colors.text, colors.raised, 0.06),
+        "pressed": mix(colors.text, colors.raised, 0.12),
+        "track": colors.track,
+        "disabled": mix(colors.text2, colors.window, 0.6),
+        "block": colors.block.ink,
+        "block_tint": colors.block.tint,
+        "warn_tint": colors.warn.tint,
+        "passed_tint": colors.passed.tint,
+        "grip": mix(colors.text2, colors.window, 0.45),
+    }
+    return {name: color.name() for name, color in plain.items()}

@@ -1,0 +1,161 @@
+"""Activity: what hosts ask Toolcrib's gateways for, as it happens and summed up."""
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
+
+from app.catalog.activity import recent_events
+from app.core.context import Db
+from store.records import EventRecord
+from ui.pages.activity.live import LiveTab
+from ui.pages.activity.servers import ServersTab
+from ui.pages.activity.usage import UsageTab
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.widgets.empty_state import EmptyState
+
+PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
+BATCH = 1000
+LIVE, USAGE, SERVERS, EMPTY = range(4)
+
+
+class ActivityPage(Page):
+    """Two tabs over the journal, one over what runs; without a journal, the way to one."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        self._asking = False
+        self.live = LiveTab(services)
+        self.usage = UsageTab(services)
+        self.servers = ServersTab(services)
+        self.empty = self._make_empty()
+        self.tabs = QTabBar()
+        self.tabs.setAccessibleName("Activity")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self._stack = QStackedWidget()
+        tabs = (("Live", self.live), ("Usage", self.usage), ("Servers", self.servers))
+        for name, tab in tabs:
+            self.tabs.addTab(name)
+            self._stack.addWidget(tab)
+        self._stack.addWidget(self.empty)
+        self._stack.setCurrentIndex(EMPTY)
+        self.tabs.hide()
+        self.body.insertWidget(0, self.tabs)
+        self.body.addWidget(self._stack, 1)
+        self._timer = QTimer(self)
+        self._timer.setInterval(PERIOD)
+        self._timer.timeout.connect(self._request_events)
+        self._connect()
+
+    def main_view(self) -> QWidget:
+        """The table in front, or the button of the empty page."""
+        views = (self.live.view, self.usage.view, self.servers.view, self.empty.buttons[0])
+        return views[self._stack.currentIndex()]
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """The tabs, what filters, the table."""
+        if self._stack.currentIndex() == EMPTY:
+            return (self.main_view(),)
+        filters = (self.live.filter.edit, self.usage.period, self.servers.sharing)
+        return (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
+
+    def focus_filter(self) -> None:
+        """Ctrl+F goes to the events' filter."""
+        if self._stack.currentIndex() != EMPTY:
+            self.tabs.setCurrentIndex(LIVE)
+            self.live.filter.edit.setFocus()
+
+    def escape(self) -> bool:
+        """Clear the events' filter."""
+        return self._stack.currentIndex() == LIVE and self.live.filter.clear()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look into the journal while in view."""
+        super().showEvent(event)
+        self._request_events()
+        self._count()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while nobody looks."""
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def _request_events(self) -> None:
+        if self._asking or self.live.paused:
+            return
+        self._asking = True
+        after = self.live.model.newest
+
+        def read(db: Db) -> list[EventRecord]:
+            return recent_events(db, after_id=after, limit=BATCH)
+
+        self.services.tasks.request(read, self._on_events, self._on_failed)
+
+    def _on_events(self, events: list[EventRecord]) -> None:
+        self._asking = False
+        if self.live.paused or not events:
+            return
+        self.live.add(events)
+        if self._stack.currentIndex() == EMPTY:
+            self.tabs.show()
+            waited = self.empty.buttons[0].hasFocus()
+            self._open(self.tabs.currentIndex())
+            if waited:
+                self.main_view().setFocus()
+        else:
+            self._count()
+
+    def _on_failed(self, error: Exception) -> None:
+        self._asking = False
+        self._timer.stop()
+        self.messages.show_message("error", str(error))
+
+    def _on_tab(self, number: int) -> None:
+        self._open(number)
+        if self.isVisible():
+            self.main_view().setFocus()
+
+    def _open(self, number: int) -> None:
+        self._stack.setCurrentIndex(number)
+        self.result.emit("")
+        if number == LIVE:
+            self.live.show_count()
+        self._count()
+
+    def _count(self) -> None:
+        """Count the use of tools anew, if somebody looks."""
+        if self.isVisible() and self._stack.currentIndex() == USAGE:
+            self.usage.refresh()
+
+    def _connect(self) -> None:
+        self.tabs.currentChanged.connect(self._on_tab)
+        for tab in (self.live, self.usage, self.servers):
+            tab.result.connect(self._show_result)
+        self.live.resumed.connect(self._request_events)
+        self.usage.failed.connect(self.messages.error)
+        self.servers.failed.connect(self.messages.error)
+        live = self.services.live
+        live.loaded.connect(self._count)
+        live.toggled.connect(lambda _ids: self._count())
+        self.usage.tool_requested.connect(self._seek)
+
+    def _show_result(self, text: str) -> None:
+        if self.sender() is self._stack.currentWidget():
+            self.result.emit(text)
+
+    def _seek(self, number: int) -> None:
+        self.services.open_page("catalog")
+        self.services.live.sought.emit(number)
+
+    def _make_empty(self) -> EmptyState:
+        empty = EmptyState(
+            self.services.theme,
+            icon="pulse",
+            text="Nothing is served through Toolcrib yet",
+            hint="Once a host goes through Toolcrib, its searches and calls appear here.",
+            buttons=("Export a host through Toolcrib",),
+        )
+        empty.buttons[0].clicked.connect(lambda: self.services.open_page("hosts"))
+        return empty

@@ -1,0 +1,258 @@
+"""The servers that run behind hosts now: whose they are, what they take, how they are shared."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gateway.backend.client import request
+from app.gateway.backend.overview import Overview, RunningServer, overview
+from app.gateway.backend.rendezvous import STOP, STOP_SERVER, Place
+from app.gateway.sharing import Sharing
+from app.gateway.stored_sharing import every_sharing
+from store.typed import Json
+from ui.look.text import count, plural
+from ui.look.theme import GAP
+from ui.pages.activity.figures import Figures
+from ui.pages.activity.sharing_step import AUTO, TITLES, Share
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.columns import Column
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.empty_state import EmptyState
+from ui.widgets.row_table import RowTable
+from ui.widgets.rows import as_rows
+
+PERIOD = 2000  # milliseconds between two looks at the backend while the tab is in view
+_CARDS = (
+    ("sessions", "Hosts' sessions that the one process behind all hosts serves."),
+    ("servers", "Servers that run for them now."),
+    (
+        "MB in all",
+        "Memory of that process and of its servers; on Linux, pages in common count once.",
+    ),
+    ("MB saved ≈", "What each further session would take of the servers that sessions share."),
+)
+_NONE = "No backend runs"
+_NONE_HINT = (
+    "The first host that goes through Toolcrib starts the process that all hosts share,"
+    " and the servers that run for them appear here."
+)
+_STATES = {
+    "configured": "not started",
+    "known": "not running",
+    "starting": "starts",
+    "started": "runs",
+    "failed": "failed",
+}
+
+
+def _megabytes(value: float) -> str:
+    return f"{value:,.0f}" if value else ""
+
+
+def _sharing(row: RunningServer) -> str:
+    return TITLES[row.sharing.choice] if row.sharing else ""
+
+
+COLUMNS: tuple[Column[RunningServer], ...] = (
+    Column("Server", lambda r: r.name),
+    Column("For", lambda r: r.users, width=190),
+    Column("State", lambda r: _STATES.get(r.state, r.state), width=90),
+    Column("Sharing", _sharing, width=160),
+    Column("Calls", lambda r: count(r.calls), width=70, right=True),
+    Column("Processes", lambda r: str(r.processes or ""), width=90, right=True),
+    Column("MB", lambda r: _megabytes(r.megabytes), width=70, right=True),
+)
+
+
+class ServersTab(QWidget):
+    """Figures above, servers below, with what can be done to the one selected.
+
+    Signals: result(text) for the status bar; failed(ToolcribError).
+    """
+
+    result = Signal(str)
+    failed = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._waiting = False
+        self.model: RowTable[RunningServer] = RowTable(COLUMNS, self)
+        self.figures = Figures(services.theme, _CARDS)
+        self.view = self._make_view()
+        self.sharing = self._make_sharing()
+        self.why = ElidedLabel()
+        self.stop = QPushButton("Stop server")
+        self.stop.setToolTip("Its calls under way fail; its next call starts it again")
+        self.stop_all = QPushButton("Stop all")
+        self.stop_all.setToolTip(
+            "Ends the process behind all hosts, and its servers; hosts that run on start the next"
+        )
+        self.empty = EmptyState(services.theme, icon="pulse", text=_NONE, hint=_NONE_HINT)
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._timer = QTimer(self)
+        self._timer.setInterval(PERIOD)
+        self._timer.timeout.connect(self.refresh)
+        self.stop.clicked.connect(self._stop_server)
+        self.stop_all.clicked.connect(self._stop_all)
+        self.sharing.activated.connect(self._choose)
+        self.view.selectionModel().currentChanged.connect(lambda *_: self._on_selected())
+        self._on_selected()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the backend while in view."""
+        super().showEvent(event)
+        self.refresh()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while nobody looks."""
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def refresh(self) -> None:
+        """Ask the backend again, unless an answer is still to come."""
+        if self._waiting:
+            return
+        self._waiting = True
+
+        def request_overview(decisions: Mapping[str, Sharing]) -> None:
+            place = Place(str(self._services.ctx.paths.home))
+            self._services.tasks.wait(
+                lambda _job: overview(place, decisions), self._show, failed=self._on_failed
+            )
+
+        self._services.tasks.request(every_sharing, request_overview, self._on_failed)
+
+    def _show(self, seen: Overview | None) -> None:
+        self._waiting = False
+        self._stack.setCurrentIndex(0 if seen else 1)
+        selected = self._selected()
+        self.model.replace_rows(seen.servers if seen else ())
+        if seen is not None:
+            running = [row for row in seen.servers if row.processes]
+            memory = seen.megabytes + sum(row.megabytes for row in seen.servers)
+            saved = sum(row.saved for row in seen.servers)
+            values = (seen.sessions, len(running), round(memory), round(saved))
+            self.figures.show_values([count(value) for value in values])
+            if self.isVisible():
+                self.result.emit(f"{plural(len(running), 'server')} for {_sessions(seen)}")
+        if selected is not None:
+            self._select(selected)
+        self._on_selected()
+
+    def _on_failed(self, error: Exception) -> None:
+        self._waiting = False
+        self._timer.stop()
+        self.failed.emit(error)
+
+    # ---- the selected server
+
+    def _selected(self) -> RunningServer | None:
+        return self.model.row(self.view.currentIndex().row())
+
+    def _select(self, old: RunningServer) -> None:
+        for number, row in enumerate(self.model.rows):
+            if (row.name, row.session) == (old.name, old.session):
+                self.view.setCurrentIndex(self.model.index(number, 0))
+                return
+
+    def _on_selected(self) -> None:
+        row = self._selected()
+        self.stop.setEnabled(row is not None and row.processes > 0)
+        known = row is not None and row.sharing is not None
+        self.sharing.setEnabled(known)
+        if row is not None and row.sharing is not None:
+            choice = row.sharing.choice if row.sharing.by_user else AUTO
+            self.sharing.setCurrentIndex(self.sharing.findData(choice))
+        self.why.setText(row.sharing.reason if row is not None and row.sharing else "")
+
+    def _choose(self, number: int) -> None:
+        row = self._selected()
+        if row is None or row.sharing is None:
+            return
+        old = row.sharing.choice if row.sharing.by_user else AUTO
+        new = self.sharing.itemData(number)
+        if new != old:
+            self._services.undo.push(Share(self._services.tasks, row.name, old, new))
+            self.refresh()
+
+    def _stop_server(self) -> None:
+        row = self._selected()
+        if row is not None:
+            self._send(f"{row.name} has ended; its next call starts it again.", STOP_SERVER, row)
+
+    def _stop_all(self) -> None:
+        self._send("The backend ends; hosts that still run start the next.", STOP)
+
+    def _send(self, text: str, verb: str, row: RunningServer | None = None) -> None:
+        words = (row.name, str(row.session)) if row else ()
+        place = Place(str(self._services.ctx.paths.home))
+
+        def send(_job: Job) -> Json | None:
+            return request(place, verb, *words)
+
+        def done(_answer: Json | None) -> None:
+            self._services.show_status(text)
+            self.refresh()
+
+        self._services.tasks.wait(send, done, failed=self.failed.emit)
+
+    # ---- the parts
+
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("serversTable")
+        view.setAccessibleName("Servers that run for hosts")
+        view.setModel(self.model)
+        as_rows(view, self._services.theme, self.model.columns)
+        return view
+
+    def _make_sharing(self) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName("How hosts share the selected server")
+        for choice, title in TITLES.items():
+            box.addItem(title, choice)
+        box.setToolTip("Counts for sessions that start from then on")
+        return box
+
+    def _lay_out(self) -> None:
+        label = QLabel("S&haring")
+        label.setBuddy(self.sharing)
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(label)
+        row.addWidget(self.sharing)
+        row.addWidget(self.why, 1)
+        row.addWidget(self.stop)
+        row.addWidget(self.stop_all)
+        shown = QWidget()
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(row)
+        column.addWidget(self.figures)
+        column.addWidget(self.view, 1)
+        self._stack.addWidget(shown)
+        self._stack.addWidget(self.empty)
+        self._stack.setCurrentIndex(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self._stack)
+
+
+def _sessions(seen: Overview) -> str:
+    return plural(seen.sessions, "session")

@@ -1,0 +1,155 @@
+"""Use of tools: what was called in a period, and what hosts were given for nothing."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.context import Db
+from app.policy.coverage import ServerUse, coverage
+from app.policy.usage import Usage, read_usage
+from ui.look.text import count, plural, short
+from ui.look.theme import GAP
+from ui.pages.activity.figures import Figures
+from ui.pages.activity.usage_tree import NEVER, UsageTree
+from ui.shell.actions import Tick, turn_off_words
+from ui.shell.services import Services
+from ui.widgets.columns import place
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.rows import as_rows
+
+PERIODS = (7, 30, 90)  # days
+_USUAL = 1
+_ONLY = "Calls through Toolcrib count; what hosts call by themselves nobody sees."
+_CARDS = (
+    ("calls", "Calls that reached a server through Toolcrib."),
+    ("tools never called", "Of the tools that hosts may get now."),
+    ("of tokens unused", "Share of the definitions that hosts get, of tools nobody called."),
+    ("searches", "Searches for tools by models that get Toolcrib's menu."),
+    ("misses", "Requests for which no tool was found, or which Toolcrib could not let through."),
+    ("failed calls", "Calls that the server answered with an error, or never."),
+)
+
+
+class UsageTab(QWidget):
+    """Figures above, servers and their tools below.
+
+    Signals: result(text) for the status bar; tool_requested(row id) to see a tool in the Catalog;
+    failed(ToolcribError).
+    """
+
+    result = Signal(str)
+    tool_requested = Signal(int)
+    failed = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self.model = UsageTree(services.theme.icons.icon, self)
+        self.period = self._make_period()
+        self.evidence = ElidedLabel()
+        self.off = QPushButton("Turn off")
+        self.off.setToolTip("Of a server: its tools that nobody called. One step, to be undone")
+        self.off.setEnabled(False)
+        self.off.clicked.connect(self._turn_off)
+        self.figures = Figures(services.theme, _CARDS)
+        self.view = self._make_view()
+        self._lay_out()
+        self.view.selectionModel().selectionChanged.connect(lambda *_: self._on_selected())
+        self.view.doubleClicked.connect(self._on_opened)
+        services.theme.changed.connect(self.model.layoutChanged)
+
+    def refresh(self) -> None:
+        """Count again, for the catalogue as it is."""
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        days, now = self.period.currentData(), self._services.ctx.clock()
+
+        def read(db: Db) -> tuple[Usage, Sequence[ServerUse]]:
+            usage = read_usage(db, now, days=days)
+            return usage, coverage(catalog, usage)
+
+        def show(answer: tuple[Usage, Sequence[ServerUse]]) -> None:
+            self._show(*answer, now=now)
+
+        self._services.tasks.latest(self, read, show, self.failed.emit)
+
+    def _show(self, usage: Usage, servers: Sequence[ServerUse], *, now: float) -> None:
+        self.model.show(servers, now)
+        self.evidence.setText(f"{usage.evidence} {_ONLY}")
+        tools = sum(len(use.tools) for use in servers)
+        never = sum(len(use.never) for use in servers)
+        tokens = sum(use.tokens for use in servers)
+        unused = sum(use.unused for use in servers)
+        share = f"{100 * unused / tokens:.0f} %" if tokens else "–"
+        seen = usage.seen
+        values = (usage.total, f"{count(never)} of {count(tools)}", share)
+        figures = (*values, seen.searches, seen.misses, seen.failed)
+        self.figures.show_values([v if isinstance(v, str) else count(v) for v in figures])
+        self._on_selected()
+        if self.isVisible():
+            self.result.emit(f"{plural(never, 'tool')} never called, {short(unused)} tokens ≈")
+
+    def _on_selected(self) -> None:
+        tools = self.model.tools_under(self.view.selectionModel().selectedRows())
+        self.off.setText(turn_off_words(tools))
+        self.off.setEnabled(bool(tools))
+
+    def _on_opened(self) -> None:
+        tool = self.model.tool_at(self.view.currentIndex())
+        if tool is not None:
+            self.tool_requested.emit(tool.row.tool.id)
+
+    def _turn_off(self) -> None:
+        tools = self.model.tools_under(self.view.selectionModel().selectedRows())
+        if tools:
+            self._services.undo.push(Tick(self._services.live, tools, False))
+
+    def _make_period(self) -> QComboBox:
+        period = QComboBox()
+        period.setAccessibleName("Period")
+        for days in PERIODS:
+            period.addItem(f"Last {days} days", days)
+        period.setCurrentIndex(_USUAL)
+        period.currentIndexChanged.connect(self.refresh)
+        return period
+
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("usageTable")
+        view.setAccessibleName("Use of tools")
+        view.setModel(self.model)
+        as_rows(view, self._services.theme, self.model.columns)
+        view.setRootIsDecorated(True)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.header().setSortIndicator(
+            place(self.model.columns, NEVER), Qt.SortOrder.DescendingOrder
+        )
+        view.setSortingEnabled(True)
+        return view
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        label = QLabel("&Period")
+        label.setBuddy(self.period)
+        row.addWidget(label)
+        row.addWidget(self.period)
+        row.addWidget(self.evidence, 1)
+        row.addWidget(self.off)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(row)
+        column.addWidget(self.figures)
+        column.addWidget(self.view, 1)

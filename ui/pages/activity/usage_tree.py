@@ -1,0 +1,231 @@
+"""Use of tools as a tree model: servers, their tools; each column sorts."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QIcon
+
+from app.catalog.catalog import CatalogTool
+from app.policy.coverage import ServerUse, ToolUse
+from ui.look.text import ago, count, plural
+from ui.widgets.columns import Cell, TreeColumn, head_data, place, side
+from ui.widgets.delegates import BarDelegate
+from ui.widgets.roles import BAR, FAINT
+
+NAME, TOKENS, NEVER, CALLS, LAST = (
+    "Server / tool",
+    "Tokens ≈",
+    "Never called ≈",
+    "Calls",
+    "Last called",
+)
+_ROLE = Qt.ItemDataRole
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+_Key = tuple[str, int]  # server, tool row id (0: the server)
+
+
+class UsageTree(QAbstractItemModel):
+    """Servers at the top, tools below; an index keeps its server's number plus one, 0 for it."""
+
+    def __init__(self, icons: Callable[[str], QIcon], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._icons = icons
+        self._now = 0.0
+        self._largest = 1
+        self.columns = self._make_columns()
+        self._sort = (place(self.columns, NEVER), Qt.SortOrder.DescendingOrder)
+        self._servers: list[ServerUse] = []
+        self._tools: list[list[ToolUse]] = []  # of each server, in the order of the sort
+
+    def show(self, servers: Sequence[ServerUse], now: float) -> None:
+        """Show these; selection and open servers stay. "2 h ago" is counted from `now`."""
+        self._now = now
+        self._largest = max((use.tokens for use in servers), default=0) or 1
+        self._arrange(servers)
+
+    def server_at(self, index: Index) -> ServerUse:
+        """The server of that row, also for its tools."""
+        number = index.internalId()
+        return self._servers[number - 1 if number else index.row()]
+
+    def tool_at(self, index: Index) -> ToolUse | None:
+        """The tool of that row, None for a server's."""
+        number = index.internalId()
+        return self._tools[number - 1][index.row()] if number else None
+
+    def tools_under(self, indexes: Iterable[Index]) -> list[CatalogTool]:
+        """The tools of those rows; a server stands for its tools that nobody called."""
+        tools: dict[int, CatalogTool] = {}
+        for index in indexes:
+            tool = self.tool_at(index)
+            rows = [tool.row] if tool else self.server_at(index).never
+            tools.update((row.tool.id, row) for row in rows)
+        return list(tools.values())
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Servers, or a server's tools."""
+        if not parent.isValid():
+            return len(self._servers)
+        return 0 if parent.internalId() or parent.column() else len(self._tools[parent.row()])
+
+    def columnCount(self, _parent: Index = _ROOT) -> int:
+        """How many columns there are."""
+        return len(self.columns)
+
+    def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:
+        """The cell at that place."""
+        if not (0 <= column < len(self.columns) and 0 <= row < self.rowCount(parent)):
+            return QModelIndex()
+        return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
+
+    def parent(self, index: Index = _ROOT) -> QModelIndex:  # type: ignore[override]
+        """A tool's server."""
+        number = index.internalId() if index.isValid() else 0
+        return self.createIndex(number - 1, 0, 0) if number else QModelIndex()
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = _ROLE.DisplayRole
+    ) -> object:
+        """The column's title, what it means and its side."""
+        return head_data(self.columns, section, orientation, role)
+
+    def data(self, index: Index, role: int = _ROLE.DisplayRole) -> object:
+        """Text, bar and sentence of a cell."""
+        if not index.isValid():
+            return None
+        column, tool, server = self.columns[index.column()], *self._use_at(index)
+        if role == _ROLE.TextAlignmentRole:
+            return side(column)
+        if role == FAINT:
+            return not (tool or server).calls
+        if tool is not None:
+            return column.row.data(tool, role)
+        return column.group.data(server, role)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort servers, and the tools of each."""
+        self._sort = (column, order)
+        self._arrange(self._servers)
+
+    def _arrange(self, servers: Sequence[ServerUse]) -> None:
+        """Sort anew; persistent indexes (selected, open) follow their rows."""
+        self.layoutAboutToBeChanged.emit()
+        old = self.persistentIndexList()
+        keys = [self._key(index) for index in old]
+        self._order(servers)
+        if old:
+            places = self._places()
+            moved = [self._moved(i, places.get(k)) for i, k in zip(old, keys, strict=True)]
+            self.changePersistentIndexList(old, moved)
+        self.layoutChanged.emit()
+
+    def _key(self, index: Index) -> _Key:
+        tool = self.tool_at(index)
+        return self.server_at(index).server, tool.row.tool.id if tool else 0
+
+    def _places(self) -> dict[_Key, tuple[int, int]]:
+        """Row and internal id of every row."""
+        places: dict[_Key, tuple[int, int]] = {}
+        for number, server in enumerate(self._servers):
+            places[(server.server, 0)] = (number, 0)
+            for row, tool in enumerate(self._tools[number]):
+                places[(server.server, tool.row.tool.id)] = (row, number + 1)
+        return places
+
+    def _moved(self, old: QModelIndex, place: tuple[int, int] | None) -> QModelIndex:
+        return self.createIndex(place[0], old.column(), place[1]) if place else QModelIndex()
+
+    def _order(self, servers: Sequence[ServerUse]) -> None:
+        number, order = self._sort
+        column, down = self.columns[number], order == Qt.SortOrder.DescendingOrder
+        self._servers = sorted(servers, key=column.group.sort_key, reverse=down)
+        self._tools = [
+            sorted(server.tools, key=column.row.sort_key, reverse=down) for server in self._servers
+        ]
+
+    def _use_at(self, index: Index) -> tuple[ToolUse | None, ServerUse]:
+        return self.tool_at(index), self.server_at(index)
+
+    def _make_columns(self) -> tuple[TreeColumn[ServerUse, ToolUse], ...]:
+        return (
+            TreeColumn(
+                NAME,
+                Cell(
+                    lambda use: use.server,
+                    roles={
+                        _ROLE.AccessibleTextRole: self._server_sentence,
+                        _ROLE.DecorationRole: lambda _use: self._icons("server"),
+                    },
+                ),
+                Cell(
+                    lambda use: use.row.tool.name,
+                    roles={
+                        _ROLE.AccessibleTextRole: self._tool_sentence,
+                        _ROLE.DecorationRole: lambda _use: self._icons("wrench-outline"),
+                    },
+                ),
+                width=300,
+            ),
+            TreeColumn(
+                TOKENS,
+                Cell(lambda use: count(use.tokens), lambda use: use.tokens, {BAR: self._share}),
+                Cell(lambda use: count(use.row.cost), lambda use: use.row.cost, {BAR: self._bar}),
+                BarDelegate,
+                tip="What hosts may get of a server: used, and hatched what nobody called.",
+            ),
+            TreeColumn(
+                NEVER,
+                Cell(_unused, lambda use: use.unused),
+                Cell(
+                    lambda use: "" if use.calls else count(use.row.cost),
+                    lambda use: 0 if use.calls else use.row.cost,
+                ),
+                width=150,
+                tip="Tokens of the tools that nobody called in the period.",
+                right=True,
+            ),
+            TreeColumn(
+                CALLS,
+                Cell(lambda use: count(use.calls), lambda use: use.calls),
+                Cell(lambda use: count(use.calls), lambda use: use.calls),
+                width=80,
+                tip="Calls through Toolcrib in the period.",
+                right=True,
+            ),
+            TreeColumn(
+                LAST,
+                Cell(lambda use: self._ago(use.last), lambda use: use.last),
+                Cell(lambda use: self._ago(use.last), lambda use: use.last),
+                width=110,
+                right=True,
+            ),
+        )
+
+    def _share(self, use: ServerUse) -> tuple[float, float]:
+        """Used and unused as shares of the largest server."""
+        return (use.tokens - use.unused) / self._largest, use.unused / self._largest
+
+    def _bar(self, use: ToolUse) -> tuple[float, float]:
+        share = use.row.cost / self._largest
+        return (share, 0.0) if use.calls else (0.0, share)
+
+    def _tool_sentence(self, use: ToolUse) -> str:
+        return f"{use.row.tool.name}, {plural(use.row.cost, 'token')}, {self._calls(use)}"
+
+    def _server_sentence(self, use: ServerUse) -> str:
+        return (
+            f"{use.server}, server, {plural(use.tokens, 'token')}, {count(use.unused)} of them"
+            f" never called, {self._calls(use)}"
+        )
+
+    def _calls(self, use: ToolUse | ServerUse) -> str:
+        return f"{plural(use.calls, 'call')}, last {self._ago(use.last)}"
+
+    def _ago(self, at: float) -> str:
+        return ago(self._now - at) if at else "never"
+
+
+def _unused(use: ServerUse) -> str:
+    share = f" ({100 * use.unused / use.tokens:.0f} %)" if use.tokens else ""
+    return f"{count(use.unused)}{share}" if use.unused else ""

@@ -1,0 +1,151 @@
+"""The budget's numbers, changed where they stand."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.settings import BudgetSettings
+from app.policy.budget import Budget
+from ui.look.theme import CARD, GAP
+from ui.shell.verdicts import meaning
+from ui.widgets.number_field import number_field
+
+_MOST_TOKENS = 10_000_000
+_SLIDER_PERCENT = 50  # of the window, at the slider's right end
+_ON_BLOCK = (
+    ("Only say so", "report"),
+    ("Ask before writing", "ask"),
+    ("Refuse to write", "refuse"),
+)
+_NAMES = {
+    "window": "context window",
+    "tokens": "budget",
+    "warn_percent": "WARN",
+    "block_percent": "BLOCK",
+    "max_tools": "most tools",
+    "on_block": "what BLOCK does",
+}
+
+
+class BudgetForm(QFrame):
+    """Six fields and what they mean together.
+
+    Signals: given(BudgetSettings, what was done) with each change by the user.
+    """
+
+    changed = Signal(object, str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("budgetForm")
+        self.setProperty("card", True)
+        self._settings = BudgetSettings()
+        self.window_ = number_field(
+            "Context window", 1_000, _MOST_TOKENS, step=10_000, unit=" tokens"
+        )
+        self.tokens = number_field("Budget for tools", 0, _MOST_TOKENS, step=1_000, unit=" tokens")
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, _SLIDER_PERCENT)
+        self.slider.setAccessibleName("Budget in per cent of the context window")
+        self.share = QLabel()
+        self.share.setProperty("faint", True)
+        self.warn = number_field("Warn at", 1, 100, unit=" %")
+        self.block = number_field("Block at", 1, 1_000, unit=" %")
+        self.most = number_field("Most tools", 0, 10_000)
+        self.most.setSpecialValueText("The host's own limit")
+        self.on_block = QComboBox()
+        self.on_block.setAccessibleName("When blocked")
+        for words, value in _ON_BLOCK:
+            self.on_block.addItem(words, value)
+        self.meaning = QLabel(wordWrap=True)
+        self.meaning.setProperty("faint", True)
+        self._lay_out()
+        self._connect()
+
+    def show_settings(self, settings: BudgetSettings) -> None:
+        """Show a profile's budget; emits nothing."""
+        self._settings = settings
+        values = (
+            (self.window_, settings.window),
+            (self.tokens, settings.tokens),
+            (self.warn, settings.warn_percent),
+            (self.block, settings.block_percent),
+            (self.most, settings.max_tools),
+        )
+        for spin, value in values:
+            if spin.value() != value:  # else a number that is being typed would be lost
+                with QSignalBlocker(spin):
+                    spin.setValue(value)
+        percent = 100 * settings.tokens / settings.window
+        with QSignalBlocker(self.slider), QSignalBlocker(self.on_block):
+            self.slider.setValue(round(percent))
+            self.on_block.setCurrentIndex(self.on_block.findData(settings.on_block))
+        self.share.setText(f"{percent:.0f} % of the window")
+        self.meaning.setText(meaning(Budget.from_settings(settings)))
+
+    def _give(self, **changes: object) -> None:
+        new = replace(self._settings, **changes)  # type: ignore[arg-type]
+        if new != self._settings:
+            ((name, value),) = changes.items()
+            words = f"{value:,}" if isinstance(value, int) else str(value)
+            self.changed.emit(new, f"Set {_NAMES[name]} to {words}")
+
+    def _connect(self) -> None:
+        self.window_.valueChanged.connect(lambda n: self._give(window=n))
+        self.tokens.valueChanged.connect(lambda n: self._give(tokens=n))
+        self.slider.valueChanged.connect(
+            lambda percent: self._give(tokens=self._settings.window * percent // 100)
+        )
+        self.warn.valueChanged.connect(lambda n: self._give(warn_percent=n))
+        self.block.valueChanged.connect(lambda n: self._give(block_percent=n))
+        self.most.valueChanged.connect(lambda n: self._give(max_tools=n))
+        self.on_block.activated.connect(
+            lambda place: self._give(on_block=self.on_block.itemData(place))
+        )
+
+    def _lay_out(self) -> None:
+        form = QFormLayout()
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form.setVerticalSpacing(GAP)
+        _add(form, "Context &window", self.window_)
+        _add(form, "&Budget for tools", self.tokens)
+        _add(form, "", _row(self.slider, self.share))
+        block = QLabel("B&lock at")
+        block.setBuddy(self.block)
+        _add(form, "Warn &at", _row(self.warn, block, self.block), self.warn)
+        _add(form, "&Most tools", self.most)
+        _add(form, "When bloc&ked", self.on_block)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD, CARD, CARD, CARD)
+        column.setSpacing(GAP)
+        column.addLayout(form)
+        column.addWidget(self.meaning)
+        column.addStretch(1)
+
+
+def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
+    """A row whose label stands beside the middle of its field."""
+    label = QLabel(words)
+    label.setMinimumHeight(field.sizeHint().height())
+    label.setBuddy(buddy or field)
+    form.addRow(label, field)
+
+
+def _row(*widgets: QWidget) -> QWidget:
+    both = QWidget()
+    row = QHBoxLayout(both)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GAP)
+    for widget in widgets:
+        row.addWidget(widget, 0 if isinstance(widget, QLabel) else 1)
+    return both

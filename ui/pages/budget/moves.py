@@ -1,0 +1,119 @@
+"""What could go so that the budget holds: moves with their evidence, carried out in one step."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+)
+
+from app.export.sizes import HostSize
+from app.policy.budget import Verdict
+from app.policy.pruner import PrunePlan
+from store.records import AS_IS
+from ui.look.theme import CARD, GAP, Theme
+from ui.pages.budget.move_rows import MoveTable
+from ui.shell.actions import turn_off_words
+from ui.widgets.rows import as_rows
+
+_WITHIN = "Within the budget: nothing has to go."
+_NOT_ENOUGH = "These do not suffice."
+_NONE = "No tool stands out to be turned off."
+_ELSE = (
+    "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
+    " tools."
+)
+
+
+_AS_IS = "{} is left as it is: what you turn off reaches it once you write its config in Hosts."
+
+
+class BudgetMoves(QFrame):
+    """Headline, evidence, moves with ticks.
+
+    Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib.
+    """
+
+    off_wanted = Signal(object)
+    through_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("card", True)
+        self._theme = theme
+        self.headline = QLabel(wordWrap=True)
+        self.evidence = QLabel(wordWrap=True)
+        self.evidence.setProperty("faint", True)
+        self.model = MoveTable(self)
+        self.view = self._make_view()
+        self.off = QPushButton("Turn off")
+        self.off.setProperty("primary", True)
+        self.off.clicked.connect(lambda: self.off_wanted.emit(self.model.tools))
+        self.through = QPushButton("Serve hosts through Toolcrib…")
+        self.through.clicked.connect(self.through_wanted)
+        self._lay_out()
+        self.model.dataChanged.connect(lambda *_: self._count())
+        self.model.modelReset.connect(self._count)
+        theme.changed.connect(self._fonts)
+        self._fonts()
+        for widget in (self.view, self.off, self.through):
+            widget.hide()  # until something is known
+
+    def show_plan(self, verdict: Verdict, plan: PrunePlan, size: HostSize | None = None) -> None:
+        """Show the verdict on the host in view, or on all servers, and what could be done."""
+        moves = plan.moves
+        over = bool(verdict.to_free or plan.needed_tools)
+        self.headline.setText(_headline(verdict, size.host if size else ""))
+        lines = [plan.evidence] if over else [_WITHIN, plan.evidence]
+        if over and not plan.enough:
+            lines += [_NOT_ENOUGH if moves else _NONE, _ELSE]
+        if over and size is not None and size.mode == AS_IS:
+            lines.append(_AS_IS.format(size.host))
+        self.evidence.setText(" ".join(lines))
+        self.through.setVisible(over)
+        self.model.show(moves)
+        self.view.setVisible(bool(moves))
+        self.off.setVisible(bool(moves))
+
+    def _count(self) -> None:
+        tools = self.model.tools
+        self.off.setText(turn_off_words(tools))
+        self.off.setEnabled(bool(tools))
+
+    def _fonts(self) -> None:
+        self._theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.off)
+        row.addWidget(self.through)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD, CARD, CARD, CARD)
+        column.setSpacing(GAP)
+        column.addWidget(self.headline)
+        column.addWidget(self.evidence)
+        column.addWidget(self.view, 1)
+        column.addStretch(0)
+        column.addLayout(row)
+
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("proposals")
+        view.setAccessibleName("What could go")
+        view.setModel(self.model)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        as_rows(view, self._theme, self.model.columns)
+        return view
+
+
+def _headline(verdict: Verdict, host: str) -> str:
+    if verdict.to_free:
+        name = host or "all servers together"
+        return f"To get {name} out of BLOCK, free {verdict.to_free:,} tokens ≈"
+    return " ".join(verdict.reasons) or f"{verdict.tokens:,} tokens ≈ of {verdict.budget.limit:,}"

@@ -1,0 +1,198 @@
+"""The Budget page: what tool definitions may take, what each host's model gets, what could go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTreeView,
+    QWidget,
+)
+
+from app.catalog.catalog import CatalogTool
+from app.core.context import Db
+from app.core.settings import BudgetSettings
+from app.export.overview import survey
+from app.export.sizes import HostSize, host_sizes, in_view
+from app.export.status import HostStatus
+from app.policy.budget import Verdict, verdict_on
+from app.policy.profiles import DEFAULT
+from app.policy.pruner import PrunePlan, propose
+from app.policy.usage import read_usage
+from ui.look.theme import GAP
+from ui.pages.budget.form import BudgetForm
+from ui.pages.budget.moves import BudgetMoves
+from ui.pages.budget.rows import BudgetTable
+from ui.shell.actions import SettingsCommand, Tick
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.widgets.rows import as_rows
+
+_REST_MS = 100  # steps that follow each other are looked at together
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What one look at hosts and activity gave."""
+
+    statuses: tuple[HostStatus, ...]
+    size: HostSize | None  # of the host in view
+    verdict: Verdict
+    plan: PrunePlan
+
+
+class BudgetPage(Page):
+    """Form and proposals above, hosts below, the same check for CI at the end."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        self.form = BudgetForm()
+        self.moves = BudgetMoves(services.theme)
+        self.model = BudgetTable(self)
+        self.view = self._make_view()
+        self.command = QLineEdit(readOnly=True)
+        self.command.setAccessibleName("The same check in CI")
+        services.theme.dress_fixed(self.command)
+        self.copy = QPushButton("Copy")
+        self.copy.clicked.connect(self._copy)
+        self._lay_out()
+        live = services.live
+        self.rest = QTimer(self, interval=_REST_MS, singleShot=True)
+        self.rest.timeout.connect(self._request_sizes)
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
+        live.configured.connect(self._on_changed)
+        services.hosts.changed.connect(self._show_hosts)
+        services.hosts.chosen.connect(self._on_changed)
+        self.form.changed.connect(self._set)
+        self.moves.off_wanted.connect(self._turn_off)
+        self.moves.through_wanted.connect(lambda: services.open_page("hosts"))
+        services.theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def main_view(self) -> QWidget:
+        """The budget's number."""
+        return self.form.tokens
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """Form, proposals, hosts."""
+        return (self.form.tokens, self.moves.view, self.view)
+
+    def primary(self) -> None:
+        """Turn the ticked proposals off."""
+        if self.moves.off.isVisible():
+            self.moves.off.click()
+
+    def opened(self) -> None:
+        """Look at the hosts again."""
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the budget now; hosts and proposals follow from the store."""
+        catalog = self.services.live.catalog
+        if catalog is not None:
+            self.form.show_settings(catalog.settings.budget)
+            self._show_command()
+            self.rest.start()
+
+    def _show_command(self) -> None:
+        catalog, size = self.services.live.catalog, self.services.hosts.size
+        if catalog is not None:
+            host_id = size.facts.id if size else ""
+            self.command.setText(ci_command(catalog.settings.budget, catalog.profile.name, host_id))
+
+    def _on_changed(self) -> None:
+        if self.isVisible():
+            self.refresh()
+
+    def _request_sizes(self) -> None:
+        """What each host gets and what could go, for the catalogue as it is."""
+        catalog, hosts = self.services.live.catalog, self.services.hosts
+        if catalog is None:
+            return
+        places, now, choice = self.services.places, self.services.ctx.clock(), hosts.choice
+
+        def measure(db: Db) -> _Measured:
+            statuses = survey(db, places, catalog)
+            size = in_view(host_sizes(statuses), choice)
+            verdict = size.verdict if size else verdict_on(catalog)
+            tools = size.sent.tools if size else catalog.tools
+            plan = propose(tools, verdict.budget, read_usage(db, now))
+            return _Measured(statuses, size, verdict, plan)
+
+        self.services.tasks.latest(self, measure, self._show, self.messages.error)
+
+    def _show(self, measured: "_Measured") -> None:
+        self.moves.show_plan(measured.verdict, measured.plan, measured.size)
+        self.services.hosts.take(measured.statuses)
+
+    def _show_hosts(self) -> None:
+        """The table follows what every other place shows of the hosts."""
+        sizes = self.services.hosts.sizes
+        self.model.show(sizes)
+        self._show_command()
+        if self.isVisible():
+            self._show_result(sizes)
+
+    def _show_result(self, sizes: Sequence[HostSize]) -> None:
+        over = [size.host for size in sizes if size.verdict.word == "BLOCK"]
+        self.result.emit(f"Over budget: {', '.join(over)}" if over else "")
+
+    def _set(self, new: BudgetSettings, text: str) -> None:
+        live = self.services.live
+        if live.catalog is not None:
+            old = live.catalog.settings
+            self.services.undo.push(SettingsCommand(live, old, replace(old, budget=new), text))
+
+    def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
+        if tools:
+            self.services.undo.push(Tick(self.services.live, tools, False))
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.command.text())
+        self.services.show_status("Copied the check for CI")
+
+    def _recolor(self) -> None:
+        self.copy.setIcon(self.services.theme.icons.icon("content-copy"))
+
+    def _lay_out(self) -> None:
+        above = QHBoxLayout()
+        above.setSpacing(GAP)
+        above.addWidget(self.form, 4)
+        above.addWidget(self.moves, 5)
+        below = QHBoxLayout()
+        below.setSpacing(GAP)
+        label = QLabel("&Same check in CI")
+        label.setBuddy(self.command)
+        below.addWidget(label)
+        below.addWidget(self.command, 1)
+        below.addWidget(self.copy)
+        self.body.addLayout(above)
+        self.body.addWidget(self.view, 1)
+        self.body.addLayout(below)
+
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("budgetTable")
+        view.setAccessibleName("Hosts and the budget")
+        view.setModel(self.model)
+        as_rows(view, self.services.theme, self.model.columns)
+        return view
+
+
+def ci_command(settings: BudgetSettings, profile: str = DEFAULT, host_id: str = "") -> str:
+    """The command that says the same in CI: of one host, or of all servers together."""
+    own = f" --host {host_id}" if host_id else ""
+    own += "" if profile == DEFAULT else f" --profile {quote(profile)}"
+    block = f" --block {settings.block_percent}" if settings.block_percent != 100 else ""
+    most = f" --max-tools {settings.max_tools}" if settings.max_tools else ""
+    return (
+        f"toolcrib check --budget {settings.tokens} --warn {settings.warn_percent}{block}{most}"
+        f"{own} --fail-on block"
+    )

@@ -1,0 +1,215 @@
+"""The form for a server that no host's file names: typed in, or a config that is pasted."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from app.hosts.launch import STDIO, LaunchSpec
+from ui.look.theme import GAP, MARGIN
+from ui.pages.catalog.new_server import FieldError, command_line, command_server, url_server
+from ui.pages.catalog.pair_rows import PairRows
+from ui.pages.catalog.server_work import Discovery, add, take_text
+from ui.shell.services import Services
+
+_SAFE = (
+    "Values go to the system's keychain, or without one to a file that only you can read."
+    " Nothing is started yet."
+)
+_PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
+
+
+class AddServerDialog(QDialog):
+    """Stays open, with all that was typed, until the servers are registered.
+
+    With `filled` the form begins with that server; `edits` has it saved instead of added.
+
+    Signals: added(Discovery) then; edited(name, LaunchSpec) when one is to be saved.
+    """
+
+    added = Signal(object)
+    edited = Signal(str, object)
+
+    def __init__(
+        self,
+        services: Services,
+        parent: QWidget | None = None,
+        *,
+        filled: tuple[str, LaunchSpec] | None = None,
+        edits: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._edits = edits
+        self.setObjectName("addServer")
+        self.setWindowTitle("Add a server")
+        self.setMinimumWidth(560)
+        self.problem = QLabel()
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(self._make_form(), "&One server")
+        self.tabs.addTab(self._make_paste(), "&Paste a config")
+        self.tabs.currentChanged.connect(lambda _number: self._show_hint(""))
+        self.problem.setObjectName("addServerProblem")
+        self.problem.setTextFormat(Qt.TextFormat.PlainText)
+        self.problem.setWordWrap(True)
+        self.problem.setProperty("wrong", True)
+        self.problem.hide()
+        buttons = QDialogButtonBox()
+        buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
+        self.add = QPushButton("Add")
+        self.add.setProperty("primary", True)
+        self.add.setDefault(True)
+        buttons.addButton(self.add, QDialogButtonBox.ButtonRole.AcceptRole)
+        buttons.accepted.connect(self._press)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        for widget in (self.tabs, self.problem, buttons):
+            column.addWidget(widget)
+        if filled is not None:
+            self._fill(*filled)
+        self._show_kind()
+        self.name.setFocus()
+
+    def _fill(self, name: str, launch: LaunchSpec) -> None:
+        """Begin with a server as it is; its values stay hidden until they are asked for."""
+        self.tabs.setTabVisible(1, False)
+        self.name.setText(name)
+        by_url = launch.transport != STDIO
+        self.by_url.setChecked(by_url)
+        self.url.setText(launch.url)
+        if not by_url:
+            self.command.setText(command_line(launch))
+        self.pairs.fill((launch.headers if by_url else launch.env).items())
+        if self._edits:
+            self.setWindowTitle(f"Edit {name}")
+            self.add.setText("Save")
+            for radio in (self.by_command, self.by_url):
+                radio.setEnabled(False)
+
+    def _make_form(self) -> QWidget:
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name")
+        self.by_command = QRadioButton("Starts a &command")
+        self.by_url = QRadioButton("Reached by &URL")
+        self.by_command.setChecked(True)
+        kinds = QButtonGroup(self)
+        row = QHBoxLayout()
+        row.setSpacing(MARGIN)
+        for radio in (self.by_command, self.by_url):
+            kinds.addButton(radio)
+            row.addWidget(radio)
+        row.addStretch(1)
+        self.by_url.toggled.connect(self._show_kind)
+        self.command, self.url = QLineEdit(), QLineEdit()
+        self.command.setPlaceholderText("npx -y @modelcontextprotocol/server-memory")
+        self.command.setAccessibleName("Command")
+        self.url.setPlaceholderText("https://example.com/mcp")
+        self.url.setAccessibleName("URL")
+        self.pairs, self._pairs_label = PairRows(self._services.theme), QLabel()
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setWidget(self.pairs)
+        area.setMinimumHeight(110)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for widget in (area.viewport(), self.pairs):
+            widget.setAutoFillBackground(False)
+        safe = QLabel(_SAFE)
+        safe.setProperty("faint", True)
+        safe.setWordWrap(True)
+        page = QWidget()
+        self._form = QFormLayout(page)
+        self._form.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self._form.setSpacing(GAP)
+        self._form.addRow("&Name", self.name)
+        self._form.addRow("", row)
+        self._form.addRow("Co&mmand", self.command)
+        self._form.addRow("U&RL", self.url)
+        self._form.addRow(self._pairs_label, area)
+        self._form.addRow("", safe)
+        return page
+
+    def _make_paste(self) -> QWidget:
+        self.text = QPlainTextEdit()
+        self.text.setAccessibleName("Config")
+        self.text.setPlaceholderText(_PASTE)
+        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setTabChangesFocus(True)
+        hint = QLabel("As a server's documentation gives it; servers pasted before stay.")
+        hint.setProperty("faint", True)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.addWidget(self.text, 1)
+        column.addWidget(hint)
+        return page
+
+    def _show_kind(self) -> None:
+        by_url = self.by_url.isChecked()
+        self._form.setRowVisible(self.command, not by_url)
+        self._form.setRowVisible(self.url, by_url)
+        self.pairs.call("Header" if by_url else "Variable")
+        self._pairs_label.setText("Headers" if by_url else "Environment")
+        self._show_hint("")
+
+    def _press(self) -> None:
+        try:
+            if self._edits:
+                server = self._typed()
+                self.accept()
+                self.edited.emit(*server)
+                return
+            work = self._wanted()
+        except FieldError as error:
+            self._show_hint(error.title)
+            start = self.url if self.by_url.isChecked() else self.command
+            fields = {"name": self.name, "start": start, "pairs": self.pairs.rows[0][0]}
+            fields[error.field].setFocus()
+            return
+        self.add.setEnabled(False)
+        self._services.tasks.work(lambda _job: work(), self._done, failed=self._fail)
+
+    def _wanted(self) -> Callable[[], Discovery]:
+        """What is to be done; raises FieldError."""
+        ctx = self._services.ctx
+        if self.tabs.currentIndex() == 1:
+            text = self.text.toPlainText()
+            return lambda: take_text(ctx, text)
+        name, launch = self._typed()
+        return lambda: add(ctx, name, launch)
+
+    def _typed(self) -> tuple[str, LaunchSpec]:
+        """The one server of the form; raises FieldError."""
+        if self.by_url.isChecked():
+            return url_server(self.name.text(), self.url.text(), self.pairs.pairs)
+        return command_server(self.name.text(), self.command.text(), self.pairs.pairs)
+
+    def _done(self, discovery: Discovery) -> None:
+        self.accept()
+        self.added.emit(discovery)
+
+    def _fail(self, error: ToolcribError) -> None:
+        self.add.setEnabled(True)
+        self._show_hint(f"{error.title} {error.hint}".strip())
+
+    def _show_hint(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))

@@ -1,0 +1,259 @@
+"""The window in which a tool is called by hand."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.catalog.catalog import CatalogTool
+from app.catalog.reasons import sentence
+from app.core.errors import ToolcribError
+from app.tokens.counters import counter
+from store.typed import Json
+from ui.look.text import APPROX, count, visible
+from ui.look.theme import GAP, MARGIN
+from ui.pages.catalog.calling.form import ArgumentForm, ArgumentProblem
+from ui.pages.catalog.calling.history import CallHistory, Kept
+from ui.pages.catalog.calling.result_view import ResultView
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.form_dialog import plain_label
+from ui.widgets.question import confirm
+
+if TYPE_CHECKING:
+    from app.discovery.calling import HandCall
+
+_LATER = "Earlier calls"
+
+
+def why_not(tool: CatalogTool) -> str:
+    """Why a tool cannot be called by hand, "" where it can."""
+    if not tool.server.trusted:
+        return f"{tool.server.name} is not trusted yet. Trust the server first."
+    if tool.held:
+        return f"{tool.tool.name} is held back: {sentence(tool.held)}. Decide in Review first."
+    return ""
+
+
+class CallDialog(QDialog):
+    """A form, the call, its result; the server runs until the dialog is closed."""
+
+    def __init__(
+        self, services: Services, tool: CatalogTool, history: CallHistory, parent: QWidget
+    ) -> None:
+        from app.discovery.calling import HandServer  # not needed for the window's start
+
+        super().__init__(parent)
+        self._services, self._tool, self._history = services, tool, history
+        self._server: HandServer = HandServer(services.ctx, tool.tool.server_id)
+        self._job: Job | None = None
+        self._agreed = _annotated(tool, "readOnlyHint")
+        self.setObjectName("callDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(f"Call {tool.tool.name}")
+        self.form = ArgumentForm(services.theme, tool.tool.input_schema)
+        self.result_view = ResultView(services.theme)
+        self.state = ElidedLabel("Nothing was called yet.")
+        self.state.setObjectName("callState")
+        self.problem = plain_label("")
+        self.problem.setProperty("wrong", True)
+        self.problem.hide()
+        self.earlier = QComboBox()
+        self.earlier.setAccessibleName(_LATER)
+        self.earlier.activated.connect(self._on_earlier)
+        self.call = QPushButton("&Call")
+        self.call.setProperty("primary", True)
+        self.call.setToolTip("Ctrl+Enter")
+        self.call.clicked.connect(self._press)
+        self.cancel = QPushButton("&Stop")
+        self.cancel.setEnabled(False)
+        self.cancel.clicked.connect(self._stop)
+        self.copy = QPushButton("C&opy")
+        self.copy.clicked.connect(self._copy)
+        self.close_button = QPushButton("Close")
+        self.close_button.clicked.connect(self.close)
+        for button in (self.cancel, self.copy, self.close_button, self.call):
+            button.setAutoDefault(False)
+        shortcut = QShortcut(QKeySequence("Ctrl+Return"), self)
+        shortcut.activated.connect(self.call.click)
+        services.tasks.closing.connect(self._server.close)
+        self._lay_out()
+        self._show_earlier()
+        self.form.first.setFocus()
+
+    def done(self, result: int) -> None:
+        """However it is closed: end the server; nothing of it stays."""
+        super().done(result)
+        self._end()
+
+    def _end(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+        server = self._server
+        self._services.tasks.wait(lambda _job: server.close(), lambda _none: None)
+
+    def _press(self) -> None:
+        if self._job is not None:
+            return
+        try:
+            arguments = self.form.arguments()
+        except ArgumentProblem as problem:
+            self._refuse(str(problem), problem.widget)
+            return
+        wrong = self._problems(arguments)
+        if wrong:
+            self._refuse("The schema says: " + "; ".join(wrong), self.form.first)
+            return
+        if self._agreed or self._confirm(arguments):
+            self._agreed = not _annotated(self._tool, "destructiveHint")
+            self._start(arguments)
+
+    def _problems(self, arguments: Json) -> list[str]:
+        from app.gateway.menu.arguments import Checker
+
+        return Checker().problems(json.dumps(self._tool.tool.raw), arguments)
+
+    def _confirm(self, arguments: Json) -> bool:
+        tool = self._tool
+        says = (
+            "says that it may delete or overwrite things"
+            if _annotated(tool, "destructiveHint")
+            else "does not say that it only reads"
+        )
+        kept = json.dumps(self.form.without_secrets(arguments), ensure_ascii=False)
+        return confirm(
+            self,
+            f"Call {tool.tool.name} of {tool.server.name}?",
+            f"The tool {says}. Nothing that it does can be undone here.\n\n{visible(kept)[:600]}",
+            yes="Call it",
+        )
+
+    def _start(self, arguments: Json) -> None:
+        self.problem.hide()
+        self.state.setText("Waiting for the answer…")
+        self.call.setEnabled(False)
+        self.cancel.setEnabled(True)
+        name, server, secrets = self._tool.tool.name, self._server, self.form.secrets()
+        encoding = self._services.ctx.settings.encoding
+        kept = self.form.without_secrets(arguments)
+
+        def work(job: Job) -> "tuple[HandCall, int]":
+            cancelled = job.cancelled.is_set
+            call = server.call(name, arguments, secrets=secrets, cancelled=cancelled)
+            return call, counter(encoding).count(json.dumps(call.result, ensure_ascii=False))
+
+        self._job = self._services.tasks.wait(
+            work, lambda answer: self._on_answer(kept, *answer), failed=self._on_failed
+        )
+
+    def _on_answer(self, arguments: Json, call: "HandCall", tokens: int) -> None:
+        self._history.add(Kept(self._tool.tool.tool_id, time.time(), arguments, call))
+        self._ready()
+        self._show_earlier()
+        self._show_call(call, tokens)
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self._ready()
+        self.state.setText("Nothing was called.")
+        self._refuse(f"{error.title} {error.hint}".strip(), self.call)
+
+    def _ready(self) -> None:
+        self._job = None
+        self.call.setEnabled(True)
+        self.cancel.setEnabled(False)
+
+    def _show_call(self, call: "HandCall", tokens: int | None = None) -> None:
+        self.result_view.show_call(call)
+        word = (
+            "No answer" if call.problem else "The tool says: error" if call.failed else "Answered"
+        )
+        parts = [f"{word} after {_time(call.seconds)}"]
+        if call.start_seconds:
+            parts.append(f"starting the server took {_time(call.start_seconds)}")
+        if tokens is not None and not call.problem:
+            parts.append(f"the result takes {count(tokens)} tokens {APPROX}")
+        self.state.setText(" · ".join(parts))
+
+    def _stop(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.result_view.shown)
+
+    def _refuse(self, text: str, widget: QWidget) -> None:
+        self.problem.setText(visible(text))
+        self.problem.show()
+        widget.setFocus()
+
+    def _show_earlier(self) -> None:
+        kept = self._history.of(self._tool.tool.tool_id)
+        self.earlier.clear()
+        self.earlier.addItem(f"{_LATER} ({len(kept)})")
+        self.earlier.addItems([_line(one) for one in kept])
+        self.earlier.setEnabled(bool(kept))
+
+    def _on_earlier(self, number: int) -> None:
+        kept = self._history.of(self._tool.tool.tool_id)
+        if 0 < number <= len(kept):
+            self.form.show_arguments(kept[number - 1].arguments)
+            self._show_call(kept[number - 1].call)
+
+    def _lay_out(self) -> None:
+        theme, tool = self._services.theme, self._tool
+        title = QLabel(tool.tool.name)
+        title.setTextFormat(Qt.TextFormat.PlainText)
+        theme.dress(title, 3, QFont.Weight.DemiBold)
+        described = ElidedLabel(f"{tool.server.name} · {visible(tool.tool.description)}")
+        described.setProperty("faint", True)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(MARGIN)
+        split.addWidget(self.form)
+        split.addWidget(self.result_view)
+        split.setSizes([360, 520])
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.earlier)
+        row.addStretch(1)
+        for button in (self.copy, self.cancel, self.call, self.close_button):
+            row.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setSpacing(GAP)
+        column.addWidget(title)
+        column.addWidget(described)
+        column.addWidget(split, 1)
+        column.addWidget(self.state)
+        column.addWidget(self.problem)
+        column.addLayout(row)
+        self.resize(920, 560)
+
+
+def _annotated(tool: CatalogTool, hint: str) -> bool:
+    notes = tool.tool.raw.get("annotations")
+    return isinstance(notes, Mapping) and notes.get(hint) is True
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"
+
+
+def _line(kept: Kept) -> str:
+    moment = time.strftime("%H:%M:%S", time.localtime(kept.at))
+    state = "failed" if kept.call.failed else "answered"
+    text = json.dumps(kept.arguments, ensure_ascii=False)
+    return f"{moment} {state}  {visible(text)[:60]}"

@@ -1,0 +1,366 @@
+"""The filled Catalog page: filter line, tree, details, treemap, linked with each other."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from app.catalog.catalog import CatalogTool, trust_server
+from app.policy.usage import Usage, read_usage
+from app.tokens.host_text import compact
+from store.records import ServerRecord
+from ui.look.text import APPROX, plural, short
+from ui.look.theme import MARGIN
+from ui.pages.catalog.details import DetailsCard
+from ui.pages.catalog.details_text import server_details, several_details, tool_details
+from ui.pages.catalog.map_panel import MapPanel
+from ui.pages.catalog.sign_in_work import can_sign_in, can_sign_out
+from ui.pages.catalog.tree import NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
+from ui.pages.catalog.tree_model import CatalogTree
+from ui.pages.catalog.treemap_layout import Group, Item
+from ui.shell.actions import Pin, Tick
+from ui.shell.host_names import host_names
+from ui.shell.log import show_log
+from ui.shell.services import Services
+from ui.widgets.filter_line import FilterLine, FilterWords
+from ui.widgets.filter_query import Filter, parse
+from ui.widgets.shares import server_shares
+
+REVIEW = "Review…"
+_NEVER = "used:never is:on"
+_FILTER = FilterWords(
+    "Filter tools",
+    'server:github tokens:>1k is:on -term "phrase"',
+    "Keys: server, host, tool, text, tokens (>1k, 200..800), calls (0, >5),"
+    " used (never, <7d), is (on, off, held, changed, pinned, destructive, readonly, error)",
+    (
+        ("Over 1k tokens", "tokens:>1k"),
+        ("Never called", _NEVER),
+        ("Off", "is:off"),
+        ("Held back", "is:held"),
+    ),
+)
+
+
+class CatalogContent(QWidget):
+    """Servers and tools.
+
+    Signals: result(text) for the status bar; read_requested(list of server ids);
+    why_requested(tool); sign_in_requested(server); sign_out_requested(server);
+    call_requested(tool).
+    """
+
+    result = Signal(str)
+    read_requested = Signal(object)
+    why_requested = Signal(object)
+    sign_in_requested = Signal(object)
+    call_requested = Signal(object)
+    sign_out_requested = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        theme = services.theme
+        self._names = host_names()
+        self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
+        self.filter = FilterLine(theme, _FILTER, self)
+        self.tree = CatalogTreeView(theme, self.model)
+        self.details = DetailsCard(theme, self)
+        self.map_panel = MapPanel(services, self)
+        self.map = self.map_panel.map
+        self._lay_out()
+        self._connect()
+
+    def show_catalog(self) -> None:
+        """Show the catalogue as it was just read."""
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        self._request_usage()
+        first = not self.model.rowCount()
+        self.model.show(catalog, self._names)
+        self.tree.keep_open()
+        self._show_map()
+        self._show_counts()
+        if first and self.model.rowCount():
+            self.tree.open_server(self.model.server_at(self.model.index(0, 0)).name)  # type: ignore[union-attr]
+        self._show_details()
+
+    def show_toggled(self, ids: frozenset[int]) -> None:
+        """Show ticks and pins that changed."""
+        rows = {i: self._services.live.tool(i) for i in ids}
+        self.model.update({i: row for i, row in rows.items() if row is not None})
+        self._show_map()
+        self._show_counts()
+        self._show_details()
+
+    def show_server(self, name: str) -> None:
+        """Open a server in the tree."""
+        self.filter.clear()
+        self.tree.open_server(name)
+        self.tree.setFocus()
+
+    def show_tool(self, tool_id: int) -> None:
+        """Select a tool, clearing a filter that hides it."""
+        if not self.model.index_of_tool(tool_id).isValid():
+            self.filter.clear()
+        self.tree.go_to_tool(tool_id)
+
+    def _request_usage(self) -> None:
+        now = self._services.ctx.clock()
+
+        def show(usage: Usage) -> None:
+            if usage.calls != self.model.usage.calls:
+                self.model.show_usage(usage, now)
+                self.tree.show_calls()
+                self._show_counts()
+
+        self._services.tasks.request(lambda db: read_usage(db, now), show)
+
+    def _lay_out(self) -> None:
+        self.across = QSplitter(Qt.Orientation.Horizontal)
+        self.across.setObjectName("across")
+        self.across.setHandleWidth(MARGIN)
+        self.across.addWidget(self.tree)
+        self.across.addWidget(self.details)
+        self.across.setStretchFactor(0, 1)
+        self.across.setSizes([760, 290])
+        self.across.setChildrenCollapsible(False)
+        self.down = QSplitter(Qt.Orientation.Vertical)
+        self.down.setObjectName("down")
+        self.down.setHandleWidth(MARGIN)
+        self.down.addWidget(self.across)
+        self.down.addWidget(self.map_panel)
+        self.down.setStretchFactor(0, 1)
+        self.down.setSizes([420, 190])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(MARGIN)
+        column.addWidget(self.filter)
+        column.addWidget(self.down, 1)
+
+    def _connect(self) -> None:
+        self.filter.filtered.connect(self._set_filter)
+        self.filter.left.connect(self.tree.setFocus)
+        self.tree.nothing.linkActivated.connect(lambda _link: self.filter.clear())
+        self.model.tick_requested.connect(self._tick)
+        self.tree.toggle_requested.connect(self._tick)
+        self.tree.pin_requested.connect(self._pin)
+        self.tree.why_requested.connect(self.why_requested)
+        self.tree.sign_in_requested.connect(self.sign_in_requested)
+        self.tree.summary_requested.connect(self._edit_summary)
+        self.tree.requests_wanted.connect(self._edit_requests)
+        self.tree.sign_out_requested.connect(self.sign_out_requested)
+        self.tree.picked.connect(self._on_picked)
+        self.tree.filter_requested.connect(self.filter.edit.setFocus)
+        self.tree.server_filter_requested.connect(self.filter.set_text)
+        self.tree.term_requested.connect(self.filter.add_term)
+        self.tree.details_requested.connect(self.details.area.setFocus)
+        self.map.tool_chosen.connect(self.show_tool)
+        self.map.server_chosen.connect(self.show_server)
+        self.details.pressed.connect(self._on_button)
+        self.tree.call_requested.connect(self.call_requested)
+        self.details.log_wanted.connect(lambda name: show_log(self, self._services, name))
+        self.details.call_pressed.connect(
+            lambda: self.call_requested.emit(self.tree.selected_tools()[0])
+        )
+        self._services.theme.changed.connect(self._recolor)
+
+    def _set_filter(self, wanted: Filter) -> None:
+        # a selected server stands for its tools in view, and these change: what was chosen for one
+        # filter must not grow with the next
+        if len(self.tree.selected_tools()) > 1:
+            self.tree.selectionModel().clear()
+        self.model.set_filter(wanted)
+        if not self.model.rowCount():
+            self.tree.selectionModel().clear()
+        self._show_details()  # the selection tells of its change before the current row is gone
+        self.tree.keep_open()
+        self._show_result()
+        any_left = bool(self.model.shown_tools())
+        self.tree.nothing.setVisible(self.model.filtered and not any_left)
+        if self.model.filtered:
+            text = self._result_text() if any_left else NOTHING
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.tree, text))
+
+    def _tick(self, tools: Sequence[CatalogTool], on: bool) -> None:
+        if tools:
+            self._services.undo.push(Tick(self._services.live, tools, on))
+
+    def _pin(self, tools: Sequence[CatalogTool]) -> None:
+        pinned = not all(tool.pinned for tool in tools)
+        able = [tool for tool in tools if tool.on or not pinned]
+        if able:
+            self._services.undo.push(Pin(self._services.live, able, pinned))
+        else:
+            self._services.show_status("Turn it on first: a tool that is off is never shown")
+
+    def _on_picked(self) -> None:
+        tools = self.tree.selected_tools()
+        self.map.select(tools[0].tool.id if len(tools) == 1 else 0)
+        self._show_details()
+        self._show_result()
+
+    def server_to_sign_in(self) -> ServerRecord | None:
+        """The selected server if it takes a sign-in, else the first that waits for one.
+
+        Who is signed in may sign in again: a server may want more rights than it was given.
+        """
+        catalog, picked = self._services.live.catalog, self._server_picked()
+        if picked is not None and (can_sign_in(picked) or can_sign_out(picked)):
+            return picked
+        servers = catalog.servers if catalog is not None else ()
+        return next((server for server in servers if can_sign_in(server)), None)
+
+    def _edit_summary(self, tool: CatalogTool) -> None:
+        from ui.shell.summaries import (
+            edit_summary,  # the index is not needed for the window's start
+        )
+
+        edit_summary(self._services, tool, self)
+
+    def _edit_requests(self, tool: CatalogTool) -> None:
+        from ui.pages.catalog.request_editor import edit_requests  # as for summaries
+
+        edit_requests(self._services, tool, self)
+
+    def _server_picked(self) -> ServerRecord | None:
+        """The server, when it or its problem is all that is selected."""
+        if len(self.tree.selectionModel().selectedRows()) > 1:
+            return None
+        index = self.tree.currentIndex()
+        return None if self.model.tool_at(index) else self.model.server_at(index)
+
+    def _show_details(self) -> None:
+        catalog, tools = self._services.live.catalog, self.tree.selected_tools()
+        server = self._server_picked()
+        if catalog is None or (not tools and server is None):
+            self.details.show_details(None, ())
+        elif server is not None:
+            hosts, now = self._hosts(server), self._services.ctx.clock()
+            mine = catalog.of_server(server.id)
+            details = server_details(server, mine, hosts=hosts, now=now)
+            self.details.show_details(details, self._server_buttons(server))
+        elif len(tools) == 1:
+            details = tool_details(tools[0], catalog, hosts=self._hosts(tools[0].server))
+            self.details.show_details(details, _tool_buttons(tools))
+        else:
+            self.details.show_details(several_details(tools), _tool_buttons(tools)[:2])
+
+    def _server_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+        return (*self._reading_buttons(server)[:2], *self._removal_buttons(server))
+
+    def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+        """What takes an own server out; with it what came in the same file, as the samples."""
+        number = len(self._removed_with(server))
+        if not number:
+            return ()
+        return (("Remove" if number == 1 else f"Remove all {number}", "minus-circle-outline"),)
+
+    def _removed_with(self, server: ServerRecord) -> tuple[ServerRecord, ...]:
+        from app.discovery.own_servers import given_with, is_own  # not needed for the start
+
+        catalog = self._services.live.catalog
+        return given_with(server, catalog.servers) if catalog and is_own(server) else ()
+
+    def _remove(self, server: ServerRecord) -> None:
+        from ui.pages.catalog.removal import RemoveServers
+
+        self._services.undo.push(RemoveServers(self._services.tasks, self._removed_with(server)))
+
+    def _reading_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+        again = ("Try again" if server.problem else "Read again", "refresh")
+        if not server.trusted:
+            return (("Trust server", "check"), again)
+        if can_sign_in(server):
+            return ((SIGN_IN, "key-outline"), again)
+        return (again, (SIGN_OUT, "cancel")) if can_sign_out(server) else (again,)
+
+    def _on_button(self, number: int) -> None:
+        server, tools = self._server_picked(), self.tree.selected_tools()
+        if server is not None:
+            text = self._server_buttons(server)[number][0]
+            if text == "Trust server":
+                chosen, at = server.id, self._services.ctx.clock()
+                self._services.tasks.change(lambda db: trust_server(db, chosen, at))
+            elif text == SIGN_IN:
+                self.sign_in_requested.emit(server)
+            elif text.startswith("Remove"):
+                self._remove(server)
+            elif text == SIGN_OUT:
+                self.sign_out_requested.emit(server)
+            else:
+                self.read_requested.emit([server.id])
+        elif number == 0:
+            self._tick(tools, not all(tool.on for tool in tools))
+        elif number == 1:
+            self._pin(tools)
+        elif _waits(tools):
+            self._services.open_page("review")
+            self._services.live.review.emit(tools[0].tool.id)
+        else:
+            QGuiApplication.clipboard().setText(compact(tools[0].tool.raw))
+            self._services.show_status(f"Copied the JSON of {tools[0].tool.name}")
+
+    def _hosts(self, server: ServerRecord) -> str:
+        ids = dict.fromkeys(entry.host for entry in server.entries)
+        return ", ".join(self._names.get(host, host) for host in ids)
+
+    def _show_map(self) -> None:
+        catalog = self._services.live.catalog
+        if catalog is None:
+            return
+        items: dict[str, list[Item]] = {}
+        for row in catalog.tools:
+            item = Item(row.tool.id, row.tool.name, row.cost, on=row.on, held=bool(row.held))
+            items.setdefault(row.server.name, []).append(item)
+        shares = server_shares(catalog, self._services.live.places)
+        self.map.show_groups(
+            [Group(s.server, s.place, tuple(items.get(s.server, ()))) for s in shares]
+        )
+
+    def _show_counts(self) -> None:
+        rows = self.model.every_facts()
+        known = bool(self.model.usage.calls)  # without, every tool was "never called"
+        self.filter.show_counts(
+            tuple(
+                sum(map(parse(line).accepts, rows)) if known or line != _NEVER else 0
+                for _, line in _FILTER.chips
+            )
+        )
+        self._show_result()
+
+    def _show_result(self) -> None:
+        selected = self.tree.selectionModel().selectedRows()
+        if len(selected) > 1:
+            tools = self.tree.selected_tools()
+            total = short(sum(tool.cost for tool in tools))
+            self.result.emit(f"{plural(len(tools), 'tool')} selected, {total} {APPROX}")
+        else:
+            self.result.emit(self._result_text() if self.model.filtered else "")
+
+    def _result_text(self) -> str:
+        shown = self.model.shown_tools()
+        every = plural(len(self.model.every_facts()), "tool")
+        total = short(sum(tool.cost for tool in shown))
+        return f"Showing {len(shown)} of {every}, {total} {APPROX}"
+
+    def _recolor(self) -> None:
+        self.model.recolor()
+        self._show_details()
+
+
+def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
+    on = all(tool.on for tool in tools)
+    pinned = all(tool.pinned for tool in tools)
+    return (
+        ("Turn off", "eye-off-outline") if on else ("Turn on", "eye-outline"),
+        ("Unpin", "pin") if pinned else ("Pin", "pin-outline"),
+        (REVIEW, "shield-alert-outline") if _waits(tools) else ("Copy", "content-copy"),
+    )
+
+
+def _waits(tools: Sequence[CatalogTool]) -> bool:
+    """Whether this is one tool that is held back for its own sake."""
+    return len(tools) == 1 and bool(tools[0].held) and tools[0].server.trusted

@@ -1,0 +1,199 @@
+"""The card beside the tree: what the selection is, what it costs, what it takes."""
+
+from html import escape
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui.look.theme import CARD, GAP, Theme
+from ui.pages.catalog.details_text import Details, Parameter
+from ui.pages.catalog.split_bars import SplitBars
+from ui.widgets.badge import Badge
+
+WIDTH = 290  # pixels
+
+
+class DetailsCard(QFrame):
+    """Shows Details; its buttons are given by the page.
+
+    Signals: pressed(number) of the button; call_pressed() of the link below the headline;
+    log_wanted(server).
+    """
+
+    pressed = Signal(int)
+    call_pressed = Signal()
+    log_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("details")
+        self.setProperty("card", True)
+        self.setMinimumWidth(220)
+        self._theme = theme
+        self.title = _label(self, wrap=True)
+        self.title.setObjectName("detailsTitle")
+        self._subtitle = _label(self, faint=True, wrap=True)
+        self._badges: list[Badge] = []
+        self._badge_row = QHBoxLayout()
+        self._badge_row.setSpacing(4)
+        self._headline = _label(self, wrap=True)
+        self.log = QPushButton("Whole log…", self)
+        self.log.setProperty("flat_link", True)
+        self.log.setToolTip("What was said when it was read, and what it printed")
+        self._log_of = ""
+        self.log.clicked.connect(lambda: self.log_wanted.emit(self._log_of))
+        self.call = QPushButton("Call by hand… (T)", self)
+        self.call.setProperty("flat_link", True)
+        self.call.setToolTip("Fill in its arguments, call it, and see what comes back")
+        self.call.clicked.connect(lambda: self.call_pressed.emit())
+        self._parts = SplitBars(theme, self)
+        self._advice = _label(self, faint=True, wrap=True)
+        self._text = _label(self, wrap=True)
+        self._parameters = _label(self, wrap=True)
+        self._parameters.setTextFormat(Qt.TextFormat.RichText)
+        self._code_title = _label(self)
+        self._code = QPlainTextEdit(self)
+        self._code.setReadOnly(True)
+        self._code.setAccessibleName("Schema or log")
+        theme.dress_fixed(self._code)
+        self._code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._code.setMinimumHeight(160)
+        self._code.setTabChangesFocus(True)
+        self._buttons = [QPushButton(self) for _ in range(3)]
+        for number, button in enumerate(self._buttons):
+            button.clicked.connect(lambda _=False, n=number: self.pressed.emit(n))
+        self._lay_out()
+        theme.changed.connect(self._fonts)
+        self._fonts()
+        self.show_details(None, ())
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """The buttons, for tests and keys."""
+        return tuple(self._buttons)
+
+    def show_details(self, details: Details | None, buttons: tuple[tuple[str, str], ...]) -> None:
+        """Show these, with buttons (text, icon); None when nothing is selected."""
+        shown = details or Details("Nothing selected", text="Pick a server or a tool in the list.")
+        if (shown.title, shown.subtitle) != (self.title.text(), self._subtitle.text()):
+            self.area.verticalScrollBar().setValue(0)  # another one is read from its top
+        for label, text in (
+            (self.title, _breakable(shown.title)),
+            (self._subtitle, shown.subtitle),
+            (self._headline, shown.headline),
+            (self._advice, shown.advice),
+            (self._text, shown.text),
+            (self._parameters, parameter_table(shown.parameters)),
+            (self._code_title, shown.code_title),
+        ):
+            label.setText(text)
+            label.setVisible(bool(text))
+        self.call.setVisible(shown.callable)
+        self._log_of = shown.log_of
+        self.log.setVisible(bool(shown.log_of))
+        self._parts.show_parts(shown.parts)
+        self._code.setVisible(bool(shown.code_title))
+        self._code.setPlainText(shown.code)
+        self._show_badges(shown)
+        for button, spec in zip(self._buttons, [*buttons, None, None, None], strict=False):
+            button.setVisible(spec is not None)
+            if spec is not None:
+                button.setText(spec[0])
+                button.setIcon(self._theme.icons.icon(spec[1]))
+
+    def _show_badges(self, details: Details) -> None:
+        while self._badges:
+            self._badges.pop().deleteLater()
+        for place, badge in enumerate(details.badges):
+            self._badges.append(Badge(self._theme, badge, self))
+            self._badge_row.insertWidget(place, self._badges[-1])
+
+    def _fonts(self) -> None:
+        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        self._theme.dress(self._headline, 0, QFont.Weight.DemiBold)
+        self._theme.dress(self._code_title, 0, QFont.Weight.DemiBold)
+
+    def _lay_out(self) -> None:
+        inner = QWidget()
+        inner.setObjectName("detailsInner")
+        inner.setStyleSheet("#detailsInner { background: transparent; }")
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(CARD, CARD, CARD, GAP)
+        column.setSpacing(GAP)
+        self._badge_row.addStretch(1)
+        column.addWidget(self.title)
+        column.addWidget(self._subtitle)
+        column.addLayout(self._badge_row)
+        for widget in (
+            self._headline,
+            self.call,
+            self.log,
+            self._parts,
+            self._advice,
+            self._text,
+            self._parameters,
+            self._code_title,
+        ):
+            column.addWidget(widget)
+        column.addWidget(self._code, 1)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setAccessibleName("Details")
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.viewport().setAutoFillBackground(False)
+        area.setWidget(inner)
+        row = QHBoxLayout()
+        row.setContentsMargins(CARD, 0, CARD, 12)
+        row.setSpacing(GAP)
+        for button in self._buttons:
+            row.addWidget(button)
+        row.addStretch(1)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area, 1)
+        outer.addLayout(row)
+        self.area = area
+
+
+def parameter_table(parameters: tuple[Parameter, ...]) -> str:
+    """Parameters as rich text, every word of the server escaped."""
+    if not parameters:
+        return ""
+    rows = []
+    for shown in parameters:
+        kind = f" <i>{escape(shown.type)}</i>" if shown.type else ""
+        must = " · required" if shown.required else ""
+        description = f"<br>{escape(shown.description)}" if shown.description else ""
+        rows.append(
+            f"<p style='margin:4px 0'><b>{escape(shown.name)}</b>{kind}{must}{description}</p>"
+        )
+    return "<p style='margin:8px 0 2px 0'><b>Parameters</b></p>" + "".join(rows)
+
+
+def _breakable(name: str) -> str:
+    """A name that may be wrapped after an underscore or a dash."""
+    return name.replace("_", "_\u200b").replace("-", "-\u200b")
+
+
+def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> QLabel:
+    label = QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setWordWrap(wrap)
+    # long words must not make the card wider
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    label.setProperty("faint", faint)
+    return label

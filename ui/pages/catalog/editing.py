@@ -1,0 +1,119 @@
+"""Editing, renaming and duplicating servers: forms that begin with what a server is now."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand
+from PySide6.QtWidgets import QWidget
+
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.discovery.importing import edit_server
+from app.discovery.own_servers import is_own
+from app.discovery.register import stored_launch
+from app.hosts.launch import LaunchSpec
+from app.system.secrets import SecretStore
+from store.records import ServerRecord
+from ui.pages.catalog.add_server import AddServerDialog
+from ui.shell.services import Services
+
+if TYPE_CHECKING:
+    from app.core.changes import Changes
+
+Launched = tuple[str, LaunchSpec]  # name and launch
+
+
+class EditServer(QUndoCommand):
+    """One server is started otherwise, or has another name; undo gives back what it was."""
+
+    def __init__(
+        self, services: Services, server: ServerRecord, before: Launched, after: Launched
+    ) -> None:
+        super().__init__(f"Edit {before[0]}")
+        self._services, self._id = services, server.id
+        self._before, self._after = before, after
+
+    def redo(self) -> None:
+        """Save the new one."""
+        self._save(self._after)
+
+    def undo(self) -> None:
+        """Save the old one again."""
+        self._save(self._before)
+
+    def _save(self, launched: Launched) -> None:
+        ctx, live, chosen = self._services.ctx, self._services.live, self._id
+
+        def change(db: Db) -> "Changes":
+            catalog = live.catalog
+            servers = catalog.servers if catalog else ()
+            server = next((one for one in servers if one.id == chosen), None)
+            if server is None:
+                raise ToolcribError("This server is no longer in the catalog.")
+            return edit_server(ctx, db, server, *launched)
+
+        self._services.tasks.change(change)
+
+
+class ServerForms(QObject):
+    """Opens the form for a server once its secret values were fetched.
+
+    Signals: added(Discovery) of a duplicate.
+    """
+
+    added = Signal(object)
+
+    def __init__(self, services: Services, over: QWidget) -> None:
+        super().__init__(over)
+        self._services, self._over = services, over
+
+    def edit(self, server: ServerRecord) -> None:
+        """Edit a server of Toolcrib's own; says where others are changed."""
+        if is_own(server):
+            self._fetch(server, edits=True)
+            return
+        files = ", ".join(dict.fromkeys(entry.file for entry in server.entries))
+        self._services.show_status(
+            f"{server.name} is named by {files or 'no file'}: change it there, or duplicate it."
+        )
+
+    def duplicate(self, server: ServerRecord) -> None:
+        """Add another server that begins like this one."""
+        self._fetch(server, edits=False)
+
+    def _fetch(self, server: ServerRecord, *, edits: bool) -> None:
+        ctx = self._services.ctx
+        self._services.tasks.request(
+            lambda _db: stored_launch(server, SecretStore.open(ctx.paths)),
+            lambda launch: self._open(server, launch, edits=edits),
+            lambda error: self._services.show_status(error.title),
+        )
+
+    def _open(self, server: ServerRecord, launch: LaunchSpec | None, *, edits: bool) -> None:
+        if launch is None:
+            self._services.show_status(f"How {server.name} is started is not known.")
+            return
+        name = server.name if edits else f"{server.name}-copy"
+        form = AddServerDialog(self._services, self._over, filled=(name, launch), edits=edits)
+        form.added.connect(self.added)
+        before = (server.name, launch)
+        form.edited.connect(
+            lambda name, changed: self._services.undo.push(
+                EditServer(self._services, server, before, (name, _kept(launch, changed)))
+            )
+        )
+        form.finished.connect(form.deleteLater)
+        form.open()
+
+
+def _kept(launch: LaunchSpec, typed: LaunchSpec) -> LaunchSpec:
+    """What was typed, with what the form does not ask for: transport, folder and the like."""
+    return replace(
+        launch,
+        command=typed.command,
+        args=typed.args,
+        env=typed.env,
+        url=typed.url,
+        headers=typed.headers,
+    )

@@ -1,0 +1,105 @@
+"""The treemap with the line above it: where one is, and what is under the mouse or the arrows."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from ui.look.theme import GAP
+from ui.pages.catalog.treemap import Treemap
+from ui.shell.services import Services
+from ui.widgets.elided import ElidedLabel
+
+ALL = "All servers"
+_TWICE = 2.0  # device pixels a pixel of the saved picture
+
+
+class MapPanel(QWidget):
+    """Breadcrumb, caption and map."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self.map = Treemap(services.theme, self)
+        self.all = QPushButton(ALL)
+        self.all.setProperty("flat_link", True)
+        self.all.setToolTip("Show all servers again (Esc)")
+        self.all.clicked.connect(lambda: self.map.zoom(""))
+        self.here = QLabel()
+        self.caption = ElidedLabel()
+        self.caption.setObjectName("mapCaption")
+        self.caption.setProperty("faint", True)
+        self.caption.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP // 2)
+        row.addWidget(self.all)
+        row.addWidget(self.here)
+        row.addWidget(self.caption, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addLayout(row)
+        column.addWidget(self.map, 1)
+        self.map.pointed.connect(self.caption.setText)
+        self.map.zoom_changed.connect(self._show_place)
+        self.map.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.map.customContextMenuRequested.connect(self._open_menu)
+        self._show_place("")
+
+    def save_picture(self, path: Path) -> None:
+        """Write the map as a PNG file at twice its size. Raises ToolcribError."""
+        if not self.map.picture(_TWICE).save(str(path), "PNG"):
+            raise ToolcribError(
+                f"The picture {path} was not written.", "Choose a folder that you may write to."
+            )
+
+    def choose_picture(self) -> None:
+        """Ask where to save the picture, and save it."""
+        home = str(self._services.places.home / "toolcrib-map.png")
+        dialog = QFileDialog(self, "Save the map as a picture", home, "PNG pictures (*.png)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("png")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._save)
+        dialog.open()
+
+    def copy_picture(self) -> None:
+        """The map to the clipboard."""
+        QGuiApplication.clipboard().setPixmap(self.map.picture(_TWICE))
+        self._services.show_status("Copied the map as a picture")
+
+    def _save(self, name: str) -> None:
+        try:
+            self.save_picture(Path(name))
+        except ToolcribError as error:
+            self._services.show_status(f"{error.title} {error.hint}")
+        else:
+            self._services.show_status(f"Saved the map to {name}")
+
+    def _show_place(self, server: str) -> None:
+        self.all.setEnabled(bool(server))
+        self.here.setText(f"› {server}" if server else "")
+        self.here.setVisible(bool(server))
+
+    def _open_menu(self, where: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        zoomed, server = self.map.zoomed, self.map.server_here
+        if zoomed:
+            menu.addAction("Show &all servers", lambda: self.map.zoom(""))
+        elif server:
+            menu.addAction(f"&Zoom into {server.replace('&', '&&')}", lambda: self.map.zoom(server))
+        menu.addAction("&Copy picture", self.copy_picture)
+        menu.addAction("&Save picture…", self.choose_picture)
+        menu.popup(self.map.mapToGlobal(where))

@@ -1,0 +1,287 @@
+"""The Catalog page: finding and reading servers first, then servers and tools."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QDir, QSettings, Qt
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
+
+from app.catalog.catalog import CatalogTool
+from app.core.errors import ToolcribError
+from resources.sample.config import write_sample_config
+from store.records import ServerRecord
+from ui.look.text import tokens
+from ui.pages.catalog.add_server import AddServerDialog
+from ui.pages.catalog.calling.history import CallHistory
+from ui.pages.catalog.content import CatalogContent
+from ui.pages.catalog.reading import ReadingView
+from ui.pages.catalog.server_work import Discovery
+from ui.pages.catalog.sign_in import SignIn
+from ui.pages.catalog.tree_rows import ATTENTION
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.widgets.empty_state import EmptyState
+from ui.widgets.message_bar import INFO
+
+_FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
+
+
+class CatalogPage(Page):
+    """Servers, tools, sizes."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        self.setObjectName("catalogPage")
+        self.content = CatalogContent(services)
+        self.reading = ReadingView(services)
+        self.empty = EmptyState(
+            services.theme,
+            icon="server-off",
+            text="No MCP servers found",
+            hint="None of the known hosts on this machine names one.",
+            buttons=("Open a config file…", "Add a server…", "Try with sample data"),
+        )
+        self._stack = QStackedWidget()
+        for widget in (self.content, self.reading, self.empty):
+            self._stack.addWidget(widget)
+        self.body.addWidget(self._stack, 1)
+        self.sign_in = SignIn(services, self.messages, self)
+        self._calls = CallHistory()
+        self._guide = False  # whether the next step is still to be told
+        self._started = False  # whether the first load decided what to show
+        self._connect()
+
+    @property
+    def state(self) -> str:
+        """What is in view: content, reading or empty."""
+        names = {self.content: "content", self.reading: "reading", self.empty: "empty"}
+        return names[self._stack.currentWidget()]  # type: ignore[index]
+
+    def main_view(self) -> QWidget:
+        """The tree, or what stands in its place."""
+        if self.state == "reading":
+            return self.reading.go if self.reading.go.isEnabled() else self.reading.table
+        return self.content.tree if self.state == "content" else self.empty.buttons[0]
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """Filter, tree, details, treemap."""
+        if self.state != "content":
+            return (self.main_view(),)
+        inner = self.content
+        return (inner.filter.edit, inner.tree, inner.details.area, inner.map)
+
+    def focus_filter(self) -> None:
+        """Give the focus to the filter line."""
+        if self.state == "content":
+            self.content.filter.edit.setFocus()
+            self.content.filter.edit.selectAll()
+
+    def primary(self) -> None:
+        """Read tools, or continue."""
+        if self.state == "reading":
+            self.reading.primary()
+
+    def escape(self) -> bool:
+        """Leave the treemap's zoom, then clear the filter, then go to the tree."""
+        if self.state != "content":
+            return False
+        if self.content.map.zoomed:
+            self.content.map.zoom("")
+        elif not self.content.filter.clear():
+            self.content.tree.setFocus()
+        return True
+
+    def show_server(self, name: str) -> None:
+        """Open a server in the tree."""
+        self._show(self.content)
+        self.content.show_server(name)
+
+    def open_config(self) -> None:
+        """Choose a config file and show its servers."""
+        home = str(self.services.places.home)
+        dialog = QFileDialog(self, "Open a config file", home, _FILES)
+        # most hosts keep their files in folders whose names begin with a dot
+        dialog.setFilter(QDir.Filter.AllEntries | QDir.Filter.AllDirs | QDir.Filter.Hidden)
+        dialog.setOption(QFileDialog.Option.DontUseNativeDialog)  # the only one that shows them
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda name: self.take_file(Path(name)))
+        dialog.open()
+
+    def take_file(self, path: Path) -> None:
+        """Show the servers that a config file names."""
+        self.messages.clear()
+        self._show(self.reading)
+        self.reading.take_file(path)
+
+    def add_server(self) -> None:
+        """Let the user type a server in, or paste a config."""
+        if self.reading.busy:
+            self.services.show_status("Servers are being read; add more when that is done.")
+            return
+        dialog = AddServerDialog(self.services, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.added.connect(self._on_added)
+        dialog.open()
+
+    def take_sample(self) -> None:
+        """Show the sample servers; their data stays in Toolcrib's own folder."""
+        folder = self.services.ctx.paths.home / "sample"
+        self.take_file(write_sample_config(folder / "mcp.json", folder / "state"))
+
+    def read_tools(self, only: frozenset[int] = frozenset(), *, at_once: bool = False) -> None:
+        """Show what would be started; `only` are ticked, when given.
+
+        With `at_once` servers that were started by the same command before are read right away.
+        """
+        self._show(self.reading)
+        if not self.reading.busy:
+            self.messages.clear()
+            self.reading.find_servers(only, at_once=at_once)
+
+    def read_selected(self) -> None:
+        """As read_tools, with the servers ticked that are selected; all where none is."""
+        tree, ids = self.content.tree, set()
+        if self.state == "content":
+            rows = (self.content.model.server_at(i) for i in tree.selectionModel().selectedRows())
+            ids = {server.id for server in rows if server is not None}
+        self.read_tools(frozenset(ids))
+
+    def edit_server(self, *, duplicate: bool = False) -> None:
+        """Edit the selected server, or add another that begins like it."""
+        from ui.pages.catalog.editing import ServerForms  # not needed for the window's start
+
+        server = self.content.model.server_at(self.content.tree.currentIndex())
+        if server is None or self.state != "content":
+            self.services.show_status("Select a server first.")
+            return
+        forms = ServerForms(self.services, self)
+        forms.added.connect(self._on_added)
+        (forms.duplicate if duplicate else forms.edit)(server)
+
+    def sign_in_to_one(self) -> None:
+        """Sign in to the selected server, or to the first that waits for it."""
+        server = self.content.server_to_sign_in()
+        if server is None:
+            self.services.show_status("No server asks for a sign-in.")
+        else:
+            self._sign_in(server)
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """As pages do, with the columns as wide as the user made them."""
+        self.content.tree.give_back()
+        super().save(settings, key)
+
+    def call_tool(self) -> None:
+        """Call the selected tool by hand."""
+        tools = self.content.tree.selected_tools()
+        if len(tools) == 1:
+            self._call(tools[0])
+        else:
+            self.services.show_status("Select one tool to call it by hand.")
+
+    def _call(self, tool: CatalogTool) -> None:
+        from ui.pages.catalog.calling.dialog import CallDialog, why_not
+
+        problem = why_not(tool)
+        if problem:
+            self.services.show_status(problem)
+        else:
+            CallDialog(self.services, tool, self._calls, self).open()
+
+    def restore(self, settings: QSettings, key: str) -> None:
+        """Take columns and splitters back; the column of calls is shown once there are any."""
+        super().restore(settings, key)
+        self.content.tree.show_calls()
+
+    def _connect(self) -> None:
+        services, content = self.services, self.content
+        content.result.connect(self.result)
+        content.why_requested.connect(self._why)
+        content.read_requested.connect(lambda ids: self.read_tools(frozenset(ids), at_once=True))
+        content.call_requested.connect(self._call)
+        content.sign_in_requested.connect(self._sign_in)
+        content.sign_out_requested.connect(lambda server: self.sign_in.leave(server.name))
+        self.reading.sign_in_requested.connect(self.sign_in.start)
+        self.sign_in.read.connect(self.reading.show_status)
+        services.live.loaded.connect(self._on_loaded)
+        services.live.toggled.connect(content.show_toggled)
+        services.live.sought.connect(content.show_tool)
+        self.reading.more.clicked.connect(self.open_config)
+        self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))
+        self.reading.ended.connect(self._on_read)
+        self.reading.nothing_found.connect(lambda: self._show(self.empty))
+        self.reading.failed.connect(self._on_failed)
+        self.empty.buttons[0].clicked.connect(self.open_config)
+        self.empty.buttons[1].clicked.connect(self.add_server)
+        self.empty.buttons[2].clicked.connect(self.take_sample)
+
+    def _on_loaded(self) -> None:
+        self.content.show_catalog()
+        catalog = self.services.live.catalog
+        if catalog is None:
+            return
+        failed = sum(server.status in ATTENTION for server in catalog.servers)
+        self.badge.emit(str(failed) if failed else "", "warn")
+        self._show_next_step()
+        if self._started:
+            return
+        self._started = True
+        if not any(server.read_at for server in catalog.servers):
+            self.read_tools()
+
+    def _on_read(self) -> None:
+        """Back to the tree; say what comes next."""
+        self._show(self.content)
+        self._guide = True
+        self._show_next_step()
+
+    def show_first_steps(self) -> None:
+        """Begin with what comes next: reading servers, else trimming and exporting."""
+        catalog = self.services.live.catalog
+        if catalog is None or not any(server.read_at for server in catalog.servers):
+            self.read_tools()
+        else:
+            self._show(self.content)
+            self._guide = True
+            self._show_next_step()
+
+    def _show_next_step(self) -> None:
+        """What comes after reading, once the catalogue is there."""
+        live, hosts = self.services.live, self.services.hosts
+        if not self._guide or not live.total or live.catalog is None:
+            return
+        self._guide = False
+        window, size = live.catalog.settings.budget.window, hosts.size
+        number = size.verdict.tokens if size else live.total
+        whose = f"{size.host}'s model gets" if size else "All servers together have"
+        self.messages.show_message(
+            INFO,
+            f"Tools are read. {whose} {tokens(number)}, {100 * number / window:.0f} % of a"
+            f" {window // 1000}k window. Next: turn off what you do not need, then write a host's"
+            " config.",
+            ("Choose a host", lambda: self.services.open_page("hosts")),
+        )
+
+    def _on_added(self, discovery: Discovery) -> None:
+        self.messages.clear()
+        self._show(self.reading)
+        self.reading.show_added(discovery)
+        self.services.live.load()
+
+    def _sign_in(self, server: ServerRecord) -> None:
+        self.sign_in.start(server.id, server.name)
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self.messages.error(error, ("Try again", self.read_tools))
+        if not self.services.live.empty:
+            self._show(self.content)
+
+    def _show(self, widget: QWidget) -> None:
+        if self._stack.currentWidget() is not widget:
+            self._stack.setCurrentWidget(widget)
+            if self.isVisible():
+                self.main_view().setFocus()
+
+    def _why(self, tool: CatalogTool) -> None:
+        self.services.open_page("playground")
+        self.services.live.why.emit(tool.tool.id)

@@ -1,0 +1,389 @@
+"""Finding servers and reading their tools: consent, progress, cancel, continue."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from store.records import NEEDS_SIGN_IN, STOPPED
+from ui.look.text import APPROX, count, plural, visible
+from ui.look.theme import GAP, MARGIN
+from ui.pages.catalog.reading_table import (
+    ReadingRow,
+    ReadingTable,
+)
+from ui.pages.catalog.server_work import Discovery, find_servers, read, take_file
+from ui.shell.host_names import host_names
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.rows import as_rows
+from ui.widgets.whole_text import WholeText
+
+if TYPE_CHECKING:
+    from app.discovery.scan import ScanReport, ServerStatus
+
+_PROMISE = (
+    "Toolcrib starts each ticked server once, asks it for its list of tools, and stops it."
+    " It never calls a tool and changes no host's file."
+)
+_RELOAD_MS = 300  # several servers that end together are shown together
+
+
+class ReadingView(QWidget):
+    """Which servers there are, with the exact command of each, and how reading them goes.
+
+    Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error);
+    sign_in_requested(server id, name).
+    """
+
+    ended = Signal()
+    nothing_found = Signal()
+    failed = Signal(object)
+    sign_in_requested = Signal(int, str)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._discovery = Discovery()
+        self._job: Job | None = None
+        self._after_read = False
+        self._tried = False  # whether what is shown is what a reading came to
+        self.model = ReadingTable(host_names(), self)
+        self._build()
+        self._lay_out()
+        self._clock = QTimer(self, interval=1000)
+        self._clock.timeout.connect(lambda: self.model.show_time(time.monotonic()))
+        self._reload = QTimer(self, interval=_RELOAD_MS, singleShot=True)
+        self._reload.timeout.connect(services.live.load)
+        services.live.loaded.connect(self._show_tokens)
+        services.theme.changed.connect(self._recolor)
+        self._recolor()
+
+    @property
+    def busy(self) -> bool:
+        """Whether servers are being read."""
+        return self._job is not None
+
+    def find_servers(self, only: frozenset[int] = frozenset(), *, at_once: bool = False) -> None:
+        """Look for servers in the hosts' files; `only` are ticked, when given.
+
+        With `at_once` they are read without a question where each was started before by the same
+        command: that was agreed to.
+        """
+        ctx, places = self._services.ctx, self._services.places
+        self._begin_looking()
+        self._services.tasks.work(
+            lambda _job: find_servers(ctx, places),
+            lambda discovery: self._show_found(discovery, only, at_once=at_once),
+            failed=self._fail,
+        )
+
+    def _show_found(self, discovery: Discovery, only: frozenset[int], *, at_once: bool) -> None:
+        self._show(discovery, only)
+        chosen = [c for c in discovery.candidates if c.server_id in self.model.chosen]
+        if at_once and chosen and all(candidate.started_before for candidate in chosen):
+            self._read()
+
+    def take_file(self, path: Path) -> None:
+        """Take the servers of a config file."""
+        ctx = self._services.ctx
+        self._begin_looking()
+        self._services.tasks.work(
+            lambda _job: take_file(ctx, path),
+            lambda discovery: self._show(discovery, frozenset()),
+            failed=self._fail,
+        )
+
+    def show_added(self, discovery: Discovery) -> None:
+        """Show servers that were added by hand: only these are ticked."""
+        self._begin_looking()
+        self._show(discovery, discovery.named)
+
+    def show_status(self, status: "ServerStatus") -> None:
+        """How far one server is, when it is read by itself after a sign-in."""
+        now = time.monotonic()
+        self.model.set_status(
+            status.server_id, status.status, problem=status.problem, tools=status.tools, now=now
+        )
+        if status.status == "read" and self._tried and not self.busy:
+            self._after_read = True
+            self.go.setText("Continue")
+
+    def primary(self) -> None:
+        """Read the ticked servers, or go on."""
+        if self.go.isEnabled() and self.go.isVisible():
+            self.go.click()
+
+    def cancel(self) -> None:
+        """Stop reading; what was read stays."""
+        if self._job is not None:
+            self._job.cancel()
+            self.stop.setEnabled(False)
+            self.stop.setText("Stopping…")
+
+    def _begin_looking(self) -> None:
+        self._after_read = self._tried = False
+        self.rest.hide()
+        self.title.setText("Looking for hosts…")
+        self.promise.setText("Only config files are read. Nothing is started, nothing is written.")
+        self.model.show(())
+        self.go.setEnabled(False)
+        self._show_progress(False)
+
+    def _show(self, discovery: Discovery, only: frozenset[int]) -> None:
+        self._discovery = discovery
+        if not discovery.candidates:
+            self.nothing_found.emit()
+            return
+        servers, hosts = (
+            plural(len(discovery.candidates), "server"),
+            plural(discovery.hosts, "host"),
+        )
+        self.title.setText(f"Found {servers} in {hosts}")
+        self.promise.setText(_PROMISE)
+        self.problems.setText("\n".join(f"Not read: {text}" for text in discovery.problems))
+        self.problems.setVisible(bool(discovery.problems))
+        self.model.show(discovery.candidates, only)
+        self.table.setCurrentIndex(self.model.index(0, 0))
+        self._show_ticked()
+        self._services.show_status(self.title.text())
+        if self.isVisible():
+            self.go.setFocus()
+
+    def _show_ticked(self) -> None:
+        number = len(self.model.chosen)
+        self.go.setText("Read tools" if not number else f"Read tools of {plural(number, 'server')}")
+        self.go.setEnabled(number > 0)
+        self.sum.setText("" if number else "Tick at least one server.")
+        self.skip.setVisible(not self._services.live.empty)
+
+    def _show_rest(self) -> None:
+        """Offer to go on with the servers that a stop left out."""
+        left = len(self._left)
+        self.rest.setText(f"Read the remaining {left}")
+        self.rest.setVisible(left > 0 and not self.busy)
+
+    @property
+    def _left(self) -> frozenset[int]:
+        """Ids of the servers that were to be read and were not, for they were stopped."""
+        rows = self.model.rows
+        return frozenset(r.candidate.server_id for r in rows if r.ticked and r.status == STOPPED)
+
+    def _read_rest(self) -> None:
+        """The user agreed to these commands already: they stand in the same table."""
+        self.model.tick_only(self._left)
+        self._read()
+
+    def _press(self) -> None:
+        if self._after_read or self.busy:
+            self.ended.emit()
+        else:
+            self._read()
+
+    def _read(self) -> None:
+        ctx = self._services.ctx
+        chosen = [self._discovery.targets[i] for i in self.model.chosen]
+        self.model.begin()
+        self._show_progress(True)
+        self.bar.setRange(0, len(chosen))
+        self._count()
+        self.go.setText("Continue with what is read")
+        self.go.setEnabled(False)
+        self.skip.hide()
+        self.rest.hide()
+        self.more.setEnabled(False)
+        self._clock.start()
+        self._job = self._services.tasks.work(
+            lambda job: read(ctx, job, chosen),
+            self._on_read,
+            failed=self._fail,
+            progress=self._on_progress,
+        )
+        self.stop.setFocus()
+
+    def _on_progress(self, progress: "ServerStatus | tuple[str, float]") -> None:
+        if isinstance(progress, tuple):
+            text, _share = progress
+            self._services.show_status(text)
+            return
+        self.show_status(progress)
+        self._count()
+        if progress.status == "read":
+            self._reload.start()
+            if not self.go.isEnabled():
+                self.go.setEnabled(True)
+
+    def _on_read(self, report: "ScanReport") -> None:
+        self._finish()
+        read_ = [s for s in report.servers if s.status == "read"]
+        stopped = any(s.status == "stopped" for s in report.servers)
+        verb = "Stopped. " if stopped else ""
+        self.title.setText(f"{verb}{len(read_)} of {plural(len(report.servers), 'server')} read")
+        self.go.setText("Continue" if read_ else "Try again")
+        self._after_read, self._tried = bool(read_), True
+        self._show_rest()
+        self.go.setEnabled(True)
+        self.go.setFocus()
+        self._services.show_status(self.title.text())
+        self._services.live.load()
+
+    def _fail(self, error: ToolcribError) -> None:
+        self._finish()
+        self.title.setText("Something is in the way")
+        self.failed.emit(error)
+
+    def _finish(self) -> None:
+        self._job = None
+        self._clock.stop()
+        self.model.unlock()
+        self._show_progress(False)
+        self.skip.setVisible(not self._services.live.empty)
+        self.more.setEnabled(True)
+
+    def _count(self) -> None:
+        rows = [row for row in self.model.rows if row.ticked]
+        done = sum(row.ended for row in rows)
+        self.bar.setValue(done)
+        self.bar.setFormat(f"{done} of {plural(len(rows), 'server')} read")
+
+    def _show_tokens(self) -> None:
+        catalog = self._services.live.catalog
+        if catalog is None or not (self.busy or self._after_read):
+            return
+        tokens: dict[int, int] = {}
+        for row in catalog.tools:
+            tokens[row.server.id] = tokens.get(row.server.id, 0) + row.cost
+        waiting = {row.server.id for row in catalog.tools if row.tokens is None}
+        self.model.set_tokens({i: n for i, n in tokens.items() if i not in waiting})
+        window = catalog.settings.budget.window
+        total = self._services.live.total
+        share = 100 * total / window if window else 0
+        self.sum.setText(
+            f"{count(total)} tokens {APPROX} so far, {share:.0f} % of a {window // 1000}k window"
+        )
+
+    def _show_reason(self) -> None:
+        """All that the row in question runs, below why it failed; nothing of it is cut."""
+        row = self._row_in_question()
+        waits = row is not None and row.status == NEEDS_SIGN_IN
+        self.enter.setVisible(waits and not self.busy)
+        text = "" if row is None else _account(row)
+        self.reason.setText(text)
+        self.reason.setVisible(bool(text))
+
+    def _row_in_question(self) -> ReadingRow | None:
+        rows, number = self.model.rows, self.table.currentIndex().row()
+        current = rows[number] if 0 <= number < len(rows) else None
+        failed = [row for row in rows if row.problem]
+        return current if current in failed or not failed else failed[0]
+
+    def _request_sign_in(self) -> None:
+        row = self._row_in_question()
+        if row is not None:
+            self.sign_in_requested.emit(row.candidate.server_id, row.candidate.name)
+
+    def _show_progress(self, on: bool) -> None:
+        for widget in (self.bar, self.stop):
+            widget.setVisible(on)
+        self.stop.setEnabled(True)
+        self.stop.setText("Cancel")
+
+    def _build(self) -> None:
+        theme = self._services.theme
+        self.title = QLabel("Looking for hosts…")
+        self.title.setObjectName("readingTitle")
+        self.promise = QLabel()
+        self.promise.setWordWrap(True)
+        self.promise.setProperty("faint", True)
+        self.problems = QLabel()
+        self.problems.setWordWrap(True)
+        self.problems.setProperty("wrong", True)
+        self.problems.hide()
+        self.bar = QProgressBar()
+        self.bar.setAccessibleName("Servers read")
+        self.stop = QPushButton("Cancel")
+        self.stop.setObjectName("cancelRead")
+        self.stop.clicked.connect(self.cancel)
+        self.reason = WholeText()
+        self.reason.setObjectName("readingReason")
+        self.reason.setAccessibleName("What it starts")
+        self.enter = QPushButton("Sign in…")
+        self.enter.setObjectName("signIn")
+        self.enter.clicked.connect(self._request_sign_in)
+        self.enter.hide()
+        self.sum = QLabel()
+        self.sum.setProperty("faint", True)
+        self.skip = QPushButton("Back to the catalog")
+        self.skip.clicked.connect(self.ended)
+        self.rest = QPushButton()
+        self.rest.setObjectName("readRest")
+        self.rest.clicked.connect(self._read_rest)
+        self.rest.hide()
+        self.more = QPushButton("Open a config file…")
+        self.go = QPushButton("Read tools")
+        self.go.setObjectName("readTools")
+        self.go.setProperty("primary", True)
+        self.go.setAutoDefault(True)
+        self.go.clicked.connect(self._press)
+        self.table = QTreeView()
+        self.table.setObjectName("firstRunTable")
+        self.table.setAccessibleName("Servers found")
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.setModel(self.model)
+        as_rows(self.table, theme, self.model.columns)
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.model.ticked.connect(self._show_ticked)
+        self.model.dataChanged.connect(self._show_reason)
+        self.table.selectionModel().currentChanged.connect(self._show_reason)
+
+    def _lay_out(self) -> None:
+        progress = QHBoxLayout()
+        progress.setSpacing(GAP)
+        progress.addWidget(self.bar, 1)
+        progress.addWidget(self.stop)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GAP)
+        buttons.addWidget(self.sum, 1)
+        for button in (self.skip, self.more, self.rest, self.go):
+            buttons.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(MARGIN)
+        for widget in (self.title, self.promise, self.problems):
+            column.addWidget(widget)
+        column.addLayout(progress)
+        column.addWidget(self.table, 1)
+        question = QHBoxLayout()
+        question.setSpacing(GAP)
+        question.addWidget(self.reason, 1)
+        question.addWidget(self.enter)
+        column.addLayout(question)
+        column.addLayout(buttons)
+
+    def _recolor(self) -> None:
+        theme = self._services.theme
+        theme.dress(self.title, 7, QFont.Weight.DemiBold)
+        self.stop.setIcon(theme.icons.icon("close"))
+        self.enter.setIcon(theme.icons.icon("key-outline"))
+        self.more.setIcon(theme.icons.icon("folder-open-outline"))
+        self.go.setIcon(theme.icons.icon("arrow-right", "on_accent"))
+
+
+def _account(row: ReadingRow) -> str:
+    """Why it failed, then all that it runs; "" for a row with neither."""
+    lines = [visible(row.problem)] if row.problem else []
+    lines += row.candidate.lines
+    return f"{row.candidate.name}: " + "\n".join(lines) if lines else ""

@@ -1,0 +1,134 @@
+"""What a tool is asked for: its requests with their origin, edited as an undo step."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QUndoCommand
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from app.catalog.catalog import CatalogTool
+from app.indexing.requests import LABEL, MODEL, PACK, USER, edited, put, request_problem, rows_of
+from app.indexing.summaries import encode
+from app.routing.requests import LONGEST, MOST
+from store.records import RequestRecord, ToolRecord
+from ui.look.text import visible
+from ui.shell.services import Services
+from ui.widgets.form_dialog import FormDialog, plain_label
+
+_HINT = (
+    "What somebody types who needs this tool, a line each. Requests count beside the description,"
+    " and no host sees them."
+)
+_ORIGINS = {PACK: "from Toolcrib", MODEL: "from a model", USER: "yours", LABEL: "from labels"}
+
+
+class RequestsDialog(FormDialog):
+    """Stays open until what was typed can be used.
+
+    Signals: submitted(texts) then.
+    """
+
+    submitted = Signal(object)
+
+    def __init__(
+        self, tool: ToolRecord, live: Sequence[RequestRecord], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Requests", "Save", parent)
+        self.setObjectName("requestsDialog")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
+        self._known = {row.text for row in live}
+        self.text = QPlainTextEdit("\n".join(row.text for row in live))
+        self.text.setAccessibleName("Requests")
+        self.text.setTabChangesFocus(True)
+        self.text.setFixedHeight(self.fontMetrics().lineSpacing() * (MOST + 3))
+        self.origins = plain_label(origins(live), faint=True)
+        self.lay_out(
+            plain_label(visible(tool.tool_id)), plain_label(_HINT), self.text, self.origins
+        )
+        self.text.setFocus()
+
+    def texts(self) -> list[str]:
+        """The lines that hold something, each once."""
+        lines = (" ".join(line.split()) for line in self.text.toPlainText().splitlines())
+        return list(dict.fromkeys(line for line in lines if line))
+
+    def press(self) -> None:
+        """Give what was typed, or say what is wrong with it."""
+        texts = self.texts()
+        new = [text for text in texts if text not in self._known]
+        problem = next((f"“{t[:40]}”: {why}" for t in new if (why := request_problem(t))), "")
+        if new and len(texts) > MOST:
+            problem = f"A tool has at most {MOST} requests; these are {len(texts)}."
+        if problem:
+            self.refuse(problem, self.text)
+            return
+        self.submitted.emit(texts)
+        self.accept()
+
+
+class RequestsCommand(QUndoCommand):
+    """Other requests for a tool."""
+
+    def __init__(
+        self,
+        services: Services,
+        tool: ToolRecord,
+        before: tuple[RequestRecord, ...],
+        after: tuple[RequestRecord, ...],
+    ) -> None:
+        super().__init__(f"Edit requests of {tool.name}")
+        self._services = services
+        self._tool = tool
+        self._before, self._after = before, after
+
+    def redo(self) -> None:
+        """Use the new ones."""
+        self._put(self._after)
+
+    def undo(self) -> None:
+        """Use the ones before."""
+        self._put(self._before)
+
+    def _put(self, rows: tuple[RequestRecord, ...]) -> None:
+        services, tool = self._services, self._tool
+
+        def encode_them(_changes: object) -> None:
+            ctx = services.ctx
+            services.tasks.work(
+                lambda job: encode(ctx, lambda: not job.cancelled.is_set()),
+                lambda _none: services.live.load(),
+            )
+
+        services.tasks.change(lambda db: put(db, tool, rows), encode_them)
+
+
+def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None:
+    """Let the user see and write what a tool is asked for."""
+    tool = row.tool
+
+    def show(before: tuple[RequestRecord, ...]) -> None:
+        if any(shown.isVisible() for shown in parent.findChildren(RequestsDialog)):
+            return
+        live = [request for request in before if request.live]
+        now = [request.text for request in live]
+        dialog = RequestsDialog(tool, live, parent)
+
+        def push(texts: list[str]) -> None:
+            if texts != now:
+                after = edited(tool, before, texts)
+                services.undo.push(RequestsCommand(services, tool, before, after))
+
+        dialog.submitted.connect(push)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    services.tasks.request(lambda db: rows_of(db, tool.id), show)
+
+
+def origins(live: Sequence[RequestRecord]) -> str:
+    """Where a tool's requests come from, in words."""
+    counts = Counter(_ORIGINS.get(row.source, row.source) for row in live)
+    parts = [f"{count} {origin}" for origin, count in counts.items()]
+    longest = f"at most {MOST}, of {LONGEST} characters each"
+    return f"{', '.join(parts)}; {longest}" if parts else f"None yet; {longest}"

@@ -1,0 +1,158 @@
+"""Finding and reading servers, as work for the long-work thread; no widgets here.
+
+The parts of app.discovery are imported when needed: they cost more than the window's start.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.catalog.catalog import load_catalog, trust_server
+from app.core.context import AppContext, Db
+from app.hosts.launch import LaunchSpec
+from app.hosts.places import Places
+from store.records import CONFIGURED, RETIRED, ServerRecord
+from ui.shell.tasks import Job
+
+if TYPE_CHECKING:
+    from app.discovery.register import Registered, Target
+    from app.discovery.scan import ScanReport
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A server that could be read, as the consent table shows it."""
+
+    server_id: int
+    name: str
+    hosts: tuple[str, ...]  # ids
+    from_project: bool
+    command: str  # all that will run, on one line, credentials masked; "" if nothing can
+    ticked: bool  # at first
+    lines: tuple[str, ...] = ()  # the same, and what else decides what runs, a line each
+    status: str = CONFIGURED  # of an earlier reading
+    problem: str = ""
+    trusted: bool = False
+
+    @property
+    def started_before(self) -> bool:
+        """Whether this very command was agreed to: another one makes a server `configured`."""
+        return self.trusted and self.status not in ("", CONFIGURED, RETIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What the hosts' files name."""
+
+    candidates: tuple[Candidate, ...] = ()
+    problems: tuple[str, ...] = ()  # of files that could not be read
+    targets: "dict[int, Target]" = field(default_factory=dict, repr=False)
+    named: frozenset[int] = frozenset()  # ids of the servers that were just registered
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts name a server."""
+        return len({host for candidate in self.candidates for host in candidate.hosts})
+
+
+def find_servers(ctx: AppContext, places: Places) -> Discovery:
+    """Read the hosts' files; starts nothing and writes no host's file."""
+    from app.discovery.register import register
+    from app.hosts.reading import read_hosts
+
+    readings = read_hosts(places)
+    db = ctx.open_store()
+    try:
+        registered = register(ctx, db, readings)
+        problems = tuple(f"{r.file}: {r.problem}" for r in readings if r.problem)
+        return _discovery(ctx, db, registered, problems)
+    finally:
+        db.close()
+
+
+def take_file(ctx: AppContext, path: Path) -> Discovery:
+    """Register the servers of one file; raises ToolcribError when it names none."""
+    from app.discovery.importing import import_file
+
+    db = ctx.open_store()
+    try:
+        return _discovery(ctx, db, import_file(ctx, db, path).registered, ())
+    finally:
+        db.close()
+
+
+def take_text(ctx: AppContext, text: str) -> Discovery:
+    """Register the servers of a pasted config; raises ToolcribError when it names none."""
+    from app.discovery.importing import import_text
+
+    db = ctx.open_store()
+    try:
+        return _discovery(ctx, db, import_text(ctx, db, text).registered, ())
+    finally:
+        db.close()
+
+
+def add(ctx: AppContext, name: str, launch: LaunchSpec) -> Discovery:
+    """Register one server that was typed in."""
+    from app.discovery.importing import add_server
+
+    db = ctx.open_store()
+    try:
+        return _discovery(ctx, db, add_server(ctx, db, name, launch).registered, ())
+    finally:
+        db.close()
+
+
+def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport":
+    """Start these servers and read their tools; ticking a project's server trusted it.
+
+    Reports each ServerStatus, then (text, share done) while tools are indexed.
+    """
+    from app.discovery.scan import ScanOptions, scan
+
+    chosen = tuple(targets)
+    db = ctx.open_store()
+    try:
+        trusted = {s.id: s.trusted for s in load_catalog(db).servers}
+        for target in chosen:
+            if not trusted.get(target.server_id, True):
+                trust_server(db, target.server_id, ctx.clock())
+    finally:
+        db.close()
+    options = ScanOptions(
+        on_status=job.report,
+        on_progress=lambda text, done: job.report((text, done)),
+        cancel=job.cancelled,
+    )
+    return scan(ctx, chosen, options)
+
+
+def _discovery(
+    ctx: AppContext, db: Db, registered: "Registered", problems: tuple[str, ...]
+) -> Discovery:
+    from app.discovery.register import targets
+
+    ready = {target.server_id: target for target in targets(ctx, db, registered)}
+    servers = load_catalog(db).servers
+    candidates = tuple(_candidate(s, ready.get(s.id)) for s in servers)
+    return Discovery(candidates, problems, ready, frozenset(registered.server_ids))
+
+
+def _candidate(server: ServerRecord, target: "Target | None") -> Candidate:
+    return Candidate(
+        server_id=server.id,
+        name=server.name,
+        hosts=tuple(dict.fromkeys(entry.host for entry in server.entries)),
+        from_project=any(_is_project(entry.scope) for entry in server.entries),
+        command=target.command if target else "",
+        ticked=target is not None and server.trusted and not target.disabled,
+        status=server.status,
+        problem=server.problem,
+        lines=target.text.lines if target else (),
+        trusted=server.trusted,
+    )
+
+
+def _is_project(scope: str) -> bool:
+    return scope == "project" or scope.startswith("local:")

@@ -1,0 +1,125 @@
+"""The backups of a host: each with what restoring it would change."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.export.backups import Backup
+from ui.look.text import plural
+from ui.look.theme import GAP, ROW, Theme
+from ui.pages.hosts.colors import diff_colors
+from ui.pages.hosts.session import HostsSession, when
+from ui.widgets.delegates import RowDelegate
+from ui.widgets.diff_rows import DiffRow, change_count
+from ui.widgets.diff_view import DiffView
+
+_COLUMNS = ("Copied before the write of", "File", "Size")
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class BackupsSheet(QWidget):
+    """Copies of a host's files, newest first; a difference is shown before any restore.
+
+    Signals: closed; restored(Backup) once a copy is back in place.
+    """
+
+    closed = Signal()
+    restored = Signal(object)
+
+    def __init__(self, theme: Theme, desk: HostsSession, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        self._backups: Sequence[Backup] = ()
+        self._title = QLabel()
+        theme.dress(self._title, 2, QFont.Weight.DemiBold)
+        self.list = QTreeWidget()
+        self.list.setObjectName("backupList")
+        self.list.setAccessibleName("Backups")
+        self.list.setHeaderLabels(_COLUMNS)
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setItemDelegate(RowDelegate(theme, ROW, self.list))
+        self.list.headerItem().setTextAlignment(2, _RIGHT)
+        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff.before.setObjectName("backupBefore")
+        self.diff.after.setObjectName("backupAfter")
+        self.summary = QLabel()
+        self.summary.setProperty("faint", True)
+        self.restore = QPushButton("Restore")
+        self.restore.setProperty("primary", True)
+        close = QPushButton("Close")
+        self._lay_out(close)
+        close.clicked.connect(self.closed)
+        self.restore.clicked.connect(self._restore)
+        self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
+        theme.changed.connect(lambda: self.diff.set_colors(diff_colors(theme.colors)))
+
+    def show_backups(self, host: str, backups: Sequence[Backup]) -> None:
+        """Show a host's copies."""
+        self._backups = backups
+        self._title.setText(f"Backups of {host}")
+        self.list.clear()
+        for backup in backups:
+            item = QTreeWidgetItem([when(backup.at), str(backup.file), f"{backup.size:,} bytes"])
+            item.setTextAlignment(2, _RIGHT)
+            self.list.addTopLevelItem(item)
+        self.list.setFixedHeight((min(len(backups), 6) + 2) * ROW)
+        self.list.setColumnWidth(0, 220)
+        self.list.setColumnWidth(1, 420)
+        first = self.list.topLevelItem(0)
+        if first is not None:
+            self.list.setCurrentItem(first)
+
+    @property
+    def current(self) -> Backup | None:
+        """The copy chosen."""
+        item = self.list.currentItem()
+        row = self.list.indexOfTopLevelItem(item) if item is not None else -1
+        return self._backups[row] if 0 <= row < len(self._backups) else None
+
+    def _compare(self) -> None:
+        self.restore.setEnabled(False)  # until the difference is in view
+        chosen = self.current
+        if chosen is not None:
+            self._desk.compare(chosen, lambda rows: self._show(chosen, rows))
+
+    def _show(self, backup: Backup, rows: Sequence[DiffRow]) -> None:
+        if backup is not self.current:
+            return
+        self.diff.show_rows(rows)
+        changes = change_count(rows)
+        self.restore.setEnabled(changes > 0)
+        self.summary.setText(
+            f"Restoring changes {plural(changes, 'place')}; the present file is kept as a copy."
+            if changes
+            else "The file is the same as this copy."
+        )
+
+    def _restore(self) -> None:
+        backup = self.current
+        if backup is not None:
+            self._desk.restore(backup, lambda: self.restored.emit(backup))
+
+    def _lay_out(self, close: QPushButton) -> None:
+        foot = QHBoxLayout()
+        foot.setSpacing(GAP)
+        foot.addWidget(self.summary, 1)
+        foot.addWidget(close)
+        foot.addWidget(self.restore)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self._title)
+        column.addWidget(self.list)
+        column.addWidget(self.diff, 1)
+        column.addLayout(foot)

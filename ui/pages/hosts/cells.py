@@ -1,0 +1,67 @@
+"""The host list's cell: name, state and a sign for the state."""
+
+from PySide6.QtCore import QObject, QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QPainter
+from PySide6.QtWidgets import QStyleOptionViewItem
+
+from app.export.drift import OUTSIDE
+from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from ui.look.theme import Theme
+from ui.pages.hosts.host_list import HOST_ROLE
+from ui.shell.host_state import state_text
+from ui.widgets.delegates import Index, RowDelegate
+
+HEIGHT, ICON = 46, 20
+_ICONS = {
+    NOT_FOUND: ("minus-circle-outline", "neutral"),
+    UNREADABLE: ("close-octagon", "block"),
+    OUTSIDE: ("alert", "warn"),
+    CHANGES: ("export-variant", "accent"),
+}
+
+
+class HostDelegate(RowDelegate):
+    """Two lines with an icon."""
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(theme, HEIGHT, parent)
+        self._name = self._state = QFont()
+        theme.changed.connect(self._take_fonts)
+        self._take_fonts()
+
+    def _take_fonts(self) -> None:
+        self._name = self.theme.font(0, QFont.Weight.Medium)
+        self._state = self.theme.font(-1)
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: Index) -> QSize:
+        """Two lines of text high; as wide as the list is."""
+        lines = option.fontMetrics.height() * 2 + 12
+        return QSize(0, max(HEIGHT, lines))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw icon, name and state."""
+        self.paint_back(painter, option, index)
+        status = index.data(HOST_ROLE)
+        if not isinstance(status, HostStatus):
+            return
+        colors, area = self.theme.colors, option.rect.adjusted(10, 5, -8, -5)
+        name, role = _ICONS.get(status.state, ("monitor-share", "text2"))
+        ink = colors.text2 if role == "text2" else colors.tone(role).ink
+        ratio = painter.device().devicePixelRatioF()
+        image = self.theme.icons.pixmap(name, ink, ICON, ratio)
+        painter.save()
+        painter.drawPixmap(QPointF(area.left(), area.center().y() - ICON / 2), image)
+        text = area.adjusted(ICON + 10, 0, 0, 0)
+        half = text.height() // 2
+        self._line(painter, QRect(text.left(), text.top(), text.width(), half), status, first=True)
+        below = QRect(text.left(), text.top() + half, text.width(), half)
+        self._line(painter, below, status, first=False)
+        painter.restore()
+
+    def _line(self, painter: QPainter, area: QRect, status: HostStatus, *, first: bool) -> None:
+        faint = not first or status.state == NOT_FOUND
+        painter.setFont(self._name if first else self._state)
+        painter.setPen(self.theme.colors.text2 if faint else self.theme.colors.text)
+        words = status.host.name if first else state_text(status)
+        text = painter.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)

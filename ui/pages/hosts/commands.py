@@ -1,0 +1,73 @@
+"""Write config as an undo step: undo restores the file byte for byte."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QUndoStack
+
+from app.core.errors import ToolcribError
+from app.export.plan import Plan
+from ui.pages.hosts.session import HostsSession, WrittenFiles
+from ui.shell.actions import LateCommand
+
+
+class WriteCommand(LateCommand):
+    """A write that was made already; the first redo does nothing.
+
+    Whether it can be taken back is known only when the files were looked at: a refused undo leaves
+    the step on the stack as done. Redo writes nothing: it shows what writing would change by then.
+    """
+
+    def __init__(
+        self,
+        written: WrittenFiles,
+        desk: HostsSession,
+        stack: QUndoStack,
+        show_preview: Callable[[Plan], None],
+    ) -> None:
+        super().__init__(f"Write config of {written.plan.host.name}")
+        self._plan, self._ids, self._desk = written.plan, written.ids, desk
+        self._stack, self._show_preview = stack, show_preview
+        self._pushed = False
+        self._written = True
+        self._stepping = False  # the stack is moved back to where the files are
+
+    def redo(self) -> None:
+        """Show what writing again would change; the step stays to be redone."""
+        if not self._pushed:
+            self._pushed = True
+            return
+        self.quiet = True
+        if not self._stepping:
+            self._show_preview(self._plan)
+            QTimer.singleShot(0, self._step_back)
+
+    def undo(self) -> None:
+        """Take the write back; refused when the file changed since."""
+        self.quiet = True
+        if self._written and not self._stepping:
+            self._written = False
+            self._desk.undo(self._ids, self._on_undone, self._on_refused)
+
+    def _on_undone(self) -> None:
+        self._desk.show_status(f"Undone: {self.text()}")
+
+    def _on_refused(self, _error: ToolcribError) -> None:
+        self._written = True
+        if self._stack.index() < self._stack.count() and self._is(self._stack.index()):
+            self._step(self._stack.redo)
+
+    def _step_back(self) -> None:
+        if self._stack.index() and self._is(self._stack.index() - 1):
+            self._step(self._stack.undo)
+
+    def _is(self, number: int) -> bool:
+        return self._stack.command(number) is self
+
+    def _step(self, move: Callable[[], None]) -> None:
+        """Move the stack without doing anything to files."""
+        self._stepping = True
+        try:
+            move()
+        finally:
+            self._stepping = False

@@ -1,0 +1,236 @@
+"""One host: its file, the mode, what writing would change, and the buttons."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QRadioButton,
+    QStackedWidget,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.export.plan import MODES
+from app.export.status import NOT_FOUND, HostStatus
+from store.records import AS_IS
+from ui.look.theme import CARD, GAP, Theme
+from ui.pages.hosts.colors import diff_colors
+from ui.pages.hosts.preview import Preview, notes
+from ui.shell.badges import BADGES, badge
+from ui.shell.host_names import MODE_NAMES
+from ui.shell.host_state import modes_of, state_text
+from ui.widgets.badge import Badge, BadgeText
+from ui.widgets.diff_rows import DiffRow, diff_rows, pair_lines
+from ui.widgets.diff_view import DiffView
+from ui.widgets.elided import ElidedLabel
+
+KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
+
+
+class HostDetail(QWidget):
+    """The right side of the Hosts page.
+
+    Signals: mode_chosen(mode) by the user; write_wanted, backups_wanted, copy_wanted,
+    tools_wanted.
+    """
+
+    mode_chosen = Signal(str)
+    write_wanted = Signal()
+    backups_wanted = Signal()
+    copy_wanted = Signal()
+    tools_wanted = Signal()
+
+    def __init__(self, theme: Theme, home: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._home = home
+        self._preview: Preview | None = None
+        self._installed = False
+        self.name = QLabel()
+        theme.dress(self.name, 5, QFont.Weight.DemiBold)
+        self.state = Badge(theme, BadgeText(""))
+        self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
+        self.path.setProperty("faint", True)
+        self.modes = QWidget()
+        self.modes.setObjectName("exportMode")
+        self.modes.setAccessibleName("Export")
+        self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
+        self.headline = QLabel()
+        theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.files = QTabBar()
+        self.files.setAccessibleName("Files")
+        self.diff = DiffView(diff_colors(theme.colors))
+        for side in (self.diff.before, self.diff.after):
+            theme.dress_fixed(side)
+        self.nothing = QLabel(wordWrap=True)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.setProperty("faint", True)
+        self.hint = QLabel(KEPT, wordWrap=True)
+        self.hint.setProperty("faint", True)
+        self.tools = QPushButton("What the model gets")
+        self.tools.setObjectName("hostToolsButton")
+        self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
+        self.backups = QPushButton("Backups")
+        self.copy = QPushButton("Copy")
+        self.write = QPushButton("Write config")
+        self.write.setObjectName("writeConfig")
+        self.write.setProperty("primary", True)
+        self._icon = QLabel()
+        self._shown = QStackedWidget()
+        self._box = QFrame()
+        self._lay_out()
+        self._connect()
+        self._recolor()
+
+    @property
+    def mode(self) -> str:
+        """The mode chosen."""
+        return next((mode for mode, radio in self.radios.items() if radio.isChecked()), "")
+
+    def show_status(self, status: HostStatus, mode: str) -> None:
+        """Show a host before its preview is there."""
+        self.name.setText(status.host.name)
+        self.show_state(status)
+        self._show_modes(status, mode)
+        self.write.setEnabled(False)
+
+    def show_state(self, status: HostStatus) -> None:
+        """Show the state of the host's files."""
+        self._installed = status.state != NOT_FOUND
+        self.state.setVisible(status.state in BADGES)  # a host in sync has none
+        self.state.show_badge(badge(status.state, state_text(status)))
+        paths = [self._tilde(reading.file) for reading in status.readings]
+        self.path.setText(" · ".join(paths) or "No file found on this computer")
+
+    def show_preview(self, preview: Preview, status: HostStatus) -> None:
+        """Show what writing would change."""
+        self._preview = preview
+        self.headline.setText(preview.headline)
+        advice = status.recommendation
+        lead = f"Recommended: {MODE_NAMES[advice.mode]}. {advice.reason}"
+        lines = [f"{lead} {advice.saving_note}".strip(), *notes(preview)]
+        gets, gives = status.profile, preview.plan.profile
+        if gets not in ("", gives) and preview.plan.mode != AS_IS:
+            lines.insert(0, f"It gets the profile {gets}. Writing gives it {gives}.")
+        if not status.host.writable:
+            lines[0] = preview.plan.refusal or lines[0]
+        self.notes.setText("\n".join(lines))
+        self.backups.setText(f"Backups ({len(preview.backups)})")
+        self.backups.setEnabled(bool(preview.backups))
+        self.write.setEnabled(preview.can_write)
+        kept = KEPT if preview.files else ""
+        self.hint.setText(preview.blocked if preview.blocked and status.host.writable else kept)
+        self._show_files(preview)
+
+    def show_rows(self, rows: Sequence[DiffRow]) -> None:
+        """Show some other difference."""
+        self.diff.show_rows(rows)
+        self._shown.setCurrentWidget(self.diff)
+
+    def _tilde(self, path: Path) -> str:
+        return f"~/{path.relative_to(self._home)}" if path.is_relative_to(self._home) else str(path)
+
+    def _show_modes(self, status: HostStatus, mode: str) -> None:
+        allowed = modes_of(status.host)
+        for name, radio in self.radios.items():
+            best = name == status.recommendation.mode and len(allowed) > 1
+            radio.setText(f"{MODE_NAMES[name]}{' (recommended)' if best else ''}")
+            radio.setVisible(name in allowed)
+            radio.setChecked(name == mode)
+
+    def _show_files(self, preview: Preview) -> None:
+        while self.files.count():
+            self.files.removeTab(0)
+        for file in preview.files:
+            self.files.setTabToolTip(self.files.addTab(file.path.name), str(file.path))
+        self.files.setVisible(len(preview.files) > 1)
+        self._show_file(0)
+
+    def _show_file(self, number: int) -> None:
+        preview = self._preview
+        if preview is None:
+            return
+        if 0 <= number < len(preview.files):
+            file = preview.files[number]
+            self.show_rows(diff_rows(file.pairs, hidden=file.hidden))
+        elif preview.plan.snippet:
+            self.show_rows(diff_rows(pair_lines("", preview.plan.snippet)))
+        else:
+            self.nothing.setText(self._nothing_text(preview))
+            self._shown.setCurrentWidget(self.nothing)
+        self.copy.setEnabled(self._shown.currentWidget() is self.diff)
+
+    def _nothing_text(self, preview: Preview) -> str:
+        if preview.plan.refusal:  # which the hint or the notes say already
+            return "There is no change to show."
+        if not self._installed:
+            return f"{self.name.text()} was not found on this computer."
+        if preview.plan.mode == AS_IS:
+            return "Toolcrib leaves the files of this host as they are."
+        return "In sync: the file already says what this profile wants."
+
+    def _recolor(self) -> None:
+        theme = self._theme
+        self.diff.set_colors(diff_colors(theme.colors))
+        ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
+        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, 16, ratio))
+        self.tools.setIcon(theme.icons.icon("code-json"))
+        self.backups.setIcon(theme.icons.icon("backup-restore"))
+        self.copy.setIcon(theme.icons.icon("content-copy"))
+        self.write.setIcon(theme.icons.icon("export-variant", "on_accent"))
+
+    def _connect(self) -> None:
+        group = QButtonGroup(self)
+        for mode, radio in self.radios.items():
+            group.addButton(radio)
+            radio.clicked.connect(lambda _checked, m=mode: self.mode_chosen.emit(m))
+        self.write.clicked.connect(self.write_wanted)
+        self.backups.clicked.connect(self.backups_wanted)
+        self.tools.clicked.connect(self.tools_wanted)
+        self.copy.clicked.connect(self.copy_wanted)
+        self.files.currentChanged.connect(self._show_file)
+        self._theme.changed.connect(self._recolor)
+
+    def _lay_out(self) -> None:
+        head, below, foot = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
+        modes = QHBoxLayout(self.modes)
+        head.addWidget(self.name, 1)
+        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
+        modes.setContentsMargins(0, 0, 0, 0)
+        modes.setSpacing(CARD)
+        modes.addWidget(QLabel("Export"))
+        for radio in self.radios.values():
+            modes.addWidget(radio)
+        modes.addStretch(1)
+        below.addWidget(self.path, 1)
+        below.addWidget(self.headline)
+        self._box.setProperty("card", True)
+        box = QHBoxLayout(self._box)
+        box.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
+        box.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        box.addWidget(self.notes, 1)
+        self._shown.addWidget(self.diff)
+        self._shown.addWidget(self.nothing)
+        foot.setSpacing(GAP)
+        foot.addWidget(self.hint, 1)
+        for button in (self.tools, self.backups, self.copy, self.write):
+            foot.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(head)
+        column.addLayout(below)
+        column.addWidget(self.modes)
+        column.addWidget(self._box)
+        column.addWidget(self.files)
+        column.addWidget(self._shown, 1)
+        column.addLayout(foot)

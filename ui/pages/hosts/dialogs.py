@@ -1,0 +1,35 @@
+"""The two questions that the Hosts page may ask; the safe answer is the default."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QWidget
+
+from app.policy.budget import Verdict
+from ui.look.text import plural
+from ui.widgets.question import confirm
+
+
+def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
+    """Whether to write although the profile's policy says ask."""
+    return confirm(
+        parent,
+        f"Over budget by {verdict.to_free:,} tokens ≈.",
+        "The profile asks before such a config is written.",
+        yes="Write anyway",
+    )
+
+
+def restore_hosts(parent: QWidget, names: Sequence[str], lost: Sequence[str]) -> bool:
+    """Whether to put the files of these hosts back: the way out, also before uninstalling.
+
+    `lost` are sentences for the later changes that this would drop.
+    """
+    text = (
+        f"{', '.join(names)}: as they were before Toolcrib. The present files are kept as copies."
+    )
+    return confirm(
+        parent,
+        f"Put the files of {plural(len(names), 'host')} back?",
+        "\n\n".join([text, *(f"Dropped by this: {sentence}" for sentence in lost)]),
+        yes="Restore",
+    )

@@ -1,0 +1,63 @@
+"""The list of hosts: each with its state in words."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.export.status import NOT_FOUND, HostStatus
+from ui.shell.host_state import state_text
+
+HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+
+class HostListModel(QAbstractListModel):
+    """Hosts that are here first, those not found last."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[HostStatus] = []
+
+    def show(self, rows: Sequence[HostStatus]) -> None:
+        """Replace the rows; the same hosts keep their places and the selection."""
+        ordered = sorted(rows, key=lambda row: row.state == NOT_FOUND)
+        same = [row.host.id for row in ordered] == [row.host.id for row in self._rows]
+        if not same:
+            self.beginResetModel()
+        self._rows = ordered
+        if not same:
+            self.endResetModel()
+        elif ordered:
+            self.dataChanged.emit(self.index(0), self.index(len(ordered) - 1))
+
+    @property
+    def rows(self) -> Sequence[HostStatus]:
+        """What is shown."""
+        return tuple(self._rows)
+
+    def row_of(self, host_id: str) -> int:
+        """The row of a host, -1 when it is not there."""
+        return next((n for n, row in enumerate(self._rows) if row.host.id == host_id), -1)
+
+    def find(self, host_id: str) -> HostStatus | None:
+        """The status of a host, None when it is not there."""
+        row = self.row_of(host_id)
+        return self._rows[row] if row >= 0 else None
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """One row a host."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """The host's name and state."""
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row = self._rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return f"{row.host.name}\n{state_text(row)}"
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{row.host.name}: {state_text(row)}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{row.host.name}\n{row.problem or state_text(row)}"
+        return row if role == HOST_ROLE else None

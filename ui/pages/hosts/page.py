@@ -1,0 +1,348 @@
+"""The Hosts page: how each host gets its tools, and what writing its config would change."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+
+from app.core.changes import Changes
+from app.core.errors import ToolcribError
+from app.export.backups import Backup
+from app.export.drift import OUTSIDE, Drift, dropped
+from app.export.plan import Plan
+from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
+from ui.look.text import plural
+from ui.look.theme import MARGIN
+from ui.pages.hosts.backups import BackupsSheet
+from ui.pages.hosts.commands import WriteCommand
+from ui.pages.hosts.detail import HostDetail
+from ui.pages.hosts.dialogs import restore_hosts, write_over_budget
+from ui.pages.hosts.host_list import HostListModel
+from ui.pages.hosts.preview import Preview
+from ui.pages.hosts.session import HostsSession, WrittenFiles
+from ui.pages.hosts.side import HostsSide
+from ui.pages.hosts.tools_sheet import ToolsSheet
+from ui.pages.hosts.watch import HostsWatch
+from ui.shell.host_state import first_mode, hashes, urgency, was_written
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.widgets.diff_rows import diff_rows, pair_lines
+from ui.widgets.message_bar import DONE, INFO, WARN
+
+LIST_WIDTH = 220
+
+
+class HostsPage(Page):
+    """Host list left, the chosen host right."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        theme = services.theme
+        self.desk = HostsSession(services, self)
+        self.watch = HostsWatch(services.places, self)
+        self.model = HostListModel(self)
+        self.side = HostsSide(theme, self.model)
+        self.list = self.side.list
+        self.detail = HostDetail(theme, services.places.home)
+        self.sheet = BackupsSheet(theme, self.desk)
+        self.tools = ToolsSheet(services, theme)
+        self.preview: Preview | None = None
+        self._host = ""  # id of the host shown
+        self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
+        self._notice: object = None  # what the message bar said about the files
+        self._way_out = False  # asked for before the files were looked at
+        self._stale = True  # something changed while the page was out of view
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.detail)
+        self._stack.addWidget(self.sheet)
+        self._stack.addWidget(self.tools)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setObjectName("hostsSplit")
+        split.addWidget(self.side)
+        split.addWidget(self._stack)
+        split.setStretchFactor(1, 1)
+        split.setSizes([LIST_WIDTH, 800])
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(MARGIN)
+        self.body.addWidget(split, 1)
+        self._connect()
+
+    def main_view(self) -> QWidget:
+        """The host list."""
+        return self.list
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """List, modes, both sides of the diff, the button."""
+        detail = self.detail
+        return (self.list, detail.modes, detail.diff.before, detail.diff.after, detail.write)
+
+    def focus_filter(self) -> None:
+        """Ctrl+F searches what the model gets."""
+        if self.detail.tools.isEnabled():
+            self._open_tools()
+
+    def primary(self) -> None:
+        """Write config, if it may be."""
+        if self._stack.currentWidget() is self.detail:
+            self.detail.write.click()
+
+    def escape(self) -> bool:
+        """Clear the search of the tools, then close tools or backups."""
+        if self._stack.currentWidget() is self.tools and self.tools.search.text():
+            self.tools.search.clear()
+            return True
+        if self._stack.currentWidget() is not self.detail:
+            self._stack.setCurrentWidget(self.detail)
+            return True
+        return False
+
+    def choose(self, host_id: str) -> None:
+        """Show a host."""
+        self.side.choose(host_id)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the files again when the page comes into view."""
+        super().showEvent(event)
+        self.desk.survey()
+        if self._stale:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Plan the shown host anew."""
+        self._stale = False
+        self.messages.clear()
+        if self._host:
+            self.desk.preview(self._host, self.detail.mode)
+
+    def _connect(self) -> None:
+        live, desk, detail = self.services.live, self.desk, self.detail
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
+        live.configured.connect(self._on_changed)
+        self.services.tasks.changed.connect(self._on_task)
+        desk.surveyed.connect(self._on_surveyed)
+        desk.previewed.connect(self._on_previewed)
+        desk.wrote.connect(self._on_wrote)
+        desk.refused.connect(self._on_refused)
+        desk.kept.connect(self._on_kept)
+        desk.failed.connect(self.messages.error)
+        self.watch.stirred.connect(desk.survey)
+        self.list.selectionModel().currentChanged.connect(lambda now, _old: self._open(now.row()))
+        detail.mode_chosen.connect(lambda _mode: self.refresh())
+        detail.write_wanted.connect(self._write)
+        detail.backups_wanted.connect(self._open_backups)
+        detail.copy_wanted.connect(self._copy)
+        self.side.way_out.clicked.connect(self._restore_all)
+        detail.tools_wanted.connect(self._open_tools)
+        self.services.hosts.changed.connect(self._show_tools)
+        self.tools.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
+        self.sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
+        self.sheet.restored.connect(self._on_restored)
+
+    def _on_changed(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self.desk.survey()
+            self.refresh()
+
+    def _on_task(self, changes: Changes) -> None:
+        if changes.hosts or changes.exports:
+            self.preview = None  # of files that are not what they were
+            self.desk.survey()
+            if self._host:
+                self.desk.preview(self._host, self.detail.mode)
+
+    def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
+        self.model.show(rows)
+        self.services.hosts.take(rows)
+        self.watch.follow(rows)
+        self.side.way_out.setVisible(any(was_written(row) for row in rows))
+        waiting = sum(row.changes for row in rows)
+        self.badge.emit(str(waiting) if waiting else "", "accent")
+        here = sum(row.state != NOT_FOUND for row in rows)
+        self.result.emit(f"{plural(here, 'host')} on this computer, {len(rows) - here} not found")
+        status = self.model.find(self._host)
+        if status is None:
+            self._open_first()
+        else:
+            self.detail.show_state(status)
+            self._show_notice(status)
+            self._renew_idle(status)
+        if self._way_out:
+            self.restore_all()
+
+    def _renew_idle(self, status: HostStatus) -> None:
+        """A preview that would write nothing can follow the files by itself."""
+        now = hashes(status)
+        idle = self.preview is not None and not self.preview.files
+        if idle and now != self._seen:
+            self.desk.preview(self._host, self.detail.mode)
+        self._seen = now
+
+    def _open_first(self) -> None:
+        rows = self.model.rows
+        if rows:
+            self.choose(min(rows, key=urgency).host.id)
+
+    def _open(self, row: int) -> None:
+        status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
+        if status is None or status.host.id == self._host:
+            return
+        self._host, self.preview, self._seen = status.host.id, None, hashes(status)
+        if self._stack.currentWidget() is self.sheet:
+            self._stack.setCurrentWidget(self.detail)
+        self.messages.clear()
+        self.detail.show_status(status, first_mode(status))
+        self.desk.preview(self._host, self.detail.mode)
+        self._show_notice(status)
+        self._show_tools()
+
+    def _show_notice(self, status: HostStatus) -> None:
+        """What the files say that the user has to know, once."""
+        news = (status.host.id, status.state, self._moved_on(status), hashes(status))
+        if news == self._notice:
+            return
+        self._notice = news
+        if status.state == UNREADABLE:
+            again = ("Refresh", self._refresh_preview)
+            self.messages.error(ToolcribError(f"{status.problem}", "Nothing is written."), again)
+        elif status.state == OUTSIDE and status.drift:
+            self._show_drift(status, status.drift[0])
+        elif self._moved_on(status):
+            text = "The file changed since this preview; it is not written as it stands."
+            self.messages.show_message(WARN, text, ("Refresh preview", self._refresh_preview))
+
+    def _show_drift(self, status: HostStatus, drift: Drift) -> None:
+        rows = diff_rows(pair_lines(drift.written, drift.now))
+        self.messages.show_message(
+            WARN,
+            " ".join(drift.sentences),
+            ("Show difference", lambda: self.detail.show_rows(rows)),
+            ("Write again…", lambda: self._offer(status.mode)),
+        )
+
+    def _offer(self, mode: str) -> None:
+        self.detail.radios[mode].setChecked(True)
+        self.refresh()
+        self.detail.write.setFocus()
+
+    def _moved_on(self, status: HostStatus) -> bool:
+        if self.preview is None:
+            return False
+        now = hashes(status)
+        files = self.preview.plan.files
+        return any(now.get(f.path, f.before_hash) != f.before_hash for f in files)
+
+    def _refresh_preview(self) -> None:
+        self.refresh()
+        self.desk.survey()
+
+    def _on_previewed(self, preview: Preview) -> None:
+        status = self.model.find(preview.plan.host.id)
+        if status is None or preview.plan.host.id != self._host:
+            return
+        self.preview = preview
+        self.detail.show_preview(preview, status)
+
+    def _write(self) -> None:
+        preview = self.preview
+        if preview is None or not preview.can_write:
+            return
+        if preview.verdict.asks and not write_over_budget(self, preview.verdict):
+            return
+        if preview.plan.running:
+            name = preview.plan.host.name
+            self.messages.show_message(
+                WARN,
+                f"{name} is running and would undo the change. Quit it first.",
+                ("Write anyway", lambda: self.desk.write(preview, insist=True)),
+            )
+            return
+        self.desk.write(preview)
+
+    def _on_wrote(self, written: WrittenFiles) -> None:
+        command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
+        self.services.undo.push(command)
+        others = [row for row in self.model.rows if row.host.id != self._host]
+        following = next((row for row in others if urgency(row) < 2), None)
+        buttons = [("Undo", lambda: self._take_back(command))]
+        if following is not None:
+            target = following.host.id
+            buttons.append((f"Next: {following.host.name}", lambda: self.choose(target)))
+        self.messages.show_message(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
+
+    def _preview_again(self, plan: Plan) -> None:
+        """What writing this host in that mode would change now."""
+        self.services.open_page("hosts")
+        self._stack.setCurrentWidget(self.detail)
+        self.choose(plan.host.id)
+        self._offer(plan.mode)
+
+    def _take_back(self, command: WriteCommand) -> None:
+        """Undo this write, also when other steps came after it."""
+        stack = self.services.undo
+        if stack.index() and stack.command(stack.index() - 1) is command:
+            stack.undo()
+        else:
+            command.undo()
+
+    def _on_refused(self, error: ToolcribError) -> None:
+        self.messages.error(
+            ToolcribError(f"Not written: {error.title}", error.hint),
+            ("Refresh preview", self._refresh_preview),
+        )
+
+    def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:
+        copies = self.preview.backups if self.preview else ()
+        backup = next((copy for copy in copies if copy.export_id in ids), None)
+        buttons = [("Show backups", self._open_backups)] if backup else []
+        self.messages.error(error, *buttons)
+
+    def _open_backups(self) -> None:
+        if self.preview is not None:
+            self.sheet.show_backups(self.preview.plan.host.name, self.preview.backups)
+            self._stack.setCurrentWidget(self.sheet)
+
+    def _open_tools(self) -> None:
+        """The list of what this host's model gets now."""
+        self._stack.setCurrentWidget(self.tools)
+        self._show_tools()
+        self.tools.search.setFocus()
+
+    def _show_tools(self) -> None:
+        sizes = self.services.hosts.sizes
+        size = next((size for size in sizes if size.facts.id == self._host), None)
+        self.detail.tools.setEnabled(size is not None)
+        if self._stack.currentWidget() is not self.tools:
+            return
+        if size is None:
+            self._stack.setCurrentWidget(self.detail)
+        else:
+            self.tools.show_host(size)
+
+    def _on_restored(self, backup: Backup) -> None:
+        self._stack.setCurrentWidget(self.detail)
+        self.messages.show_message(DONE, f"Restored {backup.file}.")
+
+    def restore_all(self) -> None:
+        """The way out: ask, then put every file back; at once or when the files were looked at."""
+        self._way_out = not self.model.rows
+        if self.model.rows:
+            self._restore_all()
+
+    def _restore_all(self) -> None:
+        written = [row for row in self.model.rows if was_written(row)]
+        if not written:
+            self.messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
+            return
+        lost = dropped([drift for row in written for drift in row.drift])
+        if restore_hosts(self, [row.host.name for row in written], lost):
+            self.desk.restore_all(
+                lambda files: self.messages.show_message(DONE, f"Restored {plural(files, 'file')}.")
+            )
+
+    def _copy(self) -> None:
+        text = self.detail.diff.after.toPlainText()
+        QGuiApplication.clipboard().setText(text)
+        self.services.show_status("Copied; secrets are left out")

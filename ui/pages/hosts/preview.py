@@ -1,0 +1,91 @@
+"""What writing a host's config would do: the diff, the tokens, and what to know before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.catalog.catalog import Catalog
+from app.core.context import AppContext, Db
+from app.export.apply import list_backups
+from app.export.backups import Backup, read
+from app.export.masking import DiffFile, masked_change, masked_diff
+from app.export.overview import prepare
+from app.export.plan import Plan
+from app.hosts.documents.values import format_of
+from app.hosts.places import Places
+from app.policy.budget import Budget, Verdict, verdict
+from app.system.secrets import SecretStore
+from ui.widgets.diff_rows import DiffRow, diff_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One host's plan with all that is shown beside it; secrets are masked in `files`."""
+
+    plan: Plan
+    files: tuple[DiffFile, ...]
+    backups: tuple[Backup, ...]
+    secrets_in: str  # keychain | file, "" when no secret moves
+    verdict: Verdict
+
+    @property
+    def can_write(self) -> bool:
+        """Whether there is something to write, and nothing forbids it."""
+        return bool(self.plan.files) and not self.blocked
+
+    @property
+    def blocked(self) -> str:
+        """Why it must not be written, "" when it may be."""
+        if self.plan.refusal:
+            return f"Not written: {self.plan.refusal}"
+        if self.plan.files and self.verdict.refuses:
+            over = self.verdict.to_free
+            return f"Not written: over budget by {over:,} tokens ≈ (policy Block)."
+        return ""
+
+    @property
+    def headline(self) -> str:
+        """Tokens before and after."""
+        before, after = self.plan.tokens_before, self.plan.tokens_after
+        if not before:
+            return ""
+        share = round(100 * (after - before) / before)
+        sign = "+" if share > 0 else "−" if share < 0 else "±"
+        later = " at first, the rest on demand" if self.plan.later else ""
+        return f"{before:,} → {after:,} tokens ≈ ({sign}{abs(share)} %){later}"
+
+
+def load_preview(
+    db: Db, ctx: AppContext, places: Places, *, catalog: Catalog, host_id: str, mode: str
+) -> Preview:
+    """The preview of exporting the catalogue's profile to a host in a mode."""
+    plan = prepare(db, places, catalog, host_id=host_id, mode=mode)
+    budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
+    return Preview(
+        plan=plan,
+        files=masked_diff(plan),
+        backups=list_backups(db, host_id),
+        secrets_in=SecretStore.open(ctx.paths).where if plan.secrets_to_store else "",
+        verdict=verdict(plan.tokens_after, plan.tools_after, budget),
+    )
+
+
+def backup_diff(backup: Backup) -> tuple[DiffRow, ...]:
+    """The file as it is now against the copy, both masked."""
+    now = backup.file.read_bytes() if backup.file.is_file() else None
+    kept = read(str(backup.path))
+    change = masked_change(backup.file, now, kept, format_of(backup.file))
+    return diff_rows(change.pairs, hidden=change.hidden)
+
+
+def notes(preview: Preview) -> Iterator[str]:
+    """Sentences to read before writing."""
+    plan = preview.plan
+    yield from plan.warnings
+    if plan.secrets_to_store:
+        where = "the system's keychain" if preview.secrets_in == "keychain" else _FILE
+        yield f"Toolcrib's secret store is {where}."
+    if plan.also_read_by:
+        yield f"Also read by {', '.join(plan.also_read_by)}."
+
+
+_FILE = "a file that only you can read: this system has no keychain"

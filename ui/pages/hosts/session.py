@@ -1,0 +1,140 @@
+"""Asks and changes host files in the background; late answers are dropped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.export.apply import apply, restore, restore_all, undo_writes
+from app.export.backups import Backup
+from app.export.hooks import remove_all
+from app.export.overview import survey
+from app.export.plan import Plan
+from ui.pages.hosts.preview import Preview, backup_diff, load_preview
+from ui.shell.services import Services
+from ui.widgets.diff_rows import DiffRow
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """A write that was made: the host, how, and the ids of its records."""
+
+    plan: Plan
+    ids: tuple[int, ...]
+
+
+class HostsSession(QObject):
+    """The hosts' states and the preview of one of them.
+
+    Signals: surveyed(tuple of HostStatus); previewed(Preview); wrote(Written); refused(error)
+    when nothing was written; kept(error, ids) when a write could not be taken back; failed(error)
+    for anything else.
+    """
+
+    surveyed = Signal(object)
+    previewed = Signal(object)
+    wrote = Signal(object)
+    refused = Signal(object)
+    kept = Signal(object, object)
+    failed = Signal(object)
+
+    def __init__(self, services: Services, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+
+    def survey(self) -> None:
+        """Look at every host's files."""
+        catalog, places = self._services.live.catalog, self._services.places
+        if catalog is None:
+            return
+        self._services.tasks.latest(
+            (self, "survey"),
+            lambda db: survey(db, places, catalog),
+            self.surveyed.emit,
+            self.failed.emit,
+        )
+
+    def preview(self, host_id: str, mode: str) -> None:
+        """Plan writing one host."""
+        live, ctx, places = self._services.live, self._services.ctx, self._services.places
+        catalog = live.catalog
+        if catalog is None:
+            return
+        self._services.tasks.latest(
+            (self, "preview"),
+            lambda db: load_preview(db, ctx, places, catalog=catalog, host_id=host_id, mode=mode),
+            self.previewed.emit,
+            self.failed.emit,
+        )
+
+    def write(self, preview: Preview, *, insist: bool = False) -> None:
+        """Write what was previewed; `wrote` or `refused` follows."""
+        plan, ctx = preview.plan, self._services.ctx
+        ids: list[int] = []
+
+        def change(db: Db) -> Changes:
+            ids.extend(record.id for record in apply(plan, ctx, db, insist=insist))
+            return Changes(hosts=True, exports=True)
+
+        self._change(change, lambda: self.wrote.emit(WrittenFiles(plan, tuple(ids))))
+
+    def undo(
+        self,
+        ids: tuple[int, ...],
+        done: Callable[[], None],
+        refused: Callable[[ToolcribError], None],
+    ) -> None:
+        """Take writes back byte for byte, all or none; `kept` and refused(error) when it cannot."""
+        ctx = self._services.ctx
+
+        def change(db: Db) -> Changes:
+            undo_writes(tuple(reversed(ids)), ctx, db)
+            return Changes(hosts=True, exports=True)
+
+        def keep(error: ToolcribError) -> None:
+            refused(error)
+            self.kept.emit(error, ids)
+
+        self._services.tasks.change(change, lambda _changes: done(), keep)
+
+    def show_status(self, text: str) -> None:
+        """One sentence in the status bar."""
+        self._services.show_status(text)
+
+    def compare(self, backup: Backup, done: Callable[[tuple[DiffRow, ...]], None]) -> None:
+        """What restoring a copy would change."""
+        self._services.tasks.request(lambda _db: backup_diff(backup), done, self.failed.emit)
+
+    def restore(self, backup: Backup, done: Callable[[], None]) -> None:
+        """Put a copy back, whatever the file holds now."""
+        ctx = self._services.ctx
+
+        def change(db: Db) -> Changes:
+            restore(backup, ctx, db)
+            return Changes(hosts=True, exports=True)
+
+        self._change(change, done)
+
+    def restore_all(self, done: Callable[[int], None]) -> None:
+        """Put every host file back to what it was before Toolcrib; done(number of files)."""
+        ctx = self._services.ctx
+        files: set[str] = set()
+
+        def change(db: Db) -> Changes:
+            files.update(record.file for record in restore_all(ctx, db))
+            files.update(map(str, remove_all(ctx, db)))
+            return Changes(hosts=True, exports=True)
+
+        self._change(change, lambda: done(len(files)))
+
+    def _change(self, change: Callable[[Db], Changes], done: Callable[[], None]) -> None:
+        self._services.tasks.change(change, lambda _changes: done(), self.refused.emit)
+
+
+def when(at: float) -> str:
+    """A time as the backups show it."""
+    return datetime.fromtimestamp(at).strftime("%d %b %Y, %H:%M:%S")

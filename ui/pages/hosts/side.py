@@ -1,0 +1,41 @@
+"""The host list, and the way out below it."""
+
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QListView, QPushButton, QVBoxLayout, QWidget
+
+from ui.look.theme import GAP, Theme
+from ui.pages.hosts.cells import HostDelegate
+from ui.pages.hosts.host_list import HostListModel
+
+NARROWEST = 160  # px
+
+
+class HostsSide(QWidget):
+    """The left side of the Hosts page."""
+
+    def __init__(self, theme: Theme, model: HostListModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.list = QListView()
+        self.list.setObjectName("hostList")
+        self.list.setAccessibleName("Hosts")
+        self.list.setModel(model)
+        self.list.setItemDelegate(HostDelegate(theme, self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.setMinimumWidth(NARROWEST)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.way_out = QPushButton("Restore all hosts…")
+        self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
+        self.way_out.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.way_out)
+
+    def choose(self, host_id: str) -> None:
+        """Make a host current."""
+        row = self._model.row_of(host_id)
+        if row >= 0:
+            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.list.selectionModel().setCurrentIndex(self._model.index(row), flags)

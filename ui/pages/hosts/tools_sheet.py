@@ -1,0 +1,189 @@
+"""Exactly which tools a host's model gets: to search, to copy, to save."""
+
+from PySide6.QtCore import QModelIndex, QObject, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.export.report import report_of, written
+from app.export.sizes import HostSize
+from app.export.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
+from ui.look.text import APPROX, count, plural
+from ui.look.theme import GAP, Theme
+from ui.shell.host_names import MODE_NAMES
+from ui.shell.save_report import save_report
+from ui.shell.services import Services
+from ui.widgets.columns import Column
+from ui.widgets.roles import FAINT
+from ui.widgets.row_table import RowTable
+from ui.widgets.rows import as_rows
+
+NAME, TOOL, TOKENS, LATER = "Name for the model", "Tool", "Tokens ≈", "Later ≈"
+STATE, WHY = "State", "Why"
+_GETS = (GIVEN, ON_DEMAND, OVER)
+
+
+class ToolTable(RowTable[ListedTool]):
+    """One row a tool."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(
+            (
+                Column(NAME, lambda tool: tool.name, width=190),
+                Column(TOOL, lambda tool: tool.tool_id, width=150),
+                Column(
+                    TOKENS,
+                    lambda tool: count(tool.tokens) if tool.tokens else "",
+                    lambda tool: tool.tokens,
+                    width=84,
+                    tip="At the first request of a session.",
+                    right=True,
+                ),
+                Column(
+                    LATER,
+                    lambda tool: count(tool.later) if tool.later else "",
+                    lambda tool: tool.later,
+                    width=78,
+                    tip="What follows when the model asks for the tool.",
+                    right=True,
+                ),
+                Column(STATE, lambda tool: tool.state, width=110),
+                Column(WHY, lambda tool: tool.why),
+            ),
+            parent,
+        )
+
+    def row_data(self, row: ListedTool, role: int) -> object:
+        """Faint where the model does not get it; the whole reason as a tooltip."""
+        if role == FAINT:
+            return row.state not in _GETS
+        return row.why or None if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+class _Order(QSortFilterProxyModel):
+    """Rows that hold the words anywhere, in the order of what a column shows."""
+
+    def lessThan(self, left: object, right: object) -> bool:
+        """Compare by the column's value."""
+        model = self.sourceModel()
+        assert isinstance(model, ToolTable)
+        column = model.columns[left.column()]  # type: ignore[attr-defined]
+        one, other = model.row(left.row()), model.row(right.row())  # type: ignore[attr-defined]
+        assert one is not None and other is not None
+        key = column.sort or (lambda tool: column.text(tool).lower())
+        return bool(key(one) < key(other))  # type: ignore[operator]
+
+
+class ToolsSheet(QWidget):
+    """What one host's model gets, as a list.
+
+    Signals: closed.
+    """
+
+    closed = Signal()
+
+    def __init__(self, services: Services, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._size: HostSize | None = None
+        self.title = QLabel()
+        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.headline = QLabel(wordWrap=True)
+        self.headline.setProperty("faint", True)
+        self.search = QLineEdit(placeholderText="Search names, states and reasons")
+        self.search.setAccessibleName("Search the list")
+        self.search.setClearButtonEnabled(True)
+        self.model = ToolTable(self)
+        self.shown = _Order(self)
+        self.shown.setSourceModel(self.model)
+        self.shown.setFilterKeyColumn(-1)
+        self.shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.view = self._make_view(theme)
+        self.search.textChanged.connect(self._filter)
+        self.why = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.why.setProperty("faint", True)
+        self._lay_out()
+        self.view.selectionModel().currentChanged.connect(lambda now, _old: self._explain(now))
+
+    def show_host(self, size: HostSize) -> None:
+        """Show a host's tools; words in the search field stay."""
+        self._size = size
+        self.model.replace_rows(listed_tools(size))
+        self.why.clear()
+        self.title.setText(f"What the model gets in {size.host}")
+        self._filter(self.search.text())
+
+    @property
+    def host_id(self) -> str:
+        """The host shown, "" for none."""
+        return self._size.facts.id if self._size else ""
+
+    def text(self) -> str:
+        """The list as Markdown."""
+        size, catalog = self._size, self._services.live.catalog
+        if size is None or catalog is None:
+            return ""
+        return written(report_of([size]), "md", catalog.encoding)
+
+    def _filter(self, words: str) -> None:
+        self.shown.setFilterFixedString(words)
+        size = self._size
+        if size is None:
+            return
+        later = f", {count(size.sent.later)} more on demand" if size.sent.later else ""
+        line = (
+            f"{MODE_NAMES[size.mode]}: {plural(size.sent.count, 'tool')},"
+            f" {count(size.sent.tokens)} tokens {APPROX} at the first request{later}."
+        )
+        rows, every = self.shown.rowCount(), self.model.rowCount()
+        shown = f" Showing {rows} of {every}." if words else ""
+        self.headline.setText(f"{line}{shown}")
+
+    def _explain(self, index: QModelIndex) -> None:
+        """The whole reason of the row, which its cell may cut."""
+        tool = self.model.row(self.shown.mapToSource(index).row()) if index.isValid() else None
+        self.why.setText(f"{tool.name}: {tool.why}" if tool is not None and tool.why else "")
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text())
+        self._services.show_status("Copied as Markdown")
+
+    def _save(self) -> None:
+        if self._size is not None:
+            save_report(self._services, [self._size], self)
+
+    def _make_view(self, theme: Theme) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("hostTools")
+        view.setAccessibleName("Tools that the model gets")
+        view.setModel(self.shown)
+        as_rows(view, theme, self.model.columns)
+        view.setSortingEnabled(True)
+        view.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        return view
+
+    def _lay_out(self) -> None:
+        copy, save, close = QPushButton("Copy"), QPushButton("Export…"), QPushButton("Close")
+        copy.clicked.connect(self._copy)
+        save.clicked.connect(self._save)
+        close.clicked.connect(self.closed)
+        foot = QHBoxLayout()
+        foot.setSpacing(GAP)
+        foot.addStretch(1)
+        for button in (copy, save, close):
+            foot.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        for widget in (self.title, self.headline, self.search):
+            column.addWidget(widget)
+        column.addWidget(self.view, 1)
+        column.addWidget(self.why)
+        column.addLayout(foot)

@@ -1,0 +1,138 @@
+"""The second line of the playground: threshold, top-k, the headline."""
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QToolButton,
+    QWidget,
+)
+
+from app.core.settings import RoutingSettings
+from ui.look.text import plural
+from ui.look.theme import GAP, Theme
+from ui.shell.answer import Answer
+from ui.shell.calibration_curves import threshold_of
+from ui.widgets.elided import ElidedLabel
+
+MOST = 100  # tools that top-k can allow
+_CUTS = (("Near the best", "relative"), ("Fixed threshold", "theta"))
+
+
+class PlaygroundControls(QWidget):
+    """What decides how many tools a query brings.
+
+    Signals: threshold_set(value), k_set(tools), cut_set(relative or theta) by the user;
+    learned_set(yes or no); sees_toggled(shown); weights_requested().
+    """
+
+    threshold_set = Signal(float)
+    k_set = Signal(int)
+    cut_set = Signal(str)
+    learned_set = Signal(bool)
+    sees_toggled = Signal(bool)
+    weights_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.threshold = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.01)
+        self.threshold.setObjectName("threshold")
+        self.threshold.setAccessibleName("Threshold")
+        self.threshold.setToolTip(
+            "Tools scoring below this are not shown for a query. Lower finds more and costs more"
+            " tokens."
+        )
+        self.cut = QComboBox()
+        self.cut.setObjectName("cut")
+        self.cut.setAccessibleName("How the threshold is set")
+        self.cut.setToolTip(
+            "Near the best: the threshold follows each query's best score. Fixed threshold: the"
+            " similarity of meaning must reach it, whatever the others score."
+        )
+        for words, value in _CUTS:
+            self.cut.addItem(words, value)
+        self.topk = QSpinBox(minimum=0, maximum=MOST)
+        self.topk.setSpecialValueText("all")
+        self.topk.setObjectName("topk")
+        self.topk.setAccessibleName("Top-k")
+        self.topk.setToolTip("At most this many tools are shown for a query.")
+        self.past_use = QCheckBox("Past &use")
+        self.past_use.setObjectName("pastUse")
+        self.past_use.setToolTip(
+            "With past use, or without it: arrows beside the ranks show what it moves."
+        )
+        self.past_use.hide()
+        self.headline = ElidedLabel()
+        self.headline.setObjectName("playHeadline")
+        theme.dress(self.headline, 0, QFont.Weight.DemiBold)
+        self.sees = QPushButton(" What the model sees")  # the blank keeps the icon off the words
+        self.sees.setCheckable(True)
+        self.sees.setToolTip("The exact JSON of the tools that are in, with its size")
+        self.weights = QToolButton()
+        self.weights.setAccessibleName("Weights of words")
+        self.weights.setToolTip("Weights of words: in names, descriptions, parameters, servers")
+        self.weights.clicked.connect(self.weights_requested)
+        for spin in (self.threshold, self.topk):
+            spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
+        self._lay_out()
+        self.threshold.valueChanged.connect(self.threshold_set)
+        self.topk.valueChanged.connect(self.k_set)
+        self.cut.activated.connect(lambda place: self.cut_set.emit(self.cut.itemData(place)))
+        self.past_use.toggled.connect(self.learned_set)
+        self.sees.toggled.connect(self.sees_toggled)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def show_settings(self, settings: RoutingSettings) -> None:
+        """Show a profile's settings; emits nothing."""
+        with QSignalBlocker(self.topk), QSignalBlocker(self.cut), QSignalBlocker(self.past_use):
+            self.topk.setValue(settings.k)
+            self.past_use.setChecked(settings.learned)
+            self.cut.setItemText(0, f"{settings.delta:.2f} below the best")
+            self.cut.setCurrentIndex(self.cut.findData(settings.cut))
+        self.show_threshold(threshold_of(settings))
+
+    def show_past_use(self, there: bool) -> None:
+        """Offer rankings with and without past use where something was learned."""
+        self.past_use.setVisible(there)
+
+    def show_threshold(self, value: float) -> None:
+        """Show where the threshold stands; emits nothing."""
+        with QSignalBlocker(self.threshold):
+            self.threshold.setValue(value)
+
+    def show_answer(self, answer: Answer, total: int) -> None:
+        """Show how many tools an answer brings, of how many tokens in all."""
+        self.show_settings(answer.settings)
+        self.show_threshold(answer.line.value)
+        shown = len(answer.ranked.shown)
+        self.headline.setText(
+            f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈ of {total:,}"
+        )
+
+    def _recolor(self) -> None:
+        self.sees.setIcon(self._theme.icons.icon("code-json"))
+        self.weights.setIcon(self._theme.icons.icon("cog-outline"))
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        for words, field in (("&Threshold", self.threshold), ("", self.cut), ("Top-&k", self.topk)):
+            if words:
+                label = QLabel(words)
+                label.setBuddy(field)
+                row.addWidget(label)
+            row.addWidget(field)
+        row.addWidget(self.past_use)
+        row.addSpacing(GAP)
+        row.addWidget(self.headline, 1)
+        row.addWidget(self.weights)
+        row.addWidget(self.sees)

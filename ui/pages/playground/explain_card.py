@@ -1,0 +1,184 @@
+"""The explain card: why a tool is in or out, and what would change that."""
+
+import html
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.routing import phrases
+from app.routing.gates import GATES
+from app.routing.keyword import stem
+from app.routing.ranked import RankedTool
+from ui.look.theme import Theme
+from ui.pages.playground.explain_parts import GateRow, PartRows
+from ui.shell.answer import Answer
+from ui.shell.gate_lines import gate_lines
+from ui.shell.remedies import SettingsRemedy, settings_remedy
+from ui.widgets.elided import ElidedLabel
+
+WIDTH = 300
+_LEAST = 40  # px of gates and parts: the window must fit a low screen
+_LONGEST = 600  # characters of a description
+
+
+class ExplainCard(QFrame):
+    """One candidate explained.
+
+    Signals: cure_wanted(tool, cure) when the user takes the remedy; label_wanted(tool, yes or no)
+    when the user says whether the query should find it; summary_wanted(tool) to edit what it is
+    found by.
+    """
+
+    cure_wanted = Signal(object, object)
+    label_wanted = Signal(object, bool)
+    summary_wanted = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("explain")
+        self.setAccessibleName("Why is it in or out?")
+        self.setProperty("card", True)
+        self.setMinimumWidth(240)
+        self._theme = theme
+        self._tool: RankedTool | None = None
+        self._cure: SettingsRemedy | None = None
+        self._title = ElidedLabel("Why?")
+        theme.dress(self._title, 2, QFont.Weight.DemiBold)
+        self._name = ElidedLabel()
+        self._gates = [GateRow(theme) for _ in GATES]
+        self._parts = PartRows(theme)
+        self._heading = QLabel("Score parts")
+        theme.dress(self._heading, 0, QFont.Weight.DemiBold)
+        self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
+        self._text.setProperty("faint", True)
+        self._remedy = QLabel(wordWrap=True)
+        self._button = QPushButton()
+        self._button.clicked.connect(self._take)
+        self.label = QPushButton()
+        self.label.setProperty("chip", True)
+        self.label.setObjectName("labelExpected")
+        self.label.clicked.connect(self._give_label)
+        self.edit = QPushButton("Edit summary…")
+        self.edit.setProperty("flat_link", True)
+        self.edit.setToolTip("Change the words that queries are held against")
+        self.edit.clicked.connect(self._edit)
+        self._labelled = False
+        self._lay_out()
+        self.clear()
+
+    @property
+    def button(self) -> QPushButton:
+        """The button that carries out the remedy."""
+        return self._button
+
+    def clear(self) -> None:
+        """Show no tool."""
+        self._tool = self._cure = None
+        self._title.setText("Why?")
+        self._name.setText("Choose a tool to see why it is in or out.")
+        for widget in (*self._gates, self._heading, self._parts, self._text):
+            widget.hide()
+        for last in (self._remedy, self._button, self.label, self.edit):
+            last.hide()
+
+    def show_tool(
+        self, tool: RankedTool, answer: Answer, description: str, *, labelled: bool
+    ) -> None:
+        """Explain a tool of this answer; `labelled`: the query's label expects it."""
+        if self._tool is None or self._tool.tool_id != tool.tool_id:
+            ink = self._theme.colors.diff_add_word.name()
+            self._text.setText(marked(description, tool.matched, ink))
+        self._tool, self._cure = tool, settings_remedy(tool.verdict.remedy, answer.settings)
+        self._title.setText("Why is it in?" if tool.shown else "Why is it out?")
+        self._name.setText(tool.tool_id)
+        lines = gate_lines(tool, answer.ranked, line=answer.line, settings=answer.settings)
+        for row, line in zip(self._gates, lines, strict=True):
+            row.show_gate(line)
+            row.show()
+        self._parts.show_parts(tool.parts, tool.score)
+        for widget in (self._heading, self._parts, self._text):
+            widget.show()
+        self._remedy.setText(f"{phrases.remedy(tool.verdict)}.")
+        self._remedy.setVisible(not tool.shown)
+        self._button.setText(self._cure.words if self._cure else "")
+        self._button.setVisible(self._cure is not None)
+        self._labelled = labelled
+        self.label.setText("Not expected" if labelled else "Label as expected")
+        self.label.setToolTip(
+            "The query set expects this tool for this query; take that back"
+            if labelled
+            else "Put this query into the query set: it should find this tool"
+        )
+        self.label.show()
+        self.edit.show()
+
+    def _edit(self) -> None:
+        if self._tool is not None:
+            self.summary_wanted.emit(self._tool)
+
+    def _give_label(self) -> None:
+        if self._tool is not None:
+            self.label_wanted.emit(self._tool, not self._labelled)
+
+    def _take(self) -> None:
+        if self._tool and self._cure:
+            self.cure_wanted.emit(self._tool, self._cure)
+
+    def _lay_out(self) -> None:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 8, 0)
+        column.setSpacing(6)
+        for row in self._gates:
+            column.addWidget(row)
+        column.addSpacing(8)
+        column.addWidget(self._heading)
+        column.addWidget(self._parts)
+        column.addSpacing(8)
+        column.addWidget(self._text)
+        column.addWidget(self.edit, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setMinimumHeight(_LEAST)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setAccessibleName("Gates and score parts")
+        scroll.setWidget(inside)
+        inside.setAutoFillBackground(False)  # setWidget turned it on: the card shows through
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 12)
+        layout.setSpacing(8)
+        head = QHBoxLayout()
+        head.addWidget(self._title, 1)
+        head.addWidget(self.label)
+        layout.addLayout(head)
+        layout.addWidget(self._name)
+        layout.addWidget(scroll, 1)
+        layout.addWidget(self._remedy)
+        layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def marked(text: str, words: Sequence[str], ink: str) -> str:
+    """A description as rich text with the query's words marked; the text itself stays plain."""
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    wanted = {stem(word) for word in words}
+    pieces = re.split(r"(\w+)", cut)
+    marked = [_piece(piece, stem(piece.lower()) in wanted, ink) for piece in pieces]
+    return "".join(marked).replace("\n", "<br>")
+
+
+def _piece(piece: str, wanted: bool, ink: str) -> str:
+    safe = html.escape(piece)
+    return f'<span style="background:{ink}"><b>{safe}</b></span>' if wanted else safe

@@ -1,0 +1,110 @@
+"""Rows of the explain card: a gate with its value, a score part with its bar."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
+
+from ui.look.theme import Theme
+from ui.shell.gate_lines import FAILED, PASSED, GateLine
+from ui.widgets.elided import ElidedLabel
+
+_ICONS = {PASSED: ("check-circle", "passed"), FAILED: ("close-octagon", "block")}
+_OTHER = ("minus-circle-outline", "neutral")
+_ICON = 16
+
+
+class GateRow(QWidget):
+    """One gate: tick, cross or dash, its name, its value."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon, self._title, self._value = QLabel(), QLabel(), ElidedLabel()
+        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._value.setProperty("faint", True)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._icon)
+        layout.addWidget(self._title)
+        layout.addWidget(self._value, 1)
+
+    def show_gate(self, line: GateLine) -> None:
+        """Show a gate; the sign, the weight and the words all say whether it failed."""
+        name, role = _ICONS.get(line.state, _OTHER)
+        self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(_ICON, _ICON)))
+        weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
+        self._theme.dress(self._title, weight=weight)
+        self._title.setText(line.title)
+        self._value.setText(line.value or "not asked")
+        self.setAccessibleName(f"{line.title}: {line.state}, {line.value}")
+
+
+class PartBar(QWidget):
+    """A share from 0 to 1 as a bar."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._share = 0.0
+        self.setFixedHeight(8)
+        self.setMinimumWidth(48)
+
+    def set_share(self, share: float) -> None:
+        """Show this share."""
+        self._share = min(1.0, max(0.0, share))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        """The track and the bar on it."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        room = QRectF(self.rect())
+        painter.setBrush(self._theme.colors.track)
+        painter.drawRoundedRect(room, 3, 3)
+        room.setWidth(room.width() * self._share)
+        painter.setBrush(self._theme.colors.bar)
+        painter.drawRoundedRect(room, 3, 3)
+        painter.end()
+
+
+class PartRows(QWidget):
+    """The parts of a score, with their sum."""
+
+    ROWS = 5
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cells = [(QLabel(), PartBar(theme), QLabel()) for _ in range(self.ROWS)]
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        for row, cells in enumerate(self._cells):
+            cells[2].setAlignment(Qt.AlignmentFlag.AlignRight)
+            for column, cell in enumerate(cells):
+                grid.addWidget(cell, row, column)
+
+    def show_parts(self, parts: tuple[tuple[str, float], ...], score: float) -> None:
+        """Show the parts that are not nothing, and their sum."""
+        figures = [*rounded(parts, score), ("Score", score)]
+        for number, (name, bar, value) in enumerate(self._cells):
+            used = number < len(figures)
+            for cell in (name, bar, value):
+                cell.setVisible(used)
+            if used:
+                name.setText(figures[number][0])
+                bar.set_share(figures[number][1])
+                value.setText(f"{figures[number][1]:.2f}")
+        self.setAccessibleName(", ".join(f"{name} {part:.2f}" for name, part in figures))
+
+
+def rounded(parts: tuple[tuple[str, float], ...], score: float) -> list[tuple[str, float]]:
+    """Parts to two digits that still sum to the score; what is left goes to the largest."""
+    figures = {name: round(part, 2) for name, part in parts if part}
+    if figures:
+        largest = max(figures, key=lambda name: figures[name])
+        figures[largest] = round(figures[largest] + round(score, 2) - sum(figures.values()), 2)
+    return list(figures.items())

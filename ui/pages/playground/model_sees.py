@@ -1,0 +1,132 @@
+"""The side sheet that shows exactly what the model of a host is given."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.export.sizes import HostSize
+from ui.look.text import plural
+from ui.look.theme import Theme
+from ui.pages.playground.model_text import ModelText
+from ui.shell.host_names import MODE_NAMES
+
+LIST, SEARCH = 0, 1
+_ANY = "Any host through Toolcrib"
+
+
+_LEAST_HEIGHT = 40  # pixels of the text
+
+
+class ModelSees(QFrame):
+    """The exact texts that a host's model gets, with their size.
+
+    Signals: closed when the user has seen enough; host_chosen(id, "" for any host).
+    """
+
+    closed = Signal()
+    host_chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("card", True)
+        self._shown: ModelText | None = None
+        self._whole = ""  # the widget's own text loses no-break spaces and line separators
+        title = QLabel("What the model sees")
+        theme.dress(title, 2, QFont.Weight.DemiBold)
+        self.host = QComboBox()
+        self.host.setObjectName("modelSeesHost")
+        self.host.setAccessibleName("Host")
+        self.host.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.host.activated.connect(lambda _row: self.host_chosen.emit(self.host_id))
+        self.part = QTabBar()
+        self.part.setAccessibleName("Part")
+        self.part.addTab("List of tools")
+        self.part.addTab("Answer to this search")
+        self.part.currentChanged.connect(lambda _part: self._show_part())
+        self.measure = QLabel(wordWrap=True)
+        self.measure.setProperty("faint", True)
+        self.text_view = QPlainTextEdit(readOnly=True)
+        self.text_view.setObjectName("modelSees")
+        self.text_view.setAccessibleName("JSON that the model sees")
+        theme.dress_fixed(self.text_view)
+        self.text_view.setTabChangesFocus(True)
+        self.text_view.setPlaceholderText("The model is given no tool.")
+        copy, close = QPushButton("Copy"), QPushButton("Close")
+        copy.clicked.connect(self.copy)
+        close.clicked.connect(self.closed)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setSpacing(4)
+        head = QHBoxLayout()  # one row: a small screen has no room for two more
+        head.addWidget(self.host, 1)
+        head.addWidget(copy)
+        head.addWidget(close)
+        layout.addWidget(title)
+        layout.addLayout(head)
+        for widget in (self.part, self.measure):
+            layout.addWidget(widget)
+        self.text_view.setMinimumHeight(_LEAST_HEIGHT)
+        layout.addWidget(self.text_view, 1)
+
+    @property
+    def text(self) -> str:
+        """The text shown."""
+        return self._whole
+
+    @property
+    def host_id(self) -> str:
+        """The host chosen, "" for any that goes through Toolcrib."""
+        return str(self.host.currentData() or "")
+
+    def show_hosts(self, sizes: Sequence[HostSize], in_view: str) -> None:
+        """Offer these hosts; the one chosen stays, at first it is the one in view."""
+        chosen = self.host_id if self.host.count() else in_view
+        self.host.clear()
+        for size in sizes:
+            self.host.addItem(f"{size.host}: {MODE_NAMES[size.mode].lower()}", size.facts.id)
+        self.host.addItem(_ANY, "")
+        self.host.setCurrentIndex(max(0, self.host.findData(chosen)))
+
+    def show_text(self, shown: ModelText) -> None:
+        """Show what the model gets."""
+        self._shown = shown
+        self.part.setVisible(bool(shown.search))
+        self._show_part()
+
+    def _show_part(self) -> None:
+        shown = self._shown
+        if shown is None:
+            return
+        answer = bool(shown.search) and self.part.currentIndex() == SEARCH
+        self._whole = shown.search if answer else shown.tools
+        self.text_view.setPlainText(self._whole)
+        self.measure.setText(_answer_words(shown) if answer else _list_words(shown))
+
+    def copy(self) -> None:
+        """Put the text on the clipboard."""
+        QGuiApplication.clipboard().setText(self.text)
+
+
+def _list_words(shown: ModelText) -> str:
+    words = f"{plural(shown.count, 'tool')} · {shown.tokens:,} tokens ≈ at the first request"
+    if shown.later:
+        return f"{words}, of names only; {shown.host} loads these {shown.later:,} on demand"
+    return words
+
+
+def _answer_words(shown: ModelText) -> str:
+    return f"{shown.search_tokens:,} tokens ≈ for this search"

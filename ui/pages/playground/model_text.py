@@ -1,0 +1,62 @@
+"""What a host's model gets, as exact texts: its list of tools, and the answer to a search."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.catalog.catalog import Catalog
+from app.export.sizes import HostSize
+from app.gateway.rehearsal import rehearse
+from app.mcp.jsonrpc import dump
+from app.tokens.counters import counter
+from store.records import PRUNED, THROUGH
+
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """The texts that reach a model; tokens are of the list and of the answer."""
+
+    host: str  # name, "" for any host that goes through Toolcrib
+    tools: str  # tools/list as JSON; of several servers one a line
+    count: int
+    tokens: int
+    later: int  # tokens that the host loads on demand
+    search: str  # the answer of search_tools, "" where the host has no such tool
+    search_tokens: int
+
+
+def model_text(
+    database: Path,
+    catalog: Catalog,
+    size: HostSize | None,
+    *,
+    query: str,
+    encoder: "Encoder | None",
+) -> ModelText:
+    """What the model of this host gets in its mode; without a host what the gateway serves."""
+    profile = size.profile if size and size.profile else catalog.profile.name
+    direct = [dump(row.tool.raw).decode() for row in size.sent.direct] if size else []
+    lists, search = [], ""
+    if size is None or size.mode == THROUGH:
+        rehearsal = rehearse(str(database), profile, query=query, encoder=encoder)
+        lists, search = [rehearsal.tools], rehearsal.search
+    elif size.mode == PRUNED:
+        left = {row.server.id for row in size.sent.direct}
+        behind = [row.server for row in size.sent.tools if row.server.id not in left]
+        names = dict.fromkeys(server.name for server in behind)
+        lists = [rehearse(str(database), profile, server=name).tools for name in names]
+    text = "\n".join([*lists, *direct])
+    count = counter(catalog.encoding)
+    return ModelText(
+        size.host if size else "",
+        text,
+        size.sent.count if size else len(json.loads(lists[0])["tools"]),
+        size.sent.tokens if size else count.count(text),
+        size.sent.later if size else 0,
+        search,
+        count.count(search) if search else 0,
+    )

@@ -1,0 +1,135 @@
+"""The table of candidates with its filter "why is X not here?"."""
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.routing.ranked import RankedTool
+from ui.look.theme import GAP, Theme
+from ui.pages.playground.candidates import NUMBER, SCORE, TOOL, WHY, CandidateModel
+from ui.pages.playground.cells import ScoreDelegate
+from ui.shell.answer import Answer
+from ui.widgets.lean_delegate import LeanDelegate
+from ui.widgets.rows import as_rows
+
+_REASON = 180  # px that "Score 0.59 is under 0.69" takes
+_NARROW, _NARROW_SCORE = 680, 110  # px: below the first, the score has the second
+_MOVED = 72  # px of a rank with an arrow
+
+
+class CandidateView(QTreeView):
+    """Rows of candidates."""
+
+    def __init__(self, theme: Theme, model: CandidateModel) -> None:
+        super().__init__()
+        self._scaled = theme.scaled
+        self._tool, self._score = model.place(TOOL), model.place(SCORE)
+        self._reason = model.place(WHY)
+        self._width = {number: column.width for number, column in enumerate(model.columns)}
+        self.setModel(model)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow tables take from the tool's name before the reason is cut."""
+        super().resizeEvent(event)
+        scaled, width = self._scaled, self.viewport().width()
+        wide = self._width[self._score] if width > scaled(_NARROW) else _NARROW_SCORE
+        self.setColumnWidth(self._score, scaled(wide))
+        others = self._width.keys() - {self._tool, self._reason}
+        room = width - sum(map(self.columnWidth, others)) - scaled(_REASON)
+        self.setColumnWidth(self._tool, min(scaled(self._width[self._tool]), max(120, room)))
+
+
+class CandidateTable(QWidget):
+    """Candidates by rank, those asked for on top.
+
+    Signals: chosen(RankedTool or None) when the current row or its verdict changes.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.model = CandidateModel(self)
+        self._query = ""  # of the answer in view
+        self.filter = QLineEdit()
+        self.filter.setObjectName("whyNot")
+        self.filter.setAccessibleName("Why is a tool not here?")
+        self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.textChanged.connect(self._find)
+        self.view = self._make_view(theme)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GAP)
+        layout.addWidget(self.filter)
+        layout.addWidget(self.view, 1)
+        self.view.selectionModel().currentRowChanged.connect(self._on_current)
+
+    @property
+    def current(self) -> RankedTool | None:
+        """The tool of the current row."""
+        return self.model.row(self.view.currentIndex().row())
+
+    @property
+    def _score_cells(self) -> ScoreDelegate:
+        delegate = self.view.itemDelegateForColumn(self.model.place(SCORE))
+        assert isinstance(delegate, ScoreDelegate)  # as the column says
+        return delegate
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show a ranking; under other settings the current tool stays current."""
+        same = answer.ranked.query == self._query
+        before = self.current if same else None
+        self._query = answer.ranked.query
+        self._score_cells.line = answer.line
+        self.model.show(answer.ranked.tools, answer.line, answer.moves)
+        number = self.model.place(NUMBER)
+        wide = _MOVED if self.model.moved else self.model.columns[number].width
+        self.view.setColumnWidth(number, self._theme.scaled(wide))
+        row = self.model.row_of(before.tool_id) if before else -1
+        if row < 0:
+            self._go_to(0)
+        elif row != self.view.currentIndex().row():
+            self._go_to(row)
+        else:
+            self.chosen.emit(self.current)
+        self.view.viewport().update()
+
+    def choose(self, tool_id: str) -> None:
+        """Make a tool current."""
+        row = self.model.row_of(tool_id)
+        if row >= 0:
+            self._go_to(row)
+
+    def _find(self, text: str) -> None:
+        if self.model.find(text) or not text:
+            self._go_to(0)
+
+    def _go_to(self, row: int) -> None:
+        index = self.model.index(row, 0)
+        flags = QItemSelectionModel.SelectionFlag
+        self.view.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.view.scrollTo(index)
+        self.chosen.emit(self.current)
+
+    def _on_current(
+        self,
+        _current: QModelIndex | QPersistentModelIndex,
+        _previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        self.chosen.emit(self.current)
+
+    def _make_view(self, theme: Theme) -> CandidateView:
+        view = CandidateView(theme, self.model)
+        view.setObjectName("candidates")
+        view.setAccessibleName("Candidates")
+        as_rows(view, theme, self.model.columns, delegate=LeanDelegate)
+        view.header().setMinimumSectionSize(36)
+        view.setAllColumnsShowFocus(True)
+        return view

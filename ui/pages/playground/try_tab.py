@@ -1,0 +1,339 @@
+"""Try a query: every tool's score, and why each one is in or out."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from app.routing.ranked import RankedTool
+from ui.look.text import short
+from ui.look.theme import GAP
+from ui.pages.playground.controls import PlaygroundControls
+from ui.pages.playground.empty import PlaygroundEmpty
+from ui.pages.playground.examples import example_queries
+from ui.pages.playground.explain_card import ExplainCard
+from ui.pages.playground.model_sees import ModelSees
+from ui.pages.playground.model_text import model_text
+from ui.pages.playground.query_field import QueryField
+from ui.pages.playground.strip import StripHolder
+from ui.pages.playground.table import CandidateTable
+from ui.pages.playground.weights_dialog import WeightsDialog
+from ui.shell.answer import Answer, scored_by
+from ui.shell.query_session import LOADING, OFF, QuerySession
+from ui.shell.query_set import QuerySet
+from ui.shell.routing_session import RoutingSession
+from ui.shell.services import Services
+from ui.shell.summaries import edit_summary
+from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
+
+SIDE = 310  # px of the explain card
+
+
+class TryTab(QWidget):
+    """One query and its answer.
+
+    Signals: result(text) for the status bar; expected(query, tool id, yes or no) by the user.
+    """
+
+    result = Signal(str)
+    expected = Signal(str, str, bool)
+
+    def __init__(
+        self,
+        services: Services,
+        queries: QuerySet,
+        *,
+        messages: MessageBar,
+        routing: RoutingSession,
+    ) -> None:
+        super().__init__()
+        theme = services.theme
+        self.services, self.queries, self.messages = services, queries, messages
+        self.session = QuerySession(services.tasks, self)
+        self.editor = routing
+        self._note = ""  # in the message bar, about the encoder or the answer
+        self._learned = ""  # what the answers in view were made with
+        self.answer: Answer | None = None
+        self.query = QueryField()
+        theme.dress(self.query, 2)
+        self.run = QPushButton("Run")
+        self.run.setProperty("primary", True)
+        theme.dress(self.run, 0, QFont.Weight.DemiBold)
+        self.controls = PlaygroundControls(theme)
+        self.strip = StripHolder(theme)
+        self.table = CandidateTable(theme)
+        self.explain = ExplainCard(theme)
+        self.sees = ModelSees(theme)
+        self.empty = PlaygroundEmpty(theme)
+        self._side = QStackedWidget()
+        self._stack = QStackedWidget()
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setObjectName("trySplit")
+        self._lay_out()
+        self._connect()
+        self._recolor()
+        self._take_catalog()
+
+    def main_view(self) -> QWidget:
+        """The table once there is an answer, the query until then."""
+        return self.table.view if self.answer else self.query
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """Query, strip, table, side."""
+        side = self.sees.text_view if self.controls.sees.isChecked() else self.explain.button
+        strip = (self.strip.plot,) if self.strip.plot else ()
+        return (self.query, *strip, self.table.view, side)
+
+    def focus_filter(self) -> None:
+        """Ctrl+F goes to "why is X not here?"."""
+        self.table.filter.setFocus()
+
+    def primary(self) -> None:
+        """Run the query."""
+        self.query.submit()
+
+    def escape(self) -> bool:
+        """Clear the filter, then close the side sheet."""
+        if self.table.filter.text():
+            self.table.filter.clear()
+            return True
+        if self.controls.sees.isChecked():
+            self.controls.sees.setChecked(False)
+            return True
+        return False
+
+    def explain_tool(self, row_id: int) -> None:
+        """Show why this tool is in or out, for the query in the field or one of its own."""
+        row = self.services.live.tool(row_id)
+        if row is None:
+            return
+        self.table.filter.setText(row.tool.tool_id)
+        if not self.query.text().strip():
+            self.query.submit_query(row.summary or row.tool.name)
+
+    def wake(self) -> None:
+        """Load the encoder, if nobody did yet."""
+        if self.session.state == OFF and not self.session.problem:
+            self.session.load_encoder()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The first time: bring in the plot."""
+        super().showEvent(event)
+        self.strip.build()
+        if self.answer is not None:
+            self._show(self.answer)
+
+    def _connect(self) -> None:
+        live, theme = self.services.live, self.services.theme
+        self.query.submitted.connect(self._submit)
+        self.run.clicked.connect(self.query.submit)
+        self.session.answered.connect(self._on_answered)
+        self.session.failed.connect(self._on_failed)
+        self.session.encoder_changed.connect(lambda _state, _detail: self.show_encoder())
+        self.controls.threshold_set.connect(lambda v: self.editor.set_threshold(v, self.answer))
+        self.controls.k_set.connect(self.editor.set_k)
+        self.controls.weights_requested.connect(self._open_weights)
+        self.controls.cut_set.connect(self.editor.set_cut)
+        self.editor.changed.connect(self._show_step)
+        self.controls.sees_toggled.connect(self._show_sees)
+        self.sees.host_chosen.connect(lambda _host: self._fill_sees())
+        self.sees.closed.connect(lambda: self.controls.sees.setChecked(False))
+        self.strip.moved.connect(self._preview)
+        self.strip.settled.connect(lambda v: self.editor.set_threshold(v, self.answer))
+        self.strip.picked.connect(self.table.choose)
+        self.table.chosen.connect(self._explain)
+        self.explain.cure_wanted.connect(self.editor.cure)
+        self.explain.label_wanted.connect(self._label)
+        self.explain.summary_wanted.connect(self._edit_summary)
+        self.controls.learned_set.connect(self.editor.set_learned)
+        self.queries.changed.connect(self._on_queries)
+        self.empty.example_chosen.connect(self.query.submit_query)
+        self.empty.catalog_wanted.connect(lambda: self.services.open_page("catalog"))
+        live.loaded.connect(self._take_catalog)
+        live.toggled.connect(lambda _ids: self._take_catalog())
+        live.configured.connect(self._on_configured)
+        theme.changed.connect(self._recolor)
+
+    def _submit(self, query: str, _at_once: bool) -> None:
+        self.session.submit(query)
+        if not query:
+            self.answer = None
+            self._show_state()
+
+    def _take_catalog(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None:
+            return
+        self.controls.show_settings(catalog.settings.routing)
+        self.session.set_catalog(catalog)
+        self.empty.show_examples(example_queries(catalog.tools))
+        self._show_state()
+
+    def _on_configured(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None:
+            return
+        routing = catalog.settings.routing
+        scores_change = scored_by(routing) != scored_by(self.session.settings)
+        if scores_change:
+            self.session.set_catalog(catalog)
+        self.session.settings = routing
+        if self.answer is None:
+            self.controls.show_settings(routing)
+        elif not scores_change:
+            self._show(self.answer.judged(routing))
+
+    def _on_answered(self, answer: Answer) -> None:
+        settings = self.session.settings
+        self._show(answer if answer.settings == settings else answer.judged(settings))
+        self._show_state()
+        self.show_encoder()
+
+    def _on_failed(self, problem: ToolcribError) -> None:
+        self.messages.error(problem, ("Try again", self.query.submit))
+
+    def _show(self, answer: Answer) -> None:
+        self.answer = answer
+        live = self.services.live
+        self.controls.show_answer(answer, live.total)
+        self.strip.show_answer(answer, self.queries.expected(answer.ranked.query))
+        self.table.show_answer(answer)
+        if self.controls.sees.isChecked():
+            self._fill_sees()
+        shown, tools = len(answer.ranked.shown), len(answer.ranked.tools)
+        self.result.emit(f"{shown} of {tools:,} tools in, {short(answer.ranked.tokens)} ≈")
+
+    def _show_state(self) -> None:
+        catalog = self.services.live.catalog
+        if catalog is None or not catalog.tools:
+            self.empty.show_no_tools()
+        self._stack.setCurrentIndex(0 if self.answer is None else 1)
+
+    def show_encoder(self) -> None:
+        """Say that the encoder loads or is not there; clears only what was said here."""
+        state, detail = self.session.state, self.session.problem
+        if state == LOADING:
+            step = f" ({self.session.step})" if self.session.step else ""
+            self._show_note(INFO, f"Meaning scores are loading{step}. Words only until then.")
+        elif state == OFF and detail:
+            again = ("Try again", self.session.load_encoder)
+            self._show_note(WARN, f"Meaning scores are off: {detail} Words only.", again)
+        elif self.answer is not None and self.answer.ranked.note and self.isVisible():
+            self._show_note(INFO, self.answer.ranked.note)
+        elif self._note and self.messages.text == self._note:
+            self.messages.clear()
+
+    def _show_note(self, kind: str, text: str, *buttons: Button) -> None:
+        self._note = text
+        self.messages.show_message(kind, text, *buttons)
+
+    def _preview(self, value: float) -> None:
+        if self.answer is not None:
+            self._show(self.answer.judged(self.answer.moved_to(value)))
+
+    def _show_step(self, text: str) -> None:
+        if self.answer is not None:
+            shown, tools = len(self.answer.ranked.shown), len(self.answer.ranked.tools)
+            self.services.show_status(f"{text}: {shown} in, {tools - shown} out")
+
+    def _explain(self, tool: RankedTool | None) -> None:
+        if tool is None or self.answer is None:
+            self.explain.clear()
+            return
+        row = self.services.live.tool(tool.id)
+        description = row.tool.description if row else ""
+        labelled = tool.tool_id in self.queries.expected(self.answer.ranked.query)
+        self.explain.show_tool(tool, self.answer, description, labelled=labelled)
+
+    def _label(self, tool: RankedTool, expected: bool) -> None:
+        if self.answer is not None:
+            self.expected.emit(self.answer.ranked.query, tool.tool_id, expected)
+
+    def _edit_summary(self, tool: RankedTool) -> None:
+        row = self.services.live.tool(tool.id)
+        if row is not None:
+            edit_summary(self.services, row, self)
+
+    def _open_weights(self) -> None:
+        dialog = WeightsDialog(self.editor.stored, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.given.connect(self.editor.push)
+        dialog.open()
+
+    def _on_queries(self) -> None:
+        learned = self.queries.learned
+        self.controls.show_past_use(bool(learned))
+        if learned != self._learned:
+            self._learned = learned
+            self._take_catalog()  # its router has what was learned before
+        elif self.answer is not None:
+            self._show(self.answer)
+
+    def _show_sees(self, shown: bool) -> None:
+        self._side.setCurrentIndex(1 if shown else 0)
+        width = self._split.width()
+        wide = max(SIDE, width // 2) if shown else SIDE
+        self._split.setSizes([width - wide, wide])
+        if shown:
+            self._fill_sees()
+            self.sees.text_view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fill_sees(self) -> None:
+        """What the chosen host's model gets; worked out by a gateway that starts nothing."""
+        live, hosts, answer = self.services.live, self.services.hosts, self.answer
+        catalog = live.catalog
+        if answer is None or catalog is None:
+            return
+        self.sees.show_hosts(hosts.sizes, hosts.size.facts.id if hosts.size else "")
+        chosen = self.sees.host_id
+        size = next((size for size in hosts.sizes if size.facts.id == chosen), None)
+        database, query = self.services.ctx.paths.database, answer.ranked.query
+        encoder = self.session.encoder
+        self.services.tasks.latest(
+            self.sees,
+            lambda _db: model_text(database, catalog, size, query=query, encoder=encoder),
+            self.sees.show_text,
+            self.messages.error,
+        )
+
+    def _recolor(self) -> None:
+        self.run.setIcon(self.services.theme.icons.icon("play", "on_accent"))
+        if self.answer is not None:
+            self.explain.clear()  # its marks have the other theme's colour
+            self._explain(self.table.current)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(GAP)
+        top.addWidget(self.query, 1)
+        top.addWidget(self.run)
+        self._side.addWidget(self.explain)
+        self._side.addWidget(self.sees)
+        split = self._split
+        split.addWidget(self.table)
+        split.addWidget(self._side)
+        split.setStretchFactor(0, 1)
+        split.setSizes([700, SIDE])
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(GAP)
+        tried = QWidget()
+        column = QVBoxLayout(tried)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self.strip)
+        column.addWidget(split, 1)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(tried)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(GAP)
+        whole.addLayout(top)
+        whole.addWidget(self.controls)
+        whole.addWidget(self._stack, 1)

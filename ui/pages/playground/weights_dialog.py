@@ -1,0 +1,97 @@
+"""What a word counts by where a tool holds it: in its name, description, parameters ..."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.settings import MOST_WEIGHT, RoutingSettings
+from ui.look.theme import MARGIN
+
+_FIELDS = (
+    ("name_weight", "&Name"),
+    ("description_weight", "&Description"),
+    ("parameters_weight", "&Parameters"),
+    ("server_weight", "&Server"),
+    ("requests_weight", "&Requests"),
+)
+_HINT = (
+    "How much a word of the query counts by where a tool holds it. Meaning does not change. The"
+    " defaults measured best on public query sets."
+)
+
+
+class WeightsDialog(QDialog):
+    """Five weights, used at once.
+
+    Signals: given(RoutingSettings, what was done) with each change.
+    """
+
+    given = Signal(object, str)
+
+    def __init__(self, settings: RoutingSettings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("weights")
+        self.setWindowTitle("Weights of words")
+        self.setMinimumWidth(380)
+        self._settings = settings
+        self.fields: dict[str, QDoubleSpinBox] = {}
+        form = QFormLayout()
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for name, words in _FIELDS:
+            form.addRow(words, self._field(name, words.replace("&", "")))
+        hint = QLabel(_HINT)
+        hint.setWordWrap(True)
+        hint.setProperty("faint", True)
+        buttons = QDialogButtonBox()
+        self.reset = QPushButton("Use defaults")
+        self.reset.clicked.connect(self._reset)
+        close = QPushButton("Close")
+        close.setDefault(True)
+        buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
+        buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        column.addWidget(hint)
+        column.addLayout(form)
+        column.addWidget(buttons)
+        self.show_settings(settings)
+
+    def show_settings(self, settings: RoutingSettings) -> None:
+        """Show a profile's weights; emits nothing."""
+        self._settings = settings
+        for name, field in self.fields.items():
+            with QSignalBlocker(field):
+                field.setValue(getattr(settings, name))
+        self.reset.setEnabled(settings.word_weights != RoutingSettings().word_weights)
+
+    def _field(self, name: str, words: str) -> QDoubleSpinBox:
+        field = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=MOST_WEIGHT, singleStep=0.25)
+        field.setKeyboardTracking(False)
+        field.setAccessibleName(f"Weight: {words}")
+        field.lineEdit().setTextMargins(4, 0, 0, 0)
+        field.valueChanged.connect(
+            lambda value: self._give({name: value}, f"Set weight of {words.lower()} to {value:g}")
+        )
+        self.fields[name] = field
+        return field
+
+    def _reset(self) -> None:
+        default = RoutingSettings()
+        names = (name for name, _ in _FIELDS)
+        self._give({name: getattr(default, name) for name in names}, "Reset weights of words")
+
+    def _give(self, changed: dict[str, float], text: str) -> None:
+        new = replace(self._settings, **changed)  # type: ignore[arg-type]
+        self.show_settings(new)
+        self.given.emit(new, text)

@@ -1,0 +1,103 @@
+"""What the query set's buttons and menus open: forms and file dialogs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.core.errors import ToolcribError
+from store.records import LabelRecord
+from ui.pages.query_set.label_dialog import LabelDialog
+from ui.pages.query_set.label_session import LabelSession, plural_queries
+from ui.shell.query_set import QuerySet
+from ui.shell.services import Services
+from ui.widgets.message_bar import DONE, INFO, MessageBar
+
+_FILES = "Query sets (*.jsonl *.csv)"
+_NOTHING = "Activity holds no search followed by a call that is not labelled yet."
+
+
+class QuerySetActions(QObject):
+    """Adds labels by hand, from files and from activity, and says what came of it."""
+
+    def __init__(
+        self, services: Services, queries: QuerySet, *, messages: MessageBar, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._queries = services, queries
+        self._messages, self._over = messages, parent
+        self.editor = LabelSession(services, queries)
+
+    def add(self) -> None:
+        """Let the user label a query."""
+        self._open_form("", (), self._on_added)
+
+    def edit(self, label: LabelRecord) -> None:
+        """Let the user change a label."""
+        self._open_form(
+            label.query,
+            label.expected,
+            lambda query, tools: self.editor.change(label, query, tools),
+        )
+
+    def import_file(self) -> None:
+        """Choose a file of labelled queries and add them."""
+        home = str(self._services.places.home)
+        name, _ = QFileDialog.getOpenFileName(self._over, "Import query set", home, _FILES)
+        if name:
+            self.take_file(Path(name))
+
+    def take_file(self, path: Path) -> None:
+        """Add a file's labelled queries; a bad file is said, and adds none."""
+        try:
+            new = self.editor.take_file(path)
+        except ToolcribError as error:
+            self._messages.error(error, ("Choose another…", self.import_file))
+            return
+        if new:
+            self._messages.show_message(DONE, f"{plural_queries(new)} added from {path.name}.")
+        else:
+            self._messages.show_message(
+                INFO, f"Nothing new in {path.name}: all are labelled already."
+            )
+
+    def export_file(self) -> None:
+        """Choose a file and write the query set to it."""
+        start = str(self._services.places.home / "queries.jsonl")
+        name, _ = QFileDialog.getSaveFileName(self._over, "Export query set", start, _FILES)
+        if not name:
+            return
+        try:
+            self.editor.save_file(Path(name))
+        except ToolcribError as error:
+            self._messages.error(error)
+            return
+        written = plural_queries(len(self._queries.labels))
+        self._messages.show_message(DONE, f"{written} written to {name}.")
+
+    def take_activity(self) -> None:
+        """Add what activity teaches."""
+        new = self.editor.take_activity()
+        if new:
+            self._messages.show_message(
+                DONE, f"{plural_queries(new)} added from activity: a search and the tool called."
+            )
+        else:
+            go = self._services.open_page
+            self._messages.show_message(INFO, _NOTHING, ("Open Activity", lambda: go("activity")))
+
+    def _on_added(self, query: str, tools: tuple[str, ...]) -> None:
+        if not self.editor.add(query, tools):
+            self._messages.show_message(INFO, "This query is labelled so already.")
+
+    def _open_form(
+        self, query: str, tools: tuple[str, ...], save: Callable[[str, tuple[str, ...]], object]
+    ) -> None:
+        catalog = self._services.live.catalog
+        tool_ids = [row.tool.tool_id for row in catalog.tools] if catalog else []
+        form = LabelDialog(tuple(dict.fromkeys([*tool_ids, *tools])), self._over)
+        form.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        form.show_label(query, tools)
+        form.submitted.connect(save)
+        form.open()

@@ -1,0 +1,247 @@
+"""The calibration: its plot, what is recommended and why, and the button that uses it."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.settings import RoutingSettings
+from app.routing.learning.calibrate import LEAST, Calibration, Point, Sweep
+from app.routing.learning.cases import Outcome
+from ui.look.theme import GAP, Theme
+from ui.pages.query_set.plot_legend import PlotLegend
+from ui.shell.badges import badge
+from ui.shell.calibration_curves import curves, shown_value, sweep_of, threshold_of, with_threshold
+from ui.widgets.badge import Badge
+from ui.widgets.elided import ElidedLabel
+
+if TYPE_CHECKING:
+    from ui.pages.query_set.calibration_plot import CalibrationPlot, PlotColors
+
+Serve = Callable[[RoutingSettings], Mapping[str, Outcome]]  # what each query gets
+
+_LEAST_HEIGHT = 120  # px of the plot
+
+
+class CalibrationPanel(QWidget):
+    """One calibration under the profile's settings.
+
+    Signals: target_set(recall, 0 for the best F1); threshold_set(value) by the plot's line;
+    used() and why_requested() by the buttons.
+    """
+
+    target_set = Signal(float)
+    threshold_set = Signal(float)
+    used = Signal()
+    why_requested = Signal()
+
+    def __init__(self, theme: Theme, target: float, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.plot: CalibrationPlot | None = None
+        self._calibration: Calibration | None = None
+        self._settings = RoutingSettings()
+        self._serve: Serve = lambda _settings: {}
+        self._costs = 0  # queries that pass now and would not under the recommendation
+        self.few = Badge(theme, badge("few queries"))
+        self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
+        self.text = ElidedLabel()
+        theme.dress(self.text, 0, QFont.Weight.DemiBold)
+        self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
+        self.target.setSpecialValueText("best F1")
+        self.target.setAccessibleName("Target recall")
+        self.target.setToolTip(
+            "Recommend the threshold with the fewest tools that still finds this share of the"
+            " expected tools; at 0 the one with the best balance (F1)."
+        )
+        self.target.setKeyboardTracking(False)
+        self.target.setValue(target)
+        self.target.lineEdit().setTextMargins(4, 0, 0, 0)
+        self.target.valueChanged.connect(self.target_set)
+        self.why = QPushButton()
+        self.why.clicked.connect(self.why_requested)
+        self.use = QPushButton()
+        self.use.setObjectName("useRecommended")
+        self.use.clicked.connect(self.used)
+        self.legend = PlotLegend(theme)
+        self.now = ElidedLabel()
+        self.now.setProperty("faint", True)
+        self._room = QVBoxLayout()
+        self._lay_out()
+        theme.changed.connect(self._recolor)
+
+    @property
+    def best(self) -> float | None:
+        """The recommended threshold, None without one."""
+        sweep = self._sweep
+        return shown_value(sweep, sweep.best) if sweep else None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there are enough queries to follow the recommendation."""
+        return self._calibration is not None and self._calibration.queries >= LEAST
+
+    @property
+    def waits(self) -> bool:
+        """Whether the recommendation is there, can be trusted and is not in use."""
+        useful = self.trusted and not self._costs
+        return useful and self.best is not None and self.use.isEnabled()
+
+    def show_calibration(
+        self, calibration: Calibration | None, settings: RoutingSettings, serve: Serve
+    ) -> None:
+        """Show a calibration's curves and lines; `serve` says what other settings give."""
+        self._calibration, self._settings, self._serve = calibration, settings, serve
+        sweep = self._sweep
+        if calibration is None or sweep is None:
+            return
+        best, now = shown_value(sweep, sweep.best), threshold_of(settings)
+        self._build()
+        assert self.plot is not None  # just built
+        self.plot.show_curves(curves(sweep), recommended=best, current=now)
+        self.few.show_badge(
+            badge("few queries", f"Too few queries to trust: {calibration.queries} of {LEAST}")
+        )
+        self.few.setVisible(not self.trusted)
+        passing = f"{sum(calibration.passed.values())} of {calibration.queries} pass"
+        self.text.setText(f"{best:.2f} recommended: {passing}, {point_text(sweep.best)}")
+        self.why.setText(f"Why {best:.2f}?")
+        in_use = calibration.settings(settings) == settings
+        fewer = self._passing(settings) - self._passing(calibration.settings(settings))
+        self._costs = max(0, fewer)
+        self.use.setText(_use_text(best, in_use=in_use, fewer=self._costs))
+        self.use.setEnabled(not in_use)
+        self.preview(now)
+
+    def _passing(self, settings: RoutingSettings) -> int:
+        return sum(one.passed for one in self._serve(settings).values())
+
+    def preview(self, threshold: float) -> None:
+        """Say what a place of the current line gives."""
+        if self._calibration is None or self.plot is None:
+            return
+        self.plot.show_current(threshold)
+        outcomes = self._serve(with_threshold(self._settings, threshold)).values()
+        passing = sum(one.passed for one in outcomes)
+        tools = sum(len(one.active) for one in outcomes) / max(1, len(outcomes))
+        self.now.setText(
+            f"{threshold:.2f}: {passing} of {len(outcomes)} pass, {tools:.1f} tools in"
+        )
+        self.plot.setAccessibleDescription(f"Now {self.now.text()}. {self.text.text()}")
+
+    def reason(self) -> str:
+        """Why the recommended threshold is recommended."""
+        sweep, calibration = self._sweep, self._calibration
+        return reason(calibration, sweep, self.target.value()) if sweep and calibration else ""
+
+    @property
+    def _sweep(self) -> Sweep | None:
+        return sweep_of(self._calibration, self._settings) if self._calibration else None
+
+    def stand_out(self, primary: bool) -> None:
+        """Whether using the recommendation is the next step."""
+        if self.use.property("primary") != primary:
+            self.use.setProperty("primary", primary)
+            self.use.style().unpolish(self.use)
+            self.use.style().polish(self.use)
+
+    def _build(self) -> None:
+        if self.plot is not None:
+            return
+        from ui.pages.query_set.calibration_plot import CalibrationPlot
+
+        plot = self.plot = CalibrationPlot(self._colors(), self)
+        plot.setMinimumHeight(_LEAST_HEIGHT)
+        plot.moved.connect(self.preview)
+        plot.settled.connect(self.threshold_set)
+        self._room.addWidget(plot)
+
+    def _colors(self) -> "PlotColors":
+        from ui.pages.query_set.calibration_plot import PlotColors
+
+        c = self._theme.colors
+        return PlotColors(
+            base=c.base,
+            text=c.text,
+            faint=c.border,
+            rule=c.hairline,
+            recall=c.bar,
+            precision=c.unused,
+            tools=c.passed.ink,
+            recommended=c.passed.ink,
+        )
+
+    def _recolor(self) -> None:
+        if self.plot is not None:
+            self.plot.set_colors(self._colors())
+
+    def _lay_out(self) -> None:
+        label = QLabel("Target &recall")
+        label.setBuddy(self.target)
+        bar = QHBoxLayout()
+        bar.setSpacing(GAP)
+        bar.addWidget(self.few)
+        bar.addWidget(self.text, 1)
+        for widget in (label, self.target, self.why, self.use):
+            bar.addWidget(widget)
+        below = QHBoxLayout()
+        below.setSpacing(0)
+        below.addWidget(self.legend)
+        below.addWidget(self.now, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(bar)
+        column.addLayout(below)
+        column.addLayout(self._room, 1)
+
+
+def _use_text(best: float, *, in_use: bool, fewer: int) -> str:
+    """The button's words; a recommendation that fails queries which pass now says so first."""
+    if in_use:
+        return f"{best:.2f} is in use"
+    if fewer:
+        queries = "1 query that passes now fails" if fewer == 1 else f"{fewer} that pass now fail"
+        return f"Use {best:.2f}: {queries}"
+    return f"Use {best:.2f} (recommended)"
+
+
+def point_text(point: Point) -> str:
+    """`recall 0.91, precision 0.42, 3.4 tools in`."""
+    return (
+        f"recall {point.recall:.2f}, precision {point.precision:.2f}, {point.active:.1f} tools in"
+    )
+
+
+def reason(calibration: Calibration, sweep: Sweep, target: float) -> str:
+    """Sentences that say how a threshold was chosen, on how many queries, how certainly."""
+    best, (low, high) = sweep.best, sweep.band
+    value = f"{shown_value(sweep, best):.2f}"
+    f1 = f"F1 {best.f1:.2f}, 95 % between {low:.2f} and {high:.2f}"
+    if not target:
+        choice = f"{value} balances recall and precision best of {len(sweep.points)} thresholds"
+    elif sweep.reached:
+        choice = f"{value} has the fewest tools in of all that reach recall {target:.2f}"
+    else:
+        choice = f"No threshold reaches recall {target:.2f}; {value} comes nearest"
+    sentences = [f"{choice} ({f1})."]
+    if sweep.held is not None:
+        held_out = calibration.queries // 3
+        sentences.append(
+            f"Tuned on {calibration.queries - held_out} queries, checked on {held_out} others:"
+            f" F1 {sweep.held.f1:.2f}, recall {sweep.held.recall:.2f}."
+        )
+    if calibration.floor:
+        sentences.append(
+            f"It comes with the floor {calibration.floor:.2f}: below that likeness no tool fits."
+        )
+    return " ".join(sentences)

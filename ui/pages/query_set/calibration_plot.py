@@ -1,0 +1,210 @@
+"""Recall and precision over the threshold, and below them how many tools are in."""
+
+import math
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from ui.shell.calibration_curves import Curves
+
+STEP, BIG_STEP = 0.01, 0.05
+_AXIS = 44  # px, so that both plots begin at the same place
+_TALL = 180  # px
+_SHADE = 46  # of 255: the bands
+
+
+@dataclass(frozen=True, slots=True)
+class PlotColors:
+    """The plot's colours; a new set is applied on a theme change."""
+
+    base: QColor
+    text: QColor
+    faint: QColor
+    rule: QColor
+    recall: QColor
+    precision: QColor
+    tools: QColor
+    recommended: QColor
+
+
+class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
+    """Two plots over the same thresholds, with the current line to drag.
+
+    Signals: moved(value) while the line is dragged; settled(value) once at its end and at each
+    key step.
+    """
+
+    moved = Signal(float)
+    settled = Signal(float)
+
+    def __init__(self, colors: PlotColors, parent: QWidget | None = None) -> None:
+        pg.setConfigOptions(mouseRateLimit=0, antialias=True)
+        super().__init__(parent)
+        self.setObjectName("calibPlot")
+        self.setAccessibleName("Recall, precision and tools over the threshold")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.ci.setContentsMargins(4, 2, 10, 2)
+        self.ci.setSpacing(2)
+        self._dragged = False
+        self._emitted = -1.0
+        self.shares = self._make_plot(0, "Share")
+        self.counts = self._make_plot(1, "Tools in")
+        self.shares.hideAxis("bottom")
+        self.shares.setYRange(0.0, 1.0, padding=0.04)
+        self.shares.getAxis("left").setTicks([[(0, "0"), (0.5, "0.5"), (1, "1")]])
+        self.counts.setXLink(self.shares)
+        self.counts.getAxis("bottom").setLabel("Threshold")
+        self.ci.layout.setRowStretchFactor(0, 5)
+        self.ci.layout.setRowStretchFactor(1, 3)
+        self._recall, self._precision = pg.PlotCurveItem(), pg.PlotCurveItem()
+        self._rules = [pg.InfiniteLine(share, angle=0) for share in (0.0, 0.5, 1.0)]
+        for rule in self._rules:
+            rule.setZValue(-20)
+            self.shares.addItem(rule, ignoreBounds=True)
+        self._bands = [_Band(self.shares) for _ in range(2)]
+        self.shares.addItem(self._recall)
+        self.shares.addItem(self._precision)
+        self._tools = pg.PlotCurveItem(fillLevel=0.0)
+        self.counts.addItem(self._tools)
+        self._best = [pg.InfiniteLine(angle=90) for _ in range(2)]
+        self._lines = [pg.InfiniteLine(angle=90, movable=True, bounds=(0, 1)) for _ in range(2)]
+        for plot, best, line in zip(self._plots, self._best, self._lines, strict=True):
+            plot.addItem(best, ignoreBounds=True)
+            plot.addItem(line, ignoreBounds=True)
+            line.sigDragged.connect(self._on_dragged)
+            line.sigPositionChangeFinished.connect(self._on_released)
+        self.set_colors(colors)
+
+    @property
+    def threshold(self) -> float:
+        """Where the current line stands."""
+        return float(self._lines[0].value())
+
+    @property
+    def recommended(self) -> float:
+        """Where the recommended line stands."""
+        return float(self._best[0].value())
+
+    def show_curves(self, curves: Curves, *, recommended: float, current: float) -> None:
+        """Replace everything; emits nothing."""
+        x = list(curves.thresholds)
+        self._recall.setData(x, list(curves.recall))
+        self._precision.setData(x, list(curves.precision))
+        self._tools.setData(x, list(curves.tools))
+        self._bands[0].show(x, curves.recall_low, curves.recall_high)
+        self._bands[1].show(x, curves.precision_low, curves.precision_high)
+        self.shares.setXRange(min(*x, current), max(*x, current), padding=0.02)
+        most = max(1, math.ceil(max(curves.tools)))
+        self.counts.setYRange(0.0, most, padding=0.05)
+        self.counts.getAxis("left").setTicks([[(n, str(n)) for n in (0, most)]])
+        for line in self._best:
+            line.setValue(recommended)
+        self.show_current(current)
+
+    def show_current(self, value: float) -> None:
+        """Move the current line; emits nothing."""
+        if not self._dragged:
+            for line in self._lines:
+                line.setValue(value)
+
+    def set_colors(self, colors: PlotColors) -> None:
+        """Recolour everything, for a theme change."""
+        self.setBackground(colors.base)
+        for plot in self._plots:
+            for name in ("left", "bottom"):
+                plot.getAxis(name).setPen(pg.mkPen(colors.faint))
+                plot.getAxis(name).setTextPen(pg.mkPen(colors.text))
+        self._recall.setPen(pg.mkPen(colors.recall, width=2))
+        dashed = Qt.PenStyle.DashLine
+        self._precision.setPen(pg.mkPen(colors.precision, width=2, style=dashed))
+        self._bands[0].fill(colors.recall)
+        self._bands[1].fill(colors.precision)
+        self._tools.setPen(pg.mkPen(colors.tools, width=2))
+        self._tools.setBrush(pg.mkBrush(_shade(colors.tools)))
+        for rule in self._rules:
+            rule.setPen(pg.mkPen(colors.rule))
+        for line in self._best:
+            line.setPen(pg.mkPen(colors.recommended, width=2, style=Qt.PenStyle.DotLine))
+        for line in self._lines:
+            line.setPen(pg.mkPen(colors.text, width=2))
+            line.setHoverPen(pg.mkPen(colors.recall, width=4))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A low plot does without the words below its axis."""
+        super().resizeEvent(event)
+        if getattr(self, "counts", None) is not None:
+            self.counts.getAxis("bottom").showLabel(self.height() > _TALL)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and Right move the threshold, with Shift by five steps."""
+        sign = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if sign is None:
+            super().keyPressEvent(event)
+            return
+        big = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        new = self.threshold + sign * (BIG_STEP if big else STEP)
+        self.settled.emit(round(min(1.0, max(0.0, new)), 2))
+        event.accept()
+
+    def point_of(self, threshold: float) -> QPointF:
+        """The place of a threshold at mid height of the upper plot, in viewport pixels."""
+        box = self.shares.getViewBox()
+        return QPointF(self.mapFromScene(box.mapViewToScene(QPointF(threshold, 0.5))))
+
+    @property
+    def _plots(self) -> tuple[pg.PlotItem, pg.PlotItem]:
+        return self.shares, self.counts
+
+    def _make_plot(self, row: int, title: str) -> pg.PlotItem:
+        plot = self.addPlot(row=row, col=0)
+        plot.setMouseEnabled(x=False, y=False)
+        plot.setMenuEnabled(False)
+        plot.hideButtons()
+        axis = plot.getAxis("left")
+        axis.setWidth(_AXIS)
+        axis.setStyle(hideOverlappingLabels=False)  # or the ends of the scale are left out
+        axis.setLabel(title)
+        return plot
+
+    def _on_dragged(self, line: pg.InfiniteLine) -> None:
+        self._dragged = True
+        for other in self._lines:
+            if other is not line:
+                other.setValue(line.value())
+        value = round(float(line.value()), 2)
+        if value != self._emitted:
+            self._emitted = value
+            self.moved.emit(value)
+
+    def _on_released(self, line: pg.InfiniteLine) -> None:
+        if self._dragged:
+            self._dragged, self._emitted = False, -1.0
+            self.settled.emit(round(float(line.value()), 2))
+
+
+class _Band:
+    """The shaded area between two curves."""
+
+    def __init__(self, plot: pg.PlotItem) -> None:
+        self._low, self._high = pg.PlotCurveItem(pen=None), pg.PlotCurveItem(pen=None)
+        self._area = pg.FillBetweenItem(self._low, self._high)
+        self._area.setZValue(-5)
+        for item in (self._low, self._high, self._area):
+            plot.addItem(item, ignoreBounds=True)
+
+    def show(self, x: list[float], low: tuple[float, ...], high: tuple[float, ...]) -> None:
+        self._low.setData(x, list(low))
+        self._high.setData(x, list(high))
+
+    def fill(self, color: QColor) -> None:
+        self._area.setBrush(pg.mkBrush(_shade(color)))
+
+
+def _shade(color: QColor) -> QColor:
+    faint = QColor(color)
+    faint.setAlpha(_SHADE)
+    return faint

@@ -1,0 +1,113 @@
+"""The line about past use: what rankings learned, and the buttons to learn and to forget."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.routing.learning.learn import LEAST, LearnedModel, LearnReport
+from ui.look.theme import GAP, Theme
+from ui.pages.query_set.label_session import plural_queries
+from ui.widgets.elided import ElidedLabel
+
+
+class LearningLine(QWidget):
+    """Learning from labelled queries and from activity.
+
+    Signals: learn_requested(), forget_requested() by the buttons.
+    """
+
+    learn_requested = Signal()
+    forget_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._lessons, self._learned = 0, ""
+        self._lesson: LearnedModel | None = None
+        self._ready, self._busy = False, False
+        self._figures = ""
+        self._icon = QLabel()
+        self.text = ElidedLabel()
+        self.text.setObjectName("learningText")
+        self.learn = QPushButton()
+        self.learn.setToolTip(
+            "Rankings learn which tools you use after which queries. Nothing leaves this machine."
+        )
+        self.forget = QPushButton("Forget what was learned")
+        self.learn.clicked.connect(self.learn_requested)
+        self.forget.clicked.connect(self.forget_requested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        row.addWidget(self._icon)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.learn)
+        row.addWidget(self.forget)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def show_state(self, lessons: int, learned: str, lesson: LearnedModel | None) -> None:
+        """How many queries there are to learn from, and what was learned ("": nothing)."""
+        if learned != self._learned and not self._busy:
+            self._figures = ""  # undone, or learned by another process
+        self._lessons, self._learned, self._lesson = lessons, learned, lesson
+        self._show()
+
+    def set_ready(self, ready: bool) -> None:
+        """Whether the encoder is there."""
+        self._ready = ready
+        self._show()
+
+    def set_busy(self, busy: bool) -> None:
+        """Whether learning is under way."""
+        self._busy = busy
+        self._show()
+
+    def show_report(self, report: LearnReport, learned: str) -> None:
+        """Say what learning found."""
+        self._figures, self._learned = figures(report), learned
+        self._show()
+
+    def _show(self) -> None:
+        self.learn.setText(f"Learn from {plural_queries(self._lessons)}")
+        enough = self._lessons >= LEAST
+        self.learn.setEnabled(enough and self._ready and not self._busy)
+        self.forget.setVisible(bool(self._learned))
+        self.forget.setEnabled(not self._busy)
+        if self._busy:
+            text = f"Learning from {plural_queries(self._lessons)}…"
+        elif self._figures:
+            text = self._figures
+        elif self._learned and self._lesson:
+            text = learned_from(self._lesson)
+        elif not enough:
+            text = (
+                f"Past use: rankings can learn from {LEAST} queries on, labelled or from activity."
+            )
+        else:
+            text = "Past use: nothing learned yet."
+        self.text.setText(text)
+
+    def _recolor(self) -> None:
+        ink = self._theme.colors.text2
+        self._icon.setPixmap(self._theme.icons.pixmap("lightbulb-on-outline", ink, 16))
+
+
+def learned_from(lesson: LearnedModel) -> str:
+    """What is known of what was learned."""
+    what = f"Past use: learned from {plural_queries(lesson.queries)}."
+    if lesson.stale:
+        return f"{what} Tools changed since: learn again."
+    return f"{what} The Try tab shows rankings with and without it."
+
+
+def figures(report: LearnReport) -> str:
+    """What learning found: nDCG before and after."""
+    if not report.after:
+        return report.reason
+    what = f"Learned from {plural_queries(report.labels)}" if report.used else "Not learned"
+    return f"{what}: nDCG@10 of held-back queries {report.before:.1f} → {report.after:.1f}."
+
+
+def sentence(report: LearnReport) -> str:
+    """What learning found, and what follows."""
+    return f"{figures(report)} {report.reason}" if report.after else report.reason

@@ -1,0 +1,164 @@
+"""One tool under review: what was found, what that means, the evidence, the decisions."""
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+
+from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
+from ui.look.text import visible
+from ui.look.theme import CARD, GAP, Theme
+from ui.pages.review.evidence import evidence
+from ui.pages.review.evidence_view import EvidenceView
+from ui.pages.review.rows import item_badge
+from ui.shell.badges import badge
+from ui.widgets.badge import Badge
+
+REST_MS = 600  # before a decision on the next tool
+_HELD = badge("held")
+_UNREAD = "Read the evidence to its end first"
+_CUT = "Its text is too long to be shown here: approve it with toolcrib trust"
+_AS_IS = "Hosts that are left as they are start the server themselves and still get it."
+
+
+class ReviewCard(QFrame):
+    """The right side of the Review page.
+
+    Signals: hold_wanted, off_wanted, server_off_wanted, approve_wanted.
+    """
+
+    hold_wanted = Signal()
+    off_wanted = Signal()
+    server_off_wanted = Signal()
+    approve_wanted = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("card", True)
+        self._theme = theme
+        self.item: ReviewItem | None = None
+        self.title = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.state = Badge(theme, _HELD)
+        self.standing = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.standing.setProperty("faint", True)
+        # long names must not make the card wider
+        self.standing.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.evidence = EvidenceView(theme)
+        self.hold = QPushButton()
+        self.hold.setObjectName("keepHeld")
+        self.hold.setProperty("primary", True)
+        self.off = QPushButton("Turn tool off")
+        self.server_off = QPushButton("Turn server off")
+        self.approve = QPushButton()
+        self.approve.setObjectName("approve")
+        self._seen = False  # whether the evidence was read to its end
+        self._whole = False  # whether it is all that there is
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._enable)
+        self._lay_out()
+        self.evidence.seen.connect(self._on_seen)
+        for button, signal in (
+            (self.hold, self.hold_wanted),
+            (self.off, self.off_wanted),
+            (self.server_off, self.server_off_wanted),
+            (self.approve, self.approve_wanted),
+        ):
+            button.clicked.connect(signal)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+
+    def show_item(self, item: ReviewItem) -> None:
+        """Show a tool; decisions open a moment later, so that a double click decides on one only.
+
+        It can be approved once its evidence was read to the end.
+        """
+        proof = evidence(item)
+        self.item, self._seen, self._whole = item, False, proof.whole
+        self.title.setText(item.title)
+        self.state.show_badge(_HELD if _waits(item) else item_badge(item))
+        self.standing.setText(f"{_standing(item)} {item.meaning}{_source(item)}")
+        self.hold.setText("Keep held" if item.row.held else "Hold back")
+        asks = "…" if item.severity == "block" else ""
+        self.approve.setText(("Approve this change" if item.changed else "Approve") + asks)
+        self.wait()
+        self.evidence.show_lines(proof.lines)
+        self._rest.start()
+
+    def wait(self) -> None:
+        """No decision until the next show_item(): one is under way."""
+        self._rest.stop()
+        for button in self._buttons:
+            button.setEnabled(False)
+
+    @property
+    def _buttons(self) -> tuple[QPushButton, ...]:
+        return self.hold, self.off, self.server_off, self.approve
+
+    def _on_seen(self) -> None:
+        self._seen = True
+        if not self._rest.isActive():
+            self._enable()
+
+    def _enable(self) -> None:
+        item = self.item
+        if item is None:
+            return
+        self.hold.setEnabled(item.state != KEPT)
+        self.off.setEnabled(item.row.on)
+        self.server_off.setEnabled(True)
+        self.approve.setEnabled(self._seen and self._whole and item.state != APPROVED)
+        why = "" if self._seen else _UNREAD
+        self.approve.setToolTip(why if self._whole else _CUT)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        for button in (self.hold, self.off, self.server_off):
+            row.addWidget(button)
+        row.addStretch(1)
+        row.addWidget(self.approve)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD, CARD, CARD, CARD)
+        column.setSpacing(GAP)
+        column.addLayout(head)
+        column.addWidget(self.standing)
+        column.addWidget(self.evidence, 1)
+        column.addLayout(row)
+
+    def _recolor(self) -> None:
+        icons = self._theme.icons
+        self._theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        self.hold.setIcon(icons.icon("lock-outline", "on_accent"))
+        self.off.setIcon(icons.icon("eye-off-outline"))
+        self.server_off.setIcon(icons.icon("server-off"))
+        self.approve.setIcon(icons.icon("check-circle-outline"))
+
+
+def _waits(item: ReviewItem) -> bool:
+    return item.state == OPEN and bool(item.row.held)
+
+
+def _standing(item: ReviewItem) -> str:
+    """What hosts get of it now, and what was decided."""
+    name = visible(item.row.tool.tool_id)
+    if item.state == OFF:
+        return f"{name} is off: Toolcrib gives it to no host."
+    if item.state == KEPT:
+        return f"You hold {name} back: Toolcrib gives it to no host. {_AS_IS}"
+    if item.state == APPROVED:
+        return f"You approved this text of {name}."
+    if item.row.held:
+        return f"{name} is held back: Toolcrib gives it to no host until you decide. {_AS_IS}"
+    return f"Hosts get {name}."
+
+
+def _source(item: ReviewItem) -> str:
+    if not item.rule:
+        return ""
+    tool = item.row.tool
+    prints = f", fingerprint {tool.trusted_hash[:8]} → {tool.hash[:8]}" if item.changed else ""
+    return f" Rule {item.rule}{prints}."

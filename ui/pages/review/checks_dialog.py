@@ -1,0 +1,47 @@
+"""What Review looks for, rule by rule."""
+
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFrame,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.safety.rules import Rule, rules
+
+_SIZE = (620, 460)
+_WORDS = {"block": "held back", "warn": "warning", "info": "remark"}
+
+
+def show_checks(parent: QWidget) -> QDialog:
+    """Open the list of rules."""
+    dialog = QDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle("What is checked?")
+    dialog.resize(*_SIZE)
+    label = QLabel("".join(map(_rule_html, rules().values())))
+    label.setTextFormat(Qt.TextFormat.RichText)
+    label.setWordWrap(True)
+    label.setAccessibleName("Rules")
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidget(label)
+    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+    buttons.rejected.connect(dialog.reject)
+    column = QVBoxLayout(dialog)
+    column.addWidget(area, 1)
+    column.addWidget(buttons)
+    dialog.open()
+    return dialog
+
+
+def _rule_html(rule: Rule) -> str:
+    head = f"<b>{escape(rule.title)}</b> · {rule.id} · {_WORDS[rule.severity]}"
+    return f"<p style='margin:0 0 10px 0'>{head}<br>{escape(rule.meaning)}</p>"

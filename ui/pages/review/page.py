@@ -1,0 +1,256 @@
+"""The Review page: tools that changed or look wrong, the evidence, and what you decide."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.catalog.catalog import CatalogTool
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.safety.notices import notices
+from app.safety.review import OPEN, ReviewItem, Standing, approve, hold, standing
+from ui.look.text import plural
+from ui.look.theme import GAP, MARGIN
+from ui.pages.review.card import ReviewCard
+from ui.pages.review.checks_dialog import show_checks
+from ui.pages.review.commands import DecisionCommand
+from ui.pages.review.rows import ReviewTable
+from ui.shell.actions import Tick
+from ui.shell.page import Page
+from ui.shell.services import Services
+from ui.widgets.empty_state import EmptyState
+from ui.widgets.question import confirm
+from ui.widgets.rows import as_rows
+
+_LIST_WIDTH = 480
+_MOST_NOTES = 8
+_CHECKED = (
+    "{} checked: texts that changed after you trusted them, instructions to the model,"
+    " hidden characters, names that imitate other tools."
+)
+_NO_TOOLS = "No tools are known yet: read your servers in the Catalog first."
+
+
+class ReviewPage(Page):
+    """The list left, the chosen tool right; a decision is one step that can be undone."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(services, parent)
+        self.model = ReviewTable(self)
+        self.list = self._make_list()
+        self.card = ReviewCard(services.theme)
+        self.headline = QLabel()
+        self.notes = QLabel()  # what concerns servers and the profile, not one tool
+        self.notes.setWordWrap(True)
+        self.notes.setTextFormat(Qt.TextFormat.PlainText)
+        self.decided = QPushButton()
+        self.decided.setCheckable(True)
+        self.decided.setToolTip("Also list the tools that you have decided on")
+        self.checks = QPushButton("What is checked?")
+        self.empty = EmptyState(
+            services.theme,
+            icon="shield-alert-outline",
+            text="Nothing to review",
+            hint="",
+            buttons=("What is checked?", "Show decided"),
+        )
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setObjectName("reviewSplit")
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._connect()
+
+    def main_view(self) -> QWidget:
+        """The list, or the first button of the empty page."""
+        return self.list if self._stack.currentIndex() else self.empty.buttons[0]
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """List, evidence, first button."""
+        return (self.list, self.card.evidence, self.card.hold)
+
+    def primary(self) -> None:
+        """Keep the tool held."""
+        if self._stack.currentIndex():
+            self.card.hold.click()
+
+    def choose(self, tool_id: int) -> None:
+        """Show that tool, decided or not."""
+        if self.model.row_of(tool_id) < 0:
+            self.decided.setChecked(True)
+        self._select(self.model.row_of(tool_id))
+
+    def _connect(self) -> None:
+        live, card = self.services.live, self.card
+        live.loaded.connect(self._on_changed)
+        live.toggled.connect(lambda _ids: self._on_changed())
+        live.review.connect(self.choose)
+        self.decided.toggled.connect(lambda _on: self._refresh())
+        self.checks.clicked.connect(lambda: show_checks(self))
+        self.empty.buttons[0].clicked.connect(lambda: show_checks(self))
+        self.empty.buttons[1].clicked.connect(lambda: self.decided.setChecked(True))
+        self.list.selectionModel().currentRowChanged.connect(lambda now, _: self._open(now.row()))
+        card.hold_wanted.connect(self._hold)
+        card.approve_wanted.connect(self._approve)
+        card.off_wanted.connect(lambda: self._turn_off(whole_server=False))
+        card.server_off_wanted.connect(lambda: self._turn_off(whole_server=True))
+        for keys, step in ((Qt.Key.Key_J, 1), (Qt.Key.Key_K, -1)):
+            shortcut = QShortcut(QKeySequence(keys), self.list)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(
+                lambda step=step: self._select(self.list.currentIndex().row() + step)
+            )
+
+    def opened(self) -> None:
+        """Show what became known while the page was out of view."""
+        self._refresh()
+
+    def _on_changed(self) -> None:
+        if self.isVisible():
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Show what is known now; the selection stays, or its place in the list does."""
+        items = self.services.live.items
+        waiting = [item for item in items if item.state == OPEN]
+        place = self.list.currentIndex().row()
+        self._show_standing(items, waiting)
+        shown = items if self.decided.isChecked() else waiting
+        self.model.show(shown, self.services.ctx.clock())
+        self._stack.setCurrentIndex(1 if shown else 0)
+        here = self.model.row_of(self.card.item.row.tool.id) if self.card.item else -1
+        self._select(here if here >= 0 else min(max(place, 0), len(shown) - 1))
+
+    def _show_standing(self, items: tuple[ReviewItem, ...], waiting: list[ReviewItem]) -> None:
+        catalog = self.services.live.catalog
+        tools = catalog.tools if catalog else ()
+        held = sum(bool(tool.held) and tool.on for tool in tools)
+        self.headline.setText(
+            f"{plural(len(waiting), 'tool')} to decide on · {held} held back from hosts"
+        )
+        others = len(items) - len(waiting)
+        verb = "Hide" if self.decided.isChecked() else "Show"
+        self.decided.setText(f"{verb} decided ({others})")
+        self.decided.setEnabled(bool(others))
+        self.empty.buttons[1].setText(f"Show decided ({others})")
+        self.empty.buttons[1].setVisible(bool(others))
+        count = sum(not tool.tool.gone for tool in tools)
+        warnings = notices(catalog) if catalog else ()
+        self.notes.setText("\n".join(notice.text for notice in warnings[:_MOST_NOTES]))
+        self.notes.setVisible(bool(warnings))
+        self.empty.hint.setText(_CHECKED.format(plural(count, "tool")) if count else _NO_TOOLS)
+        self.result.emit(f"{len(waiting)} to decide on" if waiting else "")
+
+    def _select(self, row: int) -> None:
+        if 0 <= row < self.model.rowCount():
+            self.list.setCurrentIndex(self.model.index(row, 0))
+
+    def _open(self, row: int) -> None:
+        item = self.model.row(row)
+        if item is None or item == self.card.item:
+            return
+        if self.card.item is None or item.row.tool.id != self.card.item.row.tool.id:
+            self.messages.clear()
+        self.card.show_item(item)
+
+    # ---- decisions
+
+    def _hold(self) -> None:
+        item, at = self.card.item, self.services.ctx.clock()
+        if item is not None:
+            tool = item.row.tool
+            self._decide(item, "Hold back", lambda db: hold(db, tool.id, tool.hash, at))
+
+    def _approve(self) -> None:
+        item, at = self.card.item, self.services.ctx.clock()
+        if item is None or (item.severity == "block" and not self._sure(item)):
+            return
+        tool = item.row.tool
+        self._decide(item, "Approve", lambda db: approve(db, tool.id, tool.hash, at))
+
+    def _sure(self, item: ReviewItem) -> bool:
+        return confirm(
+            self,
+            f"Approve the text of {item.row.tool.tool_id} as it is now?",
+            "Models will read it on every host that gets this tool.",
+            yes="Approve",
+        )
+
+    def _decide(self, item: ReviewItem, verb: str, change: Callable[[Db], Changes]) -> None:
+        """Decide in the store, then remember how to take it back."""
+        tool, tasks = item.row.tool, self.services.tasks
+        before: list[Standing] = []
+
+        def decide(db: Db) -> Changes:
+            before.append(standing(db, tool.id))
+            return change(db)
+
+        def done(_changes: Changes) -> None:
+            text = f"{verb} {tool.tool_id}"
+            command = DecisionCommand(
+                tasks, text=text, tool_id=tool.id, before=before[0], again=change
+            )
+            self.services.undo.push(command)
+
+        self.card.wait()
+        tasks.change(decide, done, self._on_refused)
+
+    def _on_refused(self, error: ToolcribError) -> None:
+        self.messages.error(error)
+        if self.card.item is not None:
+            self.card.show_item(self.card.item)
+        self.services.live.load()
+
+    def _turn_off(self, *, whole_server: bool) -> None:
+        item, catalog = self.card.item, self.services.live.catalog
+        if item is None or catalog is None:
+            return
+        every: tuple[CatalogTool, ...] = catalog.of_server(item.row.tool.server_id)
+        tools = [tool for tool in every if tool.on] if whole_server else [item.row]
+        if tools:
+            self.services.undo.push(Tick(self.services.live, tools, False))
+
+    # ---- layout
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self.headline)
+        head.addStretch(1)
+        head.addWidget(self.decided)
+        head.addWidget(self.checks)
+        self._split.addWidget(self.list)
+        self._split.addWidget(self.card)
+        self._split.setStretchFactor(1, 1)
+        self._split.setSizes([_LIST_WIDTH, 600])
+        self._split.setChildrenCollapsible(False)
+        self._split.setHandleWidth(MARGIN)
+        filled = QWidget()
+        column = QVBoxLayout(filled)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(head)
+        column.addWidget(self._split, 1)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(filled)
+        self.body.addWidget(self.notes)
+        self.body.addWidget(self._stack, 1)
+
+    def _make_list(self) -> QTreeView:
+        view = QTreeView()
+        view.setObjectName("reviewList")
+        view.setAccessibleName("Tools to review")
+        view.setModel(self.model)
+        as_rows(view, self.services.theme, self.model.columns)
+        return view

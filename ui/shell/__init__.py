@@ -1,0 +1,1 @@
+"""What joins pages: tasks, services, undo steps, live values."""

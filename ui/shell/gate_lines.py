@@ -1,0 +1,81 @@
+"""The gates of one tool as lines: passed, failed or not asked, each with its value."""
+
+from dataclasses import dataclass
+
+from app.core.settings import RoutingSettings
+from app.routing import phrases
+from app.routing.gates import BUDGET, GATES, SCORE, TOP_K
+from app.routing.phrases import short
+from app.routing.ranked import Ranked, RankedTool
+
+PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where the score gate stands for a query: on the score, or on the meaning alone."""
+
+    value: float
+    by_meaning: bool
+
+    def of(self, tool: RankedTool) -> float:
+        """The figure of a tool that the gate compares."""
+        return (tool.iso or 0.0) if self.by_meaning else tool.score
+
+
+@dataclass(frozen=True, slots=True)
+class GateLine:
+    """One gate of the explain card."""
+
+    gate: str
+    title: str
+    state: str  # passed | failed | not asked
+    value: str
+
+
+def gate_lines(
+    tool: RankedTool, ranked: Ranked, *, line: Line, settings: RoutingSettings
+) -> tuple[GateLine, ...]:
+    """All gates in their order; those after the one that fails were not asked."""
+    failed = GATES.index(tool.gate) if tool.gate else len(GATES)
+    values = {
+        SCORE: _score(tool, line),
+        TOP_K: _place(tool, ranked, settings),
+        BUDGET: _room(ranked, settings),
+    }
+    return tuple(
+        _line(gate, place - failed, tool, values.get(gate, phrases.PASSED.get(gate, "")))
+        for place, gate in enumerate(GATES)
+    )
+
+
+def _line(gate: str, after: int, tool: RankedTool, passed: str) -> GateLine:
+    """One line; `after`: how many gates after the one that fails it stands."""
+    title = phrases.TITLES[gate]
+    if after == 0:
+        return GateLine(
+            gate, title, FAILED, passed if gate == SCORE else phrases.value(tool.verdict)
+        )
+    state = PASSED if after < 0 else NOT_ASKED
+    return GateLine(gate, title, state, passed if gate == SCORE or state == PASSED else "")
+
+
+def _score(tool: RankedTool, line: Line) -> str:
+    if tool.verdict.pinned:
+        return "pinned"
+    value = line.of(tool)
+    return f"{value:.2f} {'≥' if value >= line.value else '<'} {line.value:.2f}"
+
+
+def _place(tool: RankedTool, ranked: Ranked, settings: RoutingSettings) -> str:
+    if tool.verdict.pinned:
+        return "pinned"
+    queue = [t.tool_id for t in ranked.shown if not t.verdict.pinned]
+    place = queue.index(tool.tool_id) + 1 if tool.tool_id in queue else tool.rank
+    return f"place {place} of {settings.k}" if settings.k else "no limit"
+
+
+def _room(ranked: Ranked, settings: RoutingSettings) -> str:
+    if not settings.token_budget:
+        return "no limit"
+    return f"{short(ranked.tokens)} of {short(settings.token_budget)}"

@@ -1,0 +1,86 @@
+"""The host whose number is always in view: what its model gets now, against its budget."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from app.catalog.catalog import Catalog, CatalogTool
+from app.policy.budget import Budget, Verdict, verdict, verdict_on
+from ui.shell.live_catalog import LiveCatalog
+
+if TYPE_CHECKING:
+    from app.export.sizes import HostSize
+    from app.export.status import HostStatus
+
+WORST, EVERY = "", "*"  # choices beside the ids of hosts, as app.export.sizes takes them
+
+
+class HostInView(QObject):
+    """Every host's size, and one of them that strip, badges and proposals follow.
+
+    Sizes follow ticks at once; how hosts get their tools is as the last look at their files found
+    it. Signals: changed(); chosen() by the user.
+    """
+
+    changed = Signal()
+    chosen = Signal()
+
+    def __init__(self, live: LiveCatalog, choice: str = WORST) -> None:
+        super().__init__(live)
+        self._live = live
+        self._statuses: tuple[HostStatus, ...] = ()
+        self._counted: tuple[Catalog, Verdict] | None = None
+        self.choice = choice  # a host's id, WORST, or EVERY for the sum over all servers
+        self.sizes: tuple[HostSize, ...] = ()
+        live.loaded.connect(self._measure)
+        live.toggled.connect(lambda _ids: self._measure())
+        live.configured.connect(self._measure)
+
+    @property
+    def size(self) -> "HostSize | None":
+        """The host in view; None for the sum, and where no host of this computer has a server."""
+        if not self.sizes:
+            return None
+        from app.export.sizes import in_view  # as all of export, not needed for the window's start
+
+        return in_view(self.sizes, self.choice)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the host in view, else of everything that is on."""
+        size, catalog = self.size, self._live.catalog
+        if size is not None:
+            return size.verdict
+        return self._verdict_on(catalog) if catalog else verdict(0, 0, Budget())
+
+    def _verdict_on(self, catalog: Catalog) -> Verdict:
+        """Counted once for each catalogue: several parts of the window ask after every tick."""
+        if self._counted is None or self._counted[0] is not catalog:
+            self._counted = (catalog, verdict_on(catalog))
+        return self._counted[1]
+
+    @property
+    def tools(self) -> Sequence[CatalogTool]:
+        """What the verdict is about, the gateway's menu aside."""
+        size, catalog = self.size, self._live.catalog
+        return size.sent.tools if size else catalog.shown if catalog else ()
+
+    def choose(self, choice: str) -> None:
+        """Follow another host."""
+        self.choice = choice
+        self.changed.emit()
+        self.chosen.emit()
+
+    def take(self, statuses: "Sequence[HostStatus]") -> None:
+        """Take how hosts stand, as their files were just read."""
+        self._statuses = tuple(statuses)
+        self._measure()
+
+    def _measure(self) -> None:
+        catalog = self._live.catalog
+        if catalog is not None and self._statuses:
+            from app.export.sizes import host_sizes
+
+            self.sizes = host_sizes(self._statuses, catalog)
+        self.changed.emit()

@@ -1,0 +1,70 @@
+"""What a host's state means in words and for the page."""
+
+from pathlib import Path
+
+from app.export.drift import OUTSIDE
+from app.export.plan import MODES
+from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from app.hosts.facts import HostFacts
+from app.policy.profiles import DEFAULT
+from store.records import AS_IS, NATIVE
+from ui.look.text import plural, short
+from ui.shell.host_names import MODE_NAMES
+
+
+def state_text(status: HostStatus) -> str:
+    """How a host gets its tools, which profile where that is not the default, and how it stands."""
+    words = _state(status)
+    return f"{words} · {status.profile}" if status.profile not in ("", DEFAULT) else words
+
+
+def _state(status: HostStatus) -> str:
+    if status.state == NOT_FOUND:
+        return "Not found"
+    if status.state == UNREADABLE:
+        return "File not readable"
+    if status.state == OUTSIDE:
+        return "Changed outside Toolcrib"
+    if status.state == CHANGES:
+        return f"{plural(status.changes, 'change')} to export"
+    if could_save(status):
+        return f"As is · could save {short(status.recommendation.saving)} ≈"
+    return f"{MODE_NAMES[status.mode]} · in sync"
+
+
+def could_save(status: HostStatus) -> bool:
+    """Whether a host that is left as it is would do better in the recommended mode."""
+    advice = status.recommendation
+    return status.mode == AS_IS and advice.mode != AS_IS and advice.saving > 0
+
+
+def modes_of(facts: HostFacts) -> tuple[str, ...]:
+    """The modes that a host allows."""
+    if not facts.writable:
+        return (AS_IS,)
+    return tuple(mode for mode in MODES if mode != NATIVE or facts.native is not None)
+
+
+def was_written(status: HostStatus) -> bool:
+    """Whether Toolcrib's writes are still in the host's files."""
+    return status.mode != AS_IS or bool(status.drift)
+
+
+def urgency(status: HostStatus) -> int:
+    """Hosts with something to do come first; among equals the list's order counts."""
+    if status.state in (CHANGES, OUTSIDE):
+        return 0
+    return 1 if could_save(status) else 2
+
+
+def first_mode(status: HostStatus) -> str:
+    """The mode a host was written in, else the recommended one."""
+    if status.mode != AS_IS:
+        return status.mode
+    best = status.recommendation.mode
+    return best if best in modes_of(status.host) else AS_IS
+
+
+def hashes(status: HostStatus) -> dict[Path, str]:
+    """The host's files as they were read."""
+    return {reading.file: reading.bytes_hash for reading in status.readings}

@@ -1,0 +1,206 @@
+"""The catalogue that every view of the window shows: one value, loaded and changed here."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QObject, Signal
+
+from app.catalog.catalog import (
+    Catalog,
+    CatalogTool,
+    change_settings,
+    load_catalog,
+    set_on,
+    set_pinned,
+    version,
+)
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.core.settings import with_settings
+from app.policy.profiles import DEFAULT, names
+from app.safety.review import ReviewItem, known_findings, review_items
+from store.records import Finding
+from ui.shell.tasks import Tasks
+from ui.widgets.shares import ServerPlaces
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one look at the store gave."""
+
+    version: int
+    wanted: str  # the profile asked for; the catalogue is of another one where that is gone
+    profiles: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    catalog: Catalog
+
+
+class LiveCatalog(QObject):
+    """The catalogue of one profile; ticks show at once and are written behind.
+
+    Signals: loaded() after it was read again; leaving() when another profile is to be shown: until
+    it is loaded, what is in view is not what a change would concern; strayed() when steps made so
+    far may concern another profile than the one in view; toggled(frozenset of tool row ids) after
+    ticks or pins; configured() after the profile's settings changed; failed(ToolcribError) when it
+    could not be read or written; lost(name) when the profile in view is gone; why(row id) when the
+    Playground is to explain that tool, review(row id) and sought(row id) when Review or Catalog is
+    to show it.
+    """
+
+    loaded = Signal()
+    leaving = Signal()
+    strayed = Signal()
+    toggled = Signal(object)
+    configured = Signal()
+    why = Signal(int)
+    review = Signal(int)
+    sought = Signal(int)
+    failed = Signal(object)
+    lost = Signal(str)
+
+    def __init__(self, tasks: Tasks, profile: str = "default") -> None:
+        super().__init__(tasks)
+        self._tasks = tasks
+        self.profile = profile
+        self.places = ServerPlaces()  # of servers, for their colours
+        self.profiles: tuple[str, ...] = ()  # all there are, the oldest first
+        self.catalog: Catalog | None = None  # None until the first load
+        self._findings: tuple[Finding, ...] = ()
+        self._by_id: dict[int, CatalogTool] = {}
+        self._version: int | None = None  # of the store, as other connections wrote it
+        self._own = 0  # changes of ours that are still being written
+        self._shown = False  # whether the change that is told of next is ours
+        tasks.changed.connect(self._on_changed)
+
+    @property
+    def total(self) -> int:
+        """Tokens of what a host may get."""
+        return sum(t.cost for t in self.catalog.shown) if self.catalog else 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether no server is known."""
+        return self.catalog is None or not self.catalog.servers
+
+    @property
+    def items(self) -> tuple[ReviewItem, ...]:
+        """What speaks against tools, what waits for a decision first."""
+        return review_items(self.catalog, self._findings) if self.catalog else ()
+
+    def tool(self, tool_id: int) -> CatalogTool | None:
+        """The tool with that row id, as it is now."""
+        return self._by_id.get(tool_id)
+
+    def load(self) -> None:
+        """Read the catalogue from the store."""
+        wanted, encoding = self.profile, self._tasks.ctx.settings.encoding
+
+        def read(db: Db) -> _Read:
+            profiles = names(db)
+            profile = wanted if wanted in profiles else DEFAULT  # the command line may delete one
+            catalog = load_catalog(db, profile, encoding)
+            return _Read(version(db), wanted, profiles, known_findings(db), catalog)
+
+        self._tasks.request(read, self._on_loaded, self._on_failed)
+
+    def show_profile(self, name: str) -> None:
+        """See the catalogue as another profile does; it is read and `loaded` then.
+
+        Changes concern that profile at once, so that steps undone one after the other go right.
+        """
+        self.profile = name
+        if not self.in_view:
+            self.leaving.emit()
+        self.load()
+
+    def refresh(self) -> None:
+        """Read the catalogue again if another process wrote to the store."""
+        self._tasks.request(version, self._on_version, self._on_failed)
+
+    def show(self, catalog: Catalog) -> None:
+        """Take a catalogue that was read."""
+        self.catalog = catalog
+        self._by_id = {t.tool.id: t for t in catalog.tools}
+        self.loaded.emit()
+
+    def set_on(self, tool_ids: Iterable[int], on: bool) -> None:
+        """Tick tools on or off, here and in the store."""
+        ids, profile = tuple(tool_ids), self.profile
+        self._replace({i: replace(self._by_id[i], on=on) for i in ids if i in self._by_id})
+        self._write(lambda db: set_on(db, profile, ids, on))
+
+    def set_pinned(self, tool_ids: Iterable[int], pinned: bool) -> None:
+        """Pin or unpin tools, here and in the store."""
+        ids, profile = tuple(tool_ids), self.profile
+        self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
+        self._write(lambda db: set_pinned(db, profile, ids, pinned))
+
+    def stay(self, name: str) -> None:
+        """Show this profile after all: a step to another one was refused."""
+        self.show_profile(name)
+        self.strayed.emit()
+
+    def change_settings(self, parts: Mapping[str, object]) -> None:
+        """Replace some of the profile's settings, as budget or gateway.pool, here and there."""
+        profile = self.profile
+        if self.catalog is not None and self.in_view:
+            settings = with_settings(self.catalog.settings, parts)
+            self.catalog = replace(self.catalog, settings=settings)
+            self.configured.emit()
+        self._write(lambda db: change_settings(db, profile, parts))
+
+    @property
+    def in_view(self) -> bool:
+        """Whether the catalogue is of the profile that changes concern."""
+        return self.catalog is not None and self.catalog.profile.name == self.profile
+
+    def _replace(self, changed: dict[int, CatalogTool]) -> None:
+        if self.catalog is None or not self.in_view or not changed:
+            return
+        self._by_id |= changed
+        tools = tuple(changed.get(t.tool.id, t) for t in self.catalog.tools)
+        self.catalog = replace(self.catalog, tools=tools)
+        self.toggled.emit(frozenset(changed))
+
+    def _write(self, change: Callable[[Db], Changes]) -> None:
+        self._own += 1
+        self._tasks.change(change, self._on_written, self._on_unwritten)
+
+    def _on_loaded(self, read: _Read) -> None:
+        if self._own or read.wanted != self.profile:  # read before a change of ours was written
+            self.load()
+            return
+        self._version, self.profiles, self._findings = read.version, read.profiles, read.findings
+        self.profile = read.catalog.profile.name
+        self.show(read.catalog)
+        if read.wanted != self.profile:
+            self.strayed.emit()
+            self.lost.emit(read.wanted)
+
+    def _on_version(self, number: int) -> None:
+        if self._version is not None and self._version != number:
+            self.load()
+
+    def _on_changed(self, changes: Changes) -> None:
+        if self._shown:
+            self._shown = False
+        elif changes.servers or changes.tools or changes.profile:
+            self.load()
+
+    def _on_written(self, _changes: Changes) -> None:
+        """Tasks tells of the change next, which the window shows already."""
+        self._own -= 1
+        self._shown = True
+
+    def _on_unwritten(self, error: ToolcribError) -> None:
+        self._own -= 1
+        self.failed.emit(error)
+        self.load()
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        if self.catalog is not None and not self.in_view:  # what is in view can be changed again
+            self.profile = self.catalog.profile.name
+            self.strayed.emit()
+            self.loaded.emit()
+        self.failed.emit(error)

@@ -1,0 +1,173 @@
+"""The logs: Toolcrib's own and each server's; secrets are blotted out before they are written."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from app.core.logs import log_tail
+from app.core.safe_write import write_file
+from app.core.server_logs import server_log
+from ui.look.text import plural
+from ui.look.theme import GAP, MARGIN
+from ui.shell.services import Services
+from ui.widgets.form_dialog import plain_label
+
+OWN = ""  # the source that is Toolcrib's own log
+_FOLLOW_MS = 1000
+
+
+def show_log(parent: QWidget, services: Services, server: str = OWN) -> "LogDialog":
+    """Open the newest lines of a log; the window can be used beside it."""
+    dialog = LogDialog(services, parent)
+    dialog.choose(server)
+    dialog.show()
+    return dialog
+
+
+class LogDialog(QDialog):
+    """One log at a time: filtered, followed, saved."""
+
+    def __init__(self, services: Services, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._lines: list[str] = []
+        self.setObjectName("log")
+        self.setWindowTitle("Log")
+        self.resize(900, 560)
+        self.source = QComboBox()
+        self.source.setAccessibleName("Log of")
+        self.source.addItem("Toolcrib", OWN)
+        catalog = services.live.catalog
+        for server in sorted(s.name for s in catalog.servers) if catalog else ():
+            self.source.addItem(server, server)
+        self.filter = QLineEdit(placeholderText="Show lines that contain…")
+        self.filter.setAccessibleName("Filter")
+        self.filter.setClearButtonEnabled(True)
+        self.follow = QCheckBox("&Follow")
+        self.follow.setToolTip("Show new lines as they come")
+        self.follow.setChecked(True)
+        self.where = plain_label("", faint=True)
+        self.view = QPlainTextEdit(readOnly=True)
+        self.view.setAccessibleName("Log, newest lines last")
+        self.view.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.view.setTabChangesFocus(True)
+        services.theme.dress_fixed(self.view)
+        self.count = plain_label("", faint=True)
+        self._timer = QTimer(self, interval=_FOLLOW_MS)
+        self._timer.timeout.connect(self.read)
+        self._timer.start()
+        self._lay_out()
+        self.source.currentIndexChanged.connect(lambda _row: self.read())
+        self.filter.textChanged.connect(lambda _text: self._show())
+        self.follow.toggled.connect(self._set_following)
+        self.finished.connect(self.deleteLater)
+
+    @property
+    def file(self) -> Path:
+        """The file of the log shown."""
+        logs = self._services.ctx.paths.logs
+        server = str(self.source.currentData())
+        return server_log(logs, server) if server else logs / "toolcrib.log"
+
+    def choose(self, server: str) -> None:
+        """Show a server's log, or Toolcrib's own."""
+        self.source.setCurrentIndex(max(0, self.source.findData(server)))
+        self.read()
+
+    def read(self) -> None:
+        """Take the lines as they stand on disk."""
+        lines = log_tail(self.file).splitlines()
+        if lines != self._lines or not self.where.text().startswith(str(self.file)):
+            self._lines = lines
+            self._show()
+
+    def _show(self) -> None:
+        words = self.filter.text().casefold()
+        rows = [line for line in self._lines if words in line.casefold()]
+        place = self.view.verticalScrollBar().value()
+        self.view.setPlainText("\n".join(rows))
+        self.view.setPlaceholderText(self._nothing())
+        self.where.setText(str(self.file))
+        shown = f"{len(rows):,} of {plural(len(self._lines), 'line')}" if words else ""
+        self.count.setText(shown or plural(len(self._lines), "line"))
+        if self.follow.isChecked():
+            self.view.moveCursor(QTextCursor.MoveOperation.End)
+        else:
+            self.view.verticalScrollBar().setValue(place)
+
+    def _nothing(self) -> str:
+        if self._lines:
+            return "No line contains these words."
+        if self.source.currentData():
+            return "Nothing yet: a server's log is written each time its tools are read."
+        return "Nothing was logged yet."
+
+    def _set_following(self, on: bool) -> None:
+        if on:
+            self.read()
+            self.view.moveCursor(QTextCursor.MoveOperation.End)
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.view.toPlainText())
+        self._services.show_status("Copied the lines shown")
+
+    def _save(self) -> None:
+        start = str(self._services.places.home / self.file.name)
+        dialog = QFileDialog(self, "Save log", start, "Text (*.log *.txt)")
+        dialog.setObjectName("saveLog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(start)
+        dialog.fileSelected.connect(lambda path: self._write(Path(path)))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _write(self, path: Path) -> None:
+        try:
+            write_file(path, f"{self.view.toPlainText()}\n".encode())
+        except (OSError, ToolcribError) as error:
+            reason = error.title if isinstance(error, ToolcribError) else error.strerror
+            self._services.show_status(f"Not written: {path}: {reason}")
+            return
+        self._services.show_status(f"Log written to {path}")
+
+    def _lay_out(self) -> None:
+        top, foot = QHBoxLayout(), QHBoxLayout()
+        for row in (top, foot):
+            row.setSpacing(GAP)
+        top.addWidget(self.source)
+        top.addWidget(self.filter, 1)
+        top.addWidget(self.follow)
+        copy, save = QPushButton("Copy"), QPushButton("Save…")
+        copy.clicked.connect(self._copy)
+        save.clicked.connect(self._save)
+        buttons = QDialogButtonBox()
+        for button in (copy, save):
+            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.rejected.connect(self.reject)
+        foot.addWidget(self.count, 1)
+        foot.addWidget(buttons)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        column.addLayout(top)
+        column.addWidget(self.where)
+        column.addWidget(self.view, 1)
+        column.addLayout(foot)

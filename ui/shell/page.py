@@ -1,0 +1,90 @@
+"""What a page of the window is."""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QByteArray, QSettings, Signal
+from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeView, QVBoxLayout, QWidget
+
+from ui.look.theme import MARGIN
+from ui.shell.services import Services
+from ui.widgets.message_bar import MessageBar
+from ui.widgets.table_tools import has_tools, tools_of
+
+
+class Page(QWidget):
+    """One section of the window; subclasses add their widgets to `body`.
+
+    Signals: result(text) for the middle of the status bar ("Showing 23 of 187 tools, 14.2k ≈");
+    badge(text, tone) for the sidebar, "" for none.
+    """
+
+    result = Signal(str)
+    badge = Signal(str, str)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.services = services
+        self.messages = MessageBar(services.theme, self)
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self.body.setSpacing(MARGIN)
+        self.body.addWidget(self.messages)
+
+    def main_view(self) -> QWidget:
+        """What gets the focus when the page opens."""
+        return self
+
+    def panes(self) -> tuple[QWidget, ...]:
+        """What F6 goes through, in order."""
+        return (self.main_view(),)
+
+    def focus_filter(self) -> None:
+        """Ctrl+F and /: give the focus to the page's filter."""
+
+    def primary(self) -> None:
+        """Ctrl+Enter: press the page's primary button."""
+
+    def escape(self) -> bool:
+        """Esc: go one step back (clear the filter ...); False when there was nothing to do."""
+        return False
+
+    def opened(self) -> None:
+        """Called each time the page comes into view."""
+
+    def try_query(self, query: str) -> None:
+        """Ask a query; only the Playground can."""
+
+    def import_queries(self) -> None:
+        """Take a file of labelled queries; only the Playground can."""
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """Keep columns and splitters, below that key."""
+        settings.setValue(f"{key}/zoom", self.services.theme.zoom)
+        for name, part in self._kept():
+            settings.setValue(f"{key}/{name}", part.saveState())
+        for view in filter(has_tools, self._tables()):
+            settings.setValue(f"{key}/{view.objectName()}-columns", tools_of(view).state())
+
+    def restore(self, settings: QSettings, key: str) -> None:
+        """Take columns and splitters back, columns as wide as the present text size wants."""
+        zoom = settings.value(f"{key}/zoom")
+        for name, part in self._kept():
+            state = settings.value(f"{key}/{name}")
+            if isinstance(state, QByteArray):
+                part.restoreState(state)
+                if isinstance(part, QHeaderView) and str(zoom).isdecimal():
+                    self.services.theme.widen(part, int(str(zoom)))
+        for view in filter(has_tools, self._tables()):
+            chosen = settings.value(f"{key}/{view.objectName()}-columns", "")
+            tools_of(view).restore(str(chosen))
+
+    def _kept(self) -> Iterator[tuple[str, QHeaderView | QSplitter]]:
+        """Those that have a name; a table with other columns than before begins anew."""
+        for view in self._tables():
+            yield f"{view.objectName()}{view.header().count()}", view.header()
+        for splitter in self.findChildren(QSplitter):
+            if splitter.objectName():
+                yield splitter.objectName(), splitter
+
+    def _tables(self) -> list[QTreeView]:
+        return [view for view in self.findChildren(QTreeView) if view.objectName()]

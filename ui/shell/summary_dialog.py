@@ -1,0 +1,68 @@
+"""The form for a tool's summary: what its description says, and the words it is found by."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QPushButton, QWidget
+
+from app.indexing.summaries import MADE, summary_problem
+from app.routing.summary import MOST_TOKENS, most_tokens
+from store.records import Summary
+from ui.look.text import visible
+from ui.widgets.form_dialog import FormDialog, plain_label
+
+_HINT = (
+    "Queries are held against this. Write what you would ask for; yours replaces the description,"
+    " and no host sees it."
+)
+_LONGEST = 600  # characters of a description
+
+
+class SummaryDialog(FormDialog):
+    """Stays open until what was typed can be used.
+
+    Signals: given(text) then; reset_wanted() for Toolcrib's own summary.
+    """
+
+    submitted = Signal(str)
+    reset_wanted = Signal()
+
+    def __init__(
+        self, tool_id: str, description: str, summary: Summary, parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Summary", "Save", parent)
+        self.setObjectName("summaryDialog")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 72)
+        cut = description if len(description) <= _LONGEST else f"{description[:_LONGEST]}…"
+        note = plain_label(visible(cut), faint=True)
+        note.setVisible(bool(cut))
+        self.text = QPlainTextEdit(summary.text)
+        self.text.setAccessibleName("Summary")
+        self.text.setTabChangesFocus(True)
+        self.text.setFixedHeight(self.fontMetrics().lineSpacing() * 6)
+        self.tokens = plain_label("", faint=True)
+        self.reset = QPushButton("Use Toolcrib's")
+        self.reset.setToolTip("Made from the tool's name and description")
+        self.reset.setEnabled(summary.source != MADE)
+        self.buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
+        self.reset.clicked.connect(self._give_back)
+        self.text.textChanged.connect(self._count)
+        self.lay_out(plain_label(tool_id), note, plain_label(_HINT), self.text, self.tokens)
+        self._count()
+        self.text.selectAll()
+        self.text.setFocus()
+
+    def press(self) -> None:
+        """Give what was typed, or say what is wrong with it."""
+        problem = summary_problem(self.text.toPlainText())
+        if problem:
+            self.refuse(problem, self.text)
+            return
+        self.submitted.emit(self.text.toPlainText())
+        self.accept()
+
+    def _give_back(self) -> None:
+        self.reset_wanted.emit()
+        self.accept()
+
+    def _count(self) -> None:
+        tokens = most_tokens(" ".join(self.text.toPlainText().split()))
+        self.tokens.setText(f"{tokens} of {MOST_TOKENS} tokens at most")

@@ -1,0 +1,1 @@
+"""Widgets and table parts that more than one page uses."""

@@ -1,0 +1,119 @@
+"""Columns of tables as values: a table is a tuple of them, and nothing is counted beside it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QStyledItemDelegate
+
+from ui.look.theme import Theme
+
+R = TypeVar("R")
+SortKey = str | int | float | tuple[int, ...]
+MakeDelegate = Callable[[Theme, int, QObject], QStyledItemDelegate]  # theme, row height, parent
+Roles = Mapping[int, Callable[[R], object]]
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+class Head(Protocol):
+    """What a view needs of a column, whatever its rows are."""
+
+    @property
+    def title(self) -> str:
+        """Its name, by which code finds it."""
+
+    @property
+    def delegate(self) -> MakeDelegate | None:
+        """What paints its cells; None: as the view does."""
+
+    @property
+    def width(self) -> int:
+        """Pixels at the usual text size, 0: what the others leave."""
+
+    @property
+    def tip(self) -> str:
+        """What the heading's tooltip explains."""
+
+    @property
+    def right(self) -> bool:
+        """Whether it stands at the right, as numbers do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(Generic[R]):
+    """What one kind of row shows in a column of a tree.
+
+    `sort` is the value that the text shows; without it the text itself is compared. `roles` answer
+    what Qt and the delegates ask for beside the text: badges, bars, tooltips, sentences.
+    """
+
+    text: Callable[[R], str]
+    sort: Callable[[R], SortKey] | None = None
+    roles: Roles[R] = field(default_factory=dict)
+
+    def sort_key(self, row: R) -> SortKey:
+        """What rows are ordered by."""
+        return self.sort(row) if self.sort else self.text(row).lower()
+
+    def data(self, row: R, role: int) -> object:
+        """What the cell answers in a role: one of its own, else its text."""
+        answer = self.roles.get(role)
+        if answer is not None:
+            return answer(row)
+        return self.text(row) if role == Qt.ItemDataRole.DisplayRole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[R]):
+    """A column of a table whose rows are all of one kind; see Cell and Head."""
+
+    title: str
+    text: Callable[[R], str]
+    sort: Callable[[R], SortKey] | None = None
+    delegate: MakeDelegate | None = None
+    width: int = 0
+    tip: str = ""
+    right: bool = False
+    roles: Roles[R] = field(default_factory=dict)
+
+
+G = TypeVar("G")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumn(Generic[G, R]):
+    """A column of a tree of groups (G) with rows (R) below them."""
+
+    title: str
+    group: Cell[G]
+    row: Cell[R]
+    delegate: MakeDelegate | None = None
+    width: int = 0
+    tip: str = ""
+    right: bool = False
+
+
+def place(columns: Sequence[Head], title: str) -> int:
+    """The number of the column with that title. Raises ValueError where there is none."""
+    return [column.title for column in columns].index(title)
+
+
+def side(column: Head) -> Qt.AlignmentFlag:
+    """Where a column's text and heading stand."""
+    return RIGHT if column.right else LEFT
+
+
+def head_data(
+    columns: Sequence[Head], section: int, orientation: Qt.Orientation, role: int
+) -> object:
+    """What a heading answers: its title, its explanation, its side; None beside the columns."""
+    if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(columns):
+        return None
+    column = columns[section]
+    if role == Qt.ItemDataRole.DisplayRole:
+        return column.title
+    if role == Qt.ItemDataRole.ToolTipRole:
+        return column.tip or None
+    return side(column) if role == Qt.ItemDataRole.TextAlignmentRole else None

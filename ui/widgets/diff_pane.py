@@ -1,0 +1,218 @@
+"""One side of a diff: read-only text with signs in its gutter and marks on changed words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontDatabase,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextBlock,
+    QTextCursor,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+
+from ui.widgets.diff_rows import CHANGED, FOLD, SAME, DiffRow, Span
+
+
+@dataclass(frozen=True, slots=True)
+class PaneColors:
+    """One side's colours: the whole changed line, the changed words, gaps and folds."""
+
+    line: QColor
+    word: QColor
+    gap: QColor
+    fold: QColor
+    sign: QColor
+    faint: QColor
+
+
+class DiffPane(QPlainTextEdit):
+    """The lines of one side.
+
+    Signals: fold_toggled(row) when the user opens a folded block.
+    """
+
+    fold_toggled = Signal(int)
+
+    def __init__(self, *, sign: str, colors: PaneColors, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._fit_tabs()
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(0)  # else a line's tint stops short of the gutter
+        self.sign = sign
+        self._colors = colors
+        self._rows: list[tuple[int, DiffRow]] = []  # as shown: number among all rows, row
+        self._all: Sequence[DiffRow] = ()
+        self._gutter = _Gutter(self)
+        self.updateRequest.connect(self._follow)
+        self._fit_gutter()
+
+    def show_rows(self, rows: Sequence[DiffRow], opened: frozenset[int]) -> None:
+        """Show these rows; `opened` are the numbers of fold rows whose lines are visible."""
+        self._all = rows
+        self._rows = list(_visible(rows, opened))
+        self.setPlainText("\n".join(self._text(row) for _, row in self._rows))
+        self._mark()
+
+    def set_colors(self, colors: PaneColors) -> None:
+        """Recolour, for a theme change."""
+        self._colors = colors
+        self._mark()
+        self._gutter.update()
+
+    def toPlainText(self) -> str:
+        """The side's whole text: without gaps, with the lines that are folded away."""
+        return "\n".join(text for row in self._all if (text := self.line(row)) is not None)
+
+    def line(self, row: DiffRow) -> str | None:
+        """This side's line of a row, None where it has none."""
+        return row.left if self.sign == "-" else row.right
+
+    def gutter_width(self) -> int:
+        """Room for the sign, in pixels."""
+        return self.fontMetrics().horizontalAdvance("+") + 18
+
+    def paint_gutter(self, painter: QPainter) -> None:
+        """Draw the signs of the visible lines."""
+        painter.setFont(self.font())
+        block, height = self.firstVisibleBlock(), self.fontMetrics().height()
+        for _, row in self._rows[block.blockNumber() :]:
+            top = self._top(block)
+            if top > self.viewport().height():
+                break
+            changed = row.kind not in (SAME, FOLD) and self.line(row) is not None
+            if changed:
+                painter.fillRect(QRect(0, top, self.gutter_width(), height), self._colors.line)
+                painter.setPen(self._colors.sign)
+                painter.drawText(QPoint(7, top + self.fontMetrics().ascent()), self.sign)
+            block = block.next()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A click on a folded block opens it."""
+        number = self.cursorForPosition(event.position().toPoint()).blockNumber()
+        if event.button() == Qt.MouseButton.LeftButton and self._is_fold(number):
+            self.fold_toggled.emit(self._rows[number][0])
+            return
+        super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter on a folded block opens it."""
+        number = self.textCursor().blockNumber()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._is_fold(number):
+            self.fold_toggled.emit(self._rows[number][0])
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the gutter at the left edge."""
+        super().resizeEvent(event)
+        self._fit_gutter()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Tabs are four letters wide in every font, not 80 pixels."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_tabs()
+
+    def _fit_tabs(self) -> None:
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
+
+    def _fit_gutter(self) -> None:
+        self.setViewportMargins(self.gutter_width(), 0, 0, 0)
+        area = self.contentsRect()
+        self._gutter.setGeometry(area.left(), area.top(), self.gutter_width(), area.height())
+
+    def _follow(self, area: QRect, dy: int) -> None:
+        if dy:
+            self._gutter.scroll(0, dy)
+        else:
+            self._gutter.update(0, area.y(), self._gutter.width(), area.height())
+
+    def _top(self, block: QTextBlock) -> int:
+        return round(self.blockBoundingGeometry(block).translated(self.contentOffset()).top())
+
+    def _is_fold(self, number: int) -> bool:
+        return 0 <= number < len(self._rows) and self._rows[number][1].kind == FOLD
+
+    def _text(self, row: DiffRow) -> str:
+        if row.kind == FOLD:
+            return f"⋯ {row.hidden} unchanged lines"
+        return self.line(row) or ""
+
+    def _mark(self) -> None:
+        marks: list[QTextEdit.ExtraSelection] = []
+        for number, (_, row) in enumerate(self._rows):
+            ink = self._ink(row)
+            if ink is None:
+                continue
+            marks.append(self._selection(number, ink, None))
+            words = row.left_words if self.sign == "-" else row.right_words
+            marks += [self._selection(number, self._colors.word, span) for span in words]
+        self.setExtraSelections(marks)
+
+    def _ink(self, row: DiffRow) -> QColor | None:
+        if row.kind in (SAME, FOLD):
+            return self._colors.fold if row.kind == FOLD else None
+        if row.kind == CHANGED or self.line(row) is not None:
+            return self._colors.line
+        return self._colors.gap
+
+    def _selection(self, number: int, ink: QColor, span: Span | None) -> QTextEdit.ExtraSelection:
+        mark = QTextEdit.ExtraSelection()
+        cursor = QTextCursor(self.document().findBlockByNumber(number))
+        form = mark.format
+        form.setBackground(ink)
+        if span is None:
+            form.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        else:
+            start = cursor.position() + span[0]
+            cursor.setPosition(start)
+            cursor.setPosition(start + span[1], QTextCursor.MoveMode.KeepAnchor)
+        mark.format = form
+        mark.cursor = cursor
+        return mark
+
+
+class _Gutter(QWidget):
+    def __init__(self, pane: DiffPane) -> None:
+        super().__init__(pane)
+        self._pane = pane
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._pane.gutter_width(), 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._pane.palette().base())
+        self._pane.paint_gutter(painter)
+        painter.end()
+
+
+def _visible(rows: Sequence[DiffRow], opened: frozenset[int]) -> list[tuple[int, DiffRow]]:
+    shown, skip = [], 0
+    for number, row in enumerate(rows):
+        if row.kind == FOLD:
+            if number not in opened:
+                shown.append((number, row))
+                skip = row.hidden
+            continue
+        if skip:
+            skip -= 1
+            continue
+        shown.append((number, row))
+    return shown

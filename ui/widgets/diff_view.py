@@ -1,0 +1,65 @@
+"""Two panes side by side that scroll and fold together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
+
+from ui.widgets.diff_pane import DiffPane, PaneColors
+from ui.widgets.diff_rows import DiffRow
+
+
+@dataclass(frozen=True, slots=True)
+class DiffColors:
+    """Both panes' colours."""
+
+    before: PaneColors
+    after: PaneColors
+
+
+class DiffView(QWidget):
+    """A file before and after a write, side by side."""
+
+    def __init__(self, colors: DiffColors, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.before = DiffPane(sign="-", colors=colors.before, parent=self)
+        self.after = DiffPane(sign="+", colors=colors.after, parent=self)
+        self.before.setObjectName("diffBefore")
+        self.after.setObjectName("diffAfter")
+        self.before.setAccessibleName("File now")
+        self.after.setAccessibleName("File after writing")
+        self._rows: Sequence[DiffRow] = ()
+        self._opened: frozenset[int] = frozenset()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for pane in (self.before, self.after):
+            layout.addWidget(pane)
+            pane.fold_toggled.connect(self._open)
+        _couple(self.before.verticalScrollBar(), self.after.verticalScrollBar())
+        _couple(self.before.horizontalScrollBar(), self.after.horizontalScrollBar())
+
+    def show_rows(self, rows: Sequence[DiffRow]) -> None:
+        """Show a diff from its top, folded."""
+        self._rows, self._opened = rows, frozenset()
+        self._fill()
+
+    def set_colors(self, colors: DiffColors) -> None:
+        """Recolour, for a theme change."""
+        self.before.set_colors(colors.before)
+        self.after.set_colors(colors.after)
+
+    def _open(self, number: int) -> None:
+        self._opened |= {number}
+        place = self.before.verticalScrollBar().value()
+        self._fill()
+        self.before.verticalScrollBar().setValue(place)
+
+    def _fill(self) -> None:
+        for pane in (self.before, self.after):
+            pane.show_rows(self._rows, self._opened)
+
+
+def _couple(one: QScrollBar, other: QScrollBar) -> None:
+    one.valueChanged.connect(other.setValue)
+    other.valueChanged.connect(one.setValue)

@@ -1,0 +1,101 @@
+"""A line at the top of a page: what happened, and at most two things to do about it."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+
+from app.core.errors import ToolcribError
+from ui.look.theme import GAP, MARGIN, Theme
+
+INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
+_ICONS = {
+    INFO: "information-outline",
+    DONE: "check-circle",
+    WARN: "alert",
+    ERROR: "close-octagon",
+}
+
+Button = tuple[str, Callable[[], None]]
+
+
+class MessageBar(QFrame):
+    """Hidden until it has something to say; closing it is up to the user."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageBar")
+        self._theme = theme
+        self._kind = INFO
+        self._icon = QLabel(self)
+        self._text = QLabel(self)
+        self._text.setObjectName("messageText")
+        self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._buttons = [QPushButton(self), QPushButton(self)]
+        self._calls: list[Callable[[], None]] = []
+        for number, button in enumerate(self._buttons):
+            button.clicked.connect(lambda _=False, n=number: self._press(n))
+        self._close = QToolButton(self)
+        self._close.setAccessibleName("Close message")
+        self._close.setToolTip("Close message")
+        self._close.clicked.connect(self.clear)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, 6, GAP, 6)
+        row.setSpacing(GAP)
+        row.addWidget(self._icon)
+        row.addWidget(self._text, 1)
+        for button in self._buttons:
+            row.addWidget(button)
+        row.addWidget(self._close)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """The sentence shown, "" when hidden."""
+        return self._text.text() if not self.isHidden() else ""
+
+    def show_message(self, kind: str, text: str, *buttons: Button) -> None:
+        """Show a sentence; kind is INFO, DONE, WARN or ERROR; at most two buttons."""
+        self._kind = kind
+        self._text.setText(text)
+        self._calls = [call for _, call in buttons]
+        for button, spec in zip(self._buttons, [*buttons, None, None], strict=False):
+            button.setVisible(spec is not None)
+            if spec is not None:
+                button.setText(spec[0])
+        self._recolor()
+        self.show()
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+
+    def error(self, error: ToolcribError, *buttons: Button) -> None:
+        """Show an error with its hint."""
+        self.show_message(ERROR, f"{error.title} {error.hint}".strip(), *buttons)
+
+    def clear(self) -> None:
+        """Hide the line."""
+        self.hide()
+        self._text.clear()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The kind's tint with an edge in its ink."""
+        tone = self._theme.colors.tone(self._kind)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(tone.ink)
+        painter.setBrush(tone.tint)
+        painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.end()
+
+    def _press(self, number: int) -> None:
+        self._calls[number]()
+
+    def _recolor(self) -> None:
+        ink = self._theme.colors.tone(self._kind).ink
+        self._icon.setPixmap(self._theme.icons.pixmap(_ICONS[self._kind], ink, 20))
+        self._close.setIcon(self._theme.icons.icon("close"))
+        self.update()

@@ -1,0 +1,208 @@
+"""The command palette: one line that finds every command, tool, server and term (Ctrl+K)."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from ui.look.theme import GAP, ROW, Theme
+from ui.widgets.delegates import RowDelegate
+from ui.widgets.row_table import Index
+from ui.windows.palette_entries import ICONS, Entry, matches
+
+WIDTH = 560
+_ROWS = 11
+_TOP = 84  # pixels from the window's upper edge
+_ENTRY = int(Qt.ItemDataRole.UserRole) + 20
+_HINT = "> commands   # tools   @ servers   ? terms      Enter runs · Ctrl+Enter on a tool: Why?"
+_OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
+_ROOT = QModelIndex()
+
+
+class CommandPalette(QFrame):
+    """Opens over the window and gives the focus back to where it was.
+
+    `entries` is asked each time it opens, so that it offers what there is now.
+    """
+
+    def __init__(
+        self, theme: Theme, window: QWidget, entries: Callable[[], Sequence[Entry]]
+    ) -> None:
+        super().__init__(window)
+        self.setObjectName("palette")
+        self.setProperty("card", True)
+        self._window = window
+        self._entries_now = entries
+        self._entries: Sequence[Entry] = ()
+        self._before: QWidget | None = None  # what had the focus
+        self.line = QLineEdit()
+        self.line.setPlaceholderText("Search tools or run a command")
+        self.line.setAccessibleName("Search tools or run a command")
+        self.model = _Entries(self)
+        self.list = QListView()
+        self.list.setAccessibleName("Found")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setModel(self.model)
+        self.list.setUniformItemSizes(True)
+        self.list.setItemDelegate(_EntryDelegate(theme, self.list))
+        self.nothing = QLabel("Nothing is called that.")
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        hint = QLabel(_HINT)
+        hint.setProperty("faint", True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
+        column.setSpacing(GAP)
+        for widget in (self.line, self.list, self.nothing, hint):
+            column.addWidget(widget)
+        self.line.textChanged.connect(self._find)
+        self.line.installEventFilter(self)
+        self.list.clicked.connect(lambda _index: self.run())
+        self.hide()
+
+    def open(self, typed: str = "") -> None:
+        """Show it, empty or with something typed."""
+        if self.isHidden():
+            self._before = self._window.focusWidget()
+        self._entries = self._entries_now()
+        self.line.setText(typed)
+        self._find(typed)
+        self._place()
+        self.show()
+        self.raise_()
+        self.line.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def shut(self) -> None:
+        """Hide it; the focus goes back."""
+        if self.isHidden():
+            return
+        had = self.line.hasFocus()
+        self.hide()
+        before, self._before = self._before, None
+        if had and before is not None and isValid(before) and before.isVisible():
+            before.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def run(self, *, also: bool = False) -> None:
+        """Do the current entry's first thing, or its other one."""
+        entry = self.list.currentIndex().data(_ENTRY)
+        if isinstance(entry, Entry):
+            self.shut()
+            (entry.also if also and entry.also else entry.run)()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keys go from the line to the list; leaving the line closes the palette."""
+        if event.type() == QEvent.Type.FocusOut:
+            self.shut()
+        if isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.ShortcutOverride and event.key() in _OWN_KEYS:
+                event.accept()  # else the window's shortcut of that key would run
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                return self._key(event)
+        return super().eventFilter(watched, event)
+
+    def _key(self, event: QKeyEvent) -> bool:
+        key = Qt.Key(event.key())
+        steps = {
+            Qt.Key.Key_Down: 1,
+            Qt.Key.Key_Up: -1,
+            Qt.Key.Key_PageDown: _ROWS,
+            Qt.Key.Key_PageUp: -_ROWS,
+        }
+        if key in steps:
+            self._choose(self.list.currentIndex().row() + steps[key])
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.run(also=bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier))
+        elif key == Qt.Key.Key_Tab:
+            self._complete()
+        elif key == Qt.Key.Key_Escape:
+            self.shut()
+        else:
+            return False
+        return True
+
+    def _complete(self) -> None:
+        entry = self.list.currentIndex().data(_ENTRY)
+        if isinstance(entry, Entry):
+            self.line.setText(entry.text)
+
+    def _find(self, typed: str) -> None:
+        self.model.show(matches(self._entries, typed))
+        some = self.model.rowCount() > 0
+        self.list.setVisible(some)
+        self.nothing.setVisible(not some)
+        self._choose(0)
+
+    def _choose(self, row: int) -> None:
+        last = self.model.rowCount() - 1
+        if last >= 0:
+            self.list.setCurrentIndex(self.model.index(max(0, min(row, last))))
+
+    def _place(self) -> None:
+        row = max(ROW, self.fontMetrics().height() + 10)
+        self.list.setFixedHeight(_ROWS * row + 4)
+        width = min(WIDTH, self._window.width() - 4 * GAP)
+        self.setFixedWidth(width)
+        self.adjustSize()
+        self.move((self._window.width() - width) // 2, _TOP)
+
+
+class _Entries(QAbstractListModel):
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._rows: Sequence[Entry] = ()
+
+    def show(self, rows: Sequence[Entry]) -> None:
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not 0 <= index.row() < len(self._rows):
+            return None
+        entry = self._rows[index.row()]
+        if role == _ENTRY:
+            return entry
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{entry.text}, {entry.hint or entry.kind}"
+        return entry.text if role == Qt.ItemDataRole.DisplayRole else None
+
+
+class _EntryDelegate(RowDelegate):
+    def __init__(self, theme: Theme, view: QListView) -> None:
+        super().__init__(theme, ROW, view)
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: Index) -> QSize:
+        return QSize(0, max(ROW, option.fontMetrics.height() + 10))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Icon, text, and at the right its keys or what it is."""
+        entry = index.data(_ENTRY)
+        if not isinstance(entry, Entry):
+            return
+        self.paint_back(painter, option, index)
+        colors, area = self.theme.colors, option.rect.adjusted(8, 0, -8, 0)
+        ratio = painter.device().devicePixelRatioF()
+        image = self.theme.icons.pixmap(ICONS[entry.kind], colors.text2, 16, ratio)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.save()
+        painter.drawPixmap(area.left(), area.center().y() - 7, image)
+        painter.setPen(colors.text2)
+        painter.drawText(area, middle | Qt.AlignmentFlag.AlignRight, entry.hint)
+        room = area.adjusted(26, 0, -option.fontMetrics.horizontalAdvance(entry.hint) - 12, 0)
+        text = option.fontMetrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, room.width())
+        painter.setPen(colors.text)
+        painter.drawText(room, middle, text)
+        painter.restore()

@@ -1,0 +1,51 @@
+"""The form for a profile's name."""
+
+from collections.abc import Collection
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+
+from app.policy.profiles import LONGEST, name_problem
+from ui.widgets.form_dialog import FormDialog, plain_label
+
+
+class ProfileDialog(FormDialog):
+    """Stays open until the name can be used.
+
+    Signals: given(name) then.
+    """
+
+    submitted = Signal(str)
+
+    def __init__(
+        self,
+        title: str,
+        hint: str,
+        taken: Collection[str],
+        *,
+        name: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(title, title, parent)
+        self._taken = frozenset(taken)
+        self.setObjectName("profileDialog")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 56)
+        self.name = QLineEdit(name)
+        self.name.setAccessibleName("Name of the profile")
+        self.name.setPlaceholderText("for example: work")
+        self.name.setMaxLength(LONGEST)
+        self.name.selectAll()
+        form = QFormLayout()
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form.addRow("&Name", self.name)
+        self.lay_out(plain_label(hint, faint=True), form)
+
+    def press(self) -> None:
+        """Give the name, or say what is wrong with it."""
+        name = self.name.text().strip()
+        problem = name_problem(name, self._taken)
+        if problem:
+            self.refuse(problem, self.name)
+            return
+        self.submitted.emit(name)
+        self.accept()

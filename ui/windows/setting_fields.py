@@ -1,0 +1,295 @@
+"""Settings that a form can show: for each its name in a dataclass, its words and its bounds.
+
+A name with a point, as gateway.pool, is that of a settings dataclass inside another.
+"""
+
+from dataclasses import dataclass, field
+from functools import reduce
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """What every field has; `said` names it in an undo step, where the label will not do."""
+
+    name: str
+    label: str
+    tip: str = field(default="", kw_only=True)
+    step_noun: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Number(SettingField):
+    """A whole number; `zero` is what 0 means, where it means something else than none."""
+
+    least: int
+    most: int
+    step: int = 1
+    unit: str = ""
+    zero: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(SettingField):
+    """One of several values, each with its words."""
+
+    choices: tuple[tuple[str, str], ...]  # words, value
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(SettingField):
+    """On or off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns(SettingField):
+    """Names separated by commas."""
+
+    example: str
+
+
+Field = Number | Choice | Switch | Patterns
+Group = tuple[str, tuple[Field, ...]]  # a heading, and what stands below it
+
+POOL_WORDS = {
+    "servers": "Names of the servers",
+    "names": "Names of all tools",
+    "all": "All tools, a line each",
+    "none": "Nothing",
+}
+
+DATA_OUT = (
+    ("Note it in Activity", "warn"),
+    ("Ask first, if the host can", "ask"),
+    ("Refuse the call", "refuse"),
+)
+
+PROFILE: tuple[Group, ...] = (
+    (
+        "New tools",
+        (
+            Choice(
+                "new_tools",
+                "Tools that appear &later",
+                (("Held back until you decide", "held"), ("On at once", "on")),
+                tip="Tools that a server adds after it was first read.",
+            ),
+        ),
+    ),
+    (
+        "What the model sees",
+        (
+            Choice(
+                "gateway.pool",
+                "Said at the &start",
+                tuple((words, pool) for pool, words in POOL_WORDS.items()),
+                tip="What the menu says of what stands behind it; tokens with the menu itself.",
+            ),
+            Number(
+                "gateway.search_tokens",
+                "Longest search &answer",
+                100,
+                20_000,
+                100,
+                " tokens",
+                tip="The best tool's arguments and the names of others fit into this.",
+            ),
+            Choice(
+                "gateway.slim",
+                "S&chemas",
+                (
+                    ("Without titles and other words that check nothing", "lossless"),
+                    ("Also without additionalProperties", "strong"),
+                    ("As the server wrote them", "none"),
+                ),
+                tip="Arguments are always checked against the server's own schema.",
+            ),
+            Switch(
+                "gateway.promote",
+                "Put &found tools into the host's list, too",
+                tip="Only some hosts follow such changes, and each costs them their prompt cache.",
+            ),
+        ),
+    ),
+    (
+        "Calls",
+        (
+            Switch(
+                "gateway.start_ahead",
+                "Start servers with the &host",
+                tip="Otherwise a server starts at its first call.",
+            ),
+            Number(
+                "gateway.server_idle_minutes",
+                "&End idle servers after",
+                0,
+                1_440,
+                10,
+                " min",
+                zero="Never",
+                tip="The next call starts it again; what it kept in memory is lost.",
+                step_noun="the time until an idle server is ended",
+            ),
+            Number(
+                "gateway.call_seconds",
+                "&Time limit of a call",
+                0,
+                86_400,
+                10,
+                " s",
+                zero="One hour",
+            ),
+            Number(
+                "gateway.result_tokens",
+                "Longest r&esult",
+                0,
+                1_000_000,
+                1_000,
+                " tokens",
+                zero="No limit",
+                tip="The rest of a longer one is kept, and the model can read on.",
+            ),
+            Choice(
+                "gateway.secrets_out",
+                "A secret &would leave",
+                DATA_OUT,
+                tip="A call carries a value that looks like a secret to a tool that can send.",
+                step_noun="what happens to calls with secrets",
+            ),
+            Choice(
+                "gateway.passages_out",
+                "Another server's te&xt would",
+                DATA_OUT,
+                tip="A call carries words that another server returned to a tool that can send.",
+                step_noun="what happens to calls with another server's text",
+            ),
+            Switch(
+                "gateway.combinations",
+                "Warn of &tools that together could leak",
+                tip="Review says it where private data, untrusted content and a way out meet.",
+            ),
+        ),
+    ),
+    (
+        "A conversation",
+        (
+            Number("gateway.loaded_tools", "Tools &kept loaded", 1, 1_000),
+            Number(
+                "gateway.loaded_tokens",
+                "Of at &most",
+                500,
+                1_000_000,
+                500,
+                " tokens",
+                step_noun="the tokens kept loaded",
+            ),
+            Number(
+                "gateway.idle_seconds",
+                "F&orgotten after",
+                10,
+                86_400,
+                60,
+                " s unused",
+                step_noun="the time until a tool is forgotten",
+            ),
+            Number(
+                "gateway.loop_calls",
+                "A loop &is the same call",
+                2,
+                100,
+                1,
+                " times",
+                tip="The call runs; then its tool is unloaded and the model is told.",
+                step_noun="what a loop is",
+            ),
+            Number(
+                "gateway.loop_window_calls",
+                "Withi&n",
+                2,
+                1_000,
+                1,
+                " calls",
+                step_noun="the calls of a loop",
+            ),
+            Number(
+                "gateway.loop_window_seconds",
+                "An&d within",
+                1,
+                86_400,
+                10,
+                " s",
+                step_noun="the time of a loop",
+            ),
+            Patterns(
+                "gateway.loop_exempt",
+                "Ne&ver a loop",
+                "browser/*, time/get_current_time",
+                tip="Tools that may well be called again and again.",
+                step_noun="what is never a loop",
+            ),
+        ),
+    ),
+)
+
+LOOK: tuple[Group, ...] = (
+    (
+        "Appearance",
+        (
+            Choice(
+                "appearance",
+                "&Colours",
+                (("As the system", "system"), ("Light", "light"), ("Dark", "dark")),
+            ),
+            Number("zoom", "&Text size", 80, 200, 10, " %"),
+            Choice(
+                "encoding",
+                "To&kenizer",
+                (("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base")),
+                tip="Counts every ≈; both are OpenAI's, other models count 5-20 % differently.",
+            ),
+        ),
+    ),
+)
+
+READING: tuple[Group, ...] = (
+    (
+        "Reading servers",
+        (
+            Number("scan_at_once", "Servers at &once", 1, 16),
+            Number(
+                "scan_seconds",
+                "&Given up after",
+                5,
+                3_600,
+                5,
+                " s of silence",
+                step_noun="the time until a silent server is given up",
+            ),
+            Number(
+                "scan_limit_seconds",
+                "And in any &case after",
+                10,
+                7_200,
+                10,
+                " s",
+                step_noun="the time until any server is given up",
+            ),
+            Switch(
+                "scratch_home",
+                "With an &empty home folder",
+                tip="Servers see none of your files while they are read; some need them.",
+            ),
+        ),
+    ),
+    (
+        "Kept",
+        (
+            Number("backups_kept", "Copies of each host's &files", 1, 1_000),
+            Number("events_kept", "E&vents in Activity", 1_000, 10_000_000, 1_000),
+        ),
+    ),
+)
+
+
+def value_of(settings: object, name: str) -> object:
+    """What a setting is."""
+    return reduce(getattr, name.split("."), settings)

@@ -1,0 +1,195 @@
+"""A form over one settings dataclass, made from a list of fields."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
+
+from store.typed import Json
+from ui.look.theme import GAP, MARGIN, Theme
+from ui.widgets.form_dialog import plain_label
+from ui.widgets.number_field import number_field
+from ui.windows.setting_fields import (
+    Choice,
+    Field,
+    Group,
+    Number,
+    Patterns,
+    Switch,
+    value_of,
+)
+
+
+class SettingForm(QWidget):
+    """Fields under headings; each change is given at once.
+
+    Signals: given(name, value, what was done) with each change by the user.
+    """
+
+    changed = Signal(str, object, str)
+
+    def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
+        super().__init__()
+        self.fields: dict[str, QWidget] = {}
+        self._rows: list[tuple[str, QWidget, tuple[QWidget, ...]]] = []  # words, heading, row
+        self._shows: dict[str, Callable[[Any], None]] = {}
+        self._shown: Json = {}
+        form = QFormLayout(self)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        form.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
+        form.setVerticalSpacing(GAP)
+        for heading, fields in groups:
+            title = QLabel(heading)
+            title.setContentsMargins(0, MARGIN, 0, 0)
+            theme.dress(title, 1, QFont.Weight.DemiBold)
+            form.addRow(title)
+            for field in fields:
+                row = self._add(form, field)
+                words = f"{heading} {field.label} {field.tip}".replace("&", "").lower()
+                self._rows.append((words, title, row))
+
+    def show_settings(self, settings: object) -> None:
+        """Show these; emits nothing. What is being typed stays where its setting did not change."""
+        for name, show in self._shows.items():
+            value = value_of(settings, name)
+            if name not in self._shown or self._shown[name] != value:
+                self._shown[name] = value
+                with QSignalBlocker(self.fields[name]):
+                    show(value)
+
+    def seek(self, text: str) -> int:
+        """Show only settings with these words, "" for all; returns how many there are."""
+        words = text.lower().split()
+        headings: set[QWidget] = set()
+        number = 0
+        for known, heading, row in self._rows:
+            wanted = all(word in known for word in words)
+            number += wanted
+            if wanted:
+                headings.add(heading)
+            for widget in row:
+                widget.setVisible(wanted)
+        for heading in {heading for _words, heading, _row in self._rows}:
+            heading.setVisible(heading in headings)
+        return number
+
+    def unusual(self, usual: object) -> Json:
+        """The settings that differ from the usual ones, with their usual values."""
+        values = {name: value_of(usual, name) for name in self._shown}
+        return {name: value for name, value in values.items() if value != self._shown[name]}
+
+    def name_choices(self, name: str, words: Mapping[str, str]) -> None:
+        """Other words for a choice's values."""
+        box = self.fields[name]
+        assert isinstance(box, QComboBox)  # only choices have words
+        for place in range(box.count()):
+            box.setItemText(place, words[box.itemData(place)])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The wheel scrolls the form; only a field with the focus takes it."""
+        wheel = event.type() == QEvent.Type.Wheel
+        if wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _add(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
+        """Put a field in with its explanation below; returns what its row is made of."""
+        widget = self._made(field)
+        plain = field.label.replace("&", "")
+        widget.setAccessibleName(plain)
+        widget.setToolTip(field.tip)
+        widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel must not give it
+        widget.installEventFilter(self)
+        self.fields[field.name] = widget
+        if isinstance(field, Switch):
+            form.addRow("", widget)
+            return (widget, *self._explain(form, field))
+        label = QLabel(field.label)
+        label.setBuddy(widget)
+        label.setToolTip(field.tip)
+        label.setMinimumHeight(widget.sizeHint().height())
+        form.addRow(label, widget)
+        return (label, widget, *self._explain(form, field))
+
+    def _explain(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
+        if not field.tip:
+            return ()
+        tip = plain_label(field.tip, faint=True)
+        tip.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        form.addRow("", tip)
+        return (tip,)
+
+    def _made(self, field: Field) -> QWidget:
+        if isinstance(field, Number):
+            return self._number(field)
+        if isinstance(field, Choice):
+            return self._choice(field)
+        return self._switch(field) if isinstance(field, Switch) else self._patterns(field)
+
+    def _number(self, field: Number) -> QSpinBox:
+        spin = number_field(
+            field.label.replace("&", ""), field.least, field.most, step=field.step, unit=field.unit
+        )
+        spin.setSpecialValueText(field.zero)
+        spin.valueChanged.connect(lambda value: self._give(field, value, spin.text()))
+
+        def show(value: int) -> None:  # the command line has other bounds
+            spin.setRange(min(field.least, value), max(field.most, value))
+            spin.setValue(value)
+
+        self._shows[field.name] = show
+        return spin
+
+    def _choice(self, field: Choice) -> QComboBox:
+        box = QComboBox()
+        for words, value in field.choices:
+            box.addItem(words, value)
+        box.activated.connect(
+            lambda place: self._give(field, box.itemData(place), field.choices[place][0])
+        )
+        self._shows[field.name] = lambda value: box.setCurrentIndex(box.findData(value))
+        return box
+
+    def _switch(self, field: Switch) -> QCheckBox:
+        tick = QCheckBox(field.label)
+        tick.toggled.connect(lambda on: self._give(field, on, "on" if on else "off"))
+        self._shows[field.name] = tick.setChecked
+        return tick
+
+    def _patterns(self, field: Patterns) -> QLineEdit:
+        line = QLineEdit()
+        line.setPlaceholderText(field.example)
+
+        def give() -> None:
+            names = (name.strip() for name in line.text().split(","))
+            entries = tuple(dict.fromkeys(name for name in names if name))
+            line.setText(", ".join(entries))
+            self._give(field, entries, ", ".join(entries) or "nothing")
+
+        line.editingFinished.connect(give)
+        self._shows[field.name] = lambda value: line.setText(", ".join(value))
+        return line
+
+    def _give(self, field: Field, value: object, words: str) -> None:
+        if self._shown.get(field.name) != value:
+            self._shown[field.name] = value
+            self.changed.emit(
+                field.name, value, f"Set {field.step_noun or _plain(field)} to {words}"
+            )
+
+
+def _plain(field: Field) -> str:
+    words = field.label.replace("&", "")
+    return f"{words[0].lower()}{words[1:]}"

@@ -1,0 +1,192 @@
+"""Settings: those of the profile in view, which can be undone, and Toolcrib's own."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.catalog.menu_tools import POOLS
+from app.core.errors import ToolcribError
+from app.core.settings import Settings, with_settings
+from app.tokens.menu import menu_tokens
+from store.typed import Json
+from ui.look.text import APPROX, count
+from ui.look.theme import MARGIN
+from ui.shell.actions import SettingsCommand
+from ui.shell.services import Services
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.form_dialog import plain_label
+from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING
+from ui.windows.setting_form import SettingForm
+
+_POOL = "gateway.pool"
+_SIDE = 560  # pixels
+
+
+class SettingsDialog(QDialog):
+    """Every change is kept at once.
+
+    A running gateway takes most of a profile's in within a second; what is said at the start, and
+    what a conversation keeps, hold from the next start or conversation on.
+    """
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("settings")
+        self.setWindowTitle("Settings")
+        self._services = services
+        theme, live = services.theme, services.live
+        self.whose = ElidedLabel()
+        self.whose.setProperty("faint", True)
+        self.whose.setContentsMargins(MARGIN, 0, MARGIN, 0)
+        self.profile = SettingForm(theme, PROFILE)
+        self.look = SettingForm(theme, LOOK)
+        self.reading = SettingForm(theme, READING)
+        self.tabs = QTabWidget()
+        self.tabs.addTab(_page(self.whose, self.profile), "&Profile")
+        self.tabs.addTab(_page(self.look), "&Window")
+        self.tabs.addTab(_page(self.reading), "&Reading and keeping")
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Settings")
+        self.problem = plain_label("")
+        self.problem.setProperty("wrong", True)
+        self.problem.hide()
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search settings")
+        self.search.setAccessibleName("Search settings")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._seek)
+        self.usual = QPushButton("&Reset this tab")
+        self.usual.setToolTip("Give every setting of this tab its usual value")
+        self.usual.setAutoDefault(False)
+        self.usual.clicked.connect(self._reset)
+        self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
+        close = QPushButton("Close")
+        close.setAutoDefault(False)  # Enter ends what is being typed, and nothing else
+        buttons = QDialogButtonBox()
+        buttons.addButton(self.usual, QDialogButtonBox.ButtonRole.ResetRole)
+        buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        column.addWidget(self.search)
+        column.addWidget(self.tabs, 1)
+        column.addWidget(self.problem)
+        column.addWidget(buttons)
+        room = self.screen().availableGeometry()
+        side = theme.scaled(_SIDE)
+        self.resize(min(side, room.width() * 9 // 10), min(side, room.height() * 9 // 10))
+        self.profile.changed.connect(self._set_profile)
+        self.look.changed.connect(self._set_own)
+        self.reading.changed.connect(self._set_own)
+        live.failed.connect(self._show_error)
+        for signal in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
+            signal.connect(self.refresh)
+        self.refresh()
+        self.tabs.setFocus()
+
+    def refresh(self) -> None:
+        """Show what holds now; also after undo."""
+        catalog, own = self._services.live.catalog, self._services.ctx.settings
+        self.look.show_settings(own)
+        self.reading.show_settings(own)
+        self.profile.setEnabled(self._services.live.in_view)
+        if catalog is None:
+            return
+        self.whose.setText(f"For hosts that get {catalog.profile.name} pruned or through Toolcrib.")
+        self.profile.show_settings(catalog.settings)
+        sizes = {pool: menu_tokens(catalog, pool) for pool in POOLS}
+        self.profile.name_choices(
+            _POOL, {p: f"{POOL_WORDS[p]} · {count(sizes[p])} {APPROX}" for p in POOLS}
+        )
+
+        self._show_usual()
+
+    @property
+    def _forms(self) -> tuple[SettingForm, SettingForm, SettingForm]:
+        return self.profile, self.look, self.reading
+
+    def _seek(self, text: str) -> None:
+        """Show what has these words, and the first tab that has any."""
+        numbers = [form.seek(text) for form in self._forms]
+        for place, number in enumerate(numbers):
+            self.tabs.setTabEnabled(place, number > 0 or not text.strip())
+        if not numbers[self.tabs.currentIndex()] and any(numbers):
+            self.tabs.setCurrentIndex(next(n for n, count in enumerate(numbers) if count))
+        nothing = bool(text.strip()) and not any(numbers)
+        self.problem.setText("No setting has these words." if nothing else "")
+        self.problem.setVisible(nothing)
+
+    def _unusual(self) -> Json:
+        """What differs from the usual values in the tab in front."""
+        catalog, form = self._services.live.catalog, self._forms[self.tabs.currentIndex()]
+        if form is not self.profile:
+            return form.unusual(Settings())
+        return form.unusual(type(catalog.settings)()) if catalog is not None else {}
+
+    def _show_usual(self) -> None:
+        self.usual.setEnabled(bool(self._unusual()))
+
+    def _reset(self) -> None:
+        """The usual values again; those of the profile in one step that can be undone."""
+        changes, live = self._unusual(), self._services.live
+        if not self.tabs.currentIndex() and live.catalog is not None and live.in_view:
+            old = live.catalog.settings
+            new = with_settings(old, changes)
+            self._services.undo.push(SettingsCommand(live, old, new, "Reset the settings"))
+        elif self.tabs.currentIndex():
+            for name, value in changes.items():
+                self._set_own(name, value, "Reset the settings")
+
+    def _set_profile(self, name: str, value: object, text: str) -> None:
+        live = self._services.live
+        if live.catalog is None or not live.in_view:
+            return
+        old = live.catalog.settings
+        new = with_settings(old, {name: value})
+        self._services.undo.push(SettingsCommand(live, old, new, text))
+
+    def _show_error(self, error: ToolcribError) -> None:
+        self.problem.setText(f"{error.title} {error.hint}".strip())
+        self.problem.show()
+
+    def _set_own(self, name: str, value: object, text: str) -> None:
+        """Toolcrib's own settings hold for all profiles, and are no step to undo."""
+        services = self._services
+        try:
+            services.ctx.keep(**{name: value})
+        except ToolcribError as error:
+            self._show_error(error)
+        else:
+            own = services.ctx.settings
+            services.theme.choose(own.appearance)
+            services.theme.set_zoom(own.zoom)
+            if name == "encoding":
+                services.live.load()
+            services.show_status(text)
+            self.problem.hide()
+        self.refresh()
+
+
+def _page(*widgets: QWidget) -> QScrollArea:
+    """A tab's content, which scrolls where the text is large."""
+    inside = QWidget()
+    column = QVBoxLayout(inside)
+    column.setContentsMargins(MARGIN, MARGIN, MARGIN, 0)
+    column.setSpacing(0)
+    for widget in widgets:
+        column.addWidget(widget)
+    column.addStretch(1)
+    area = QScrollArea()
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields take it
+    area.setWidgetResizable(True)
+    area.setFrameShape(QScrollArea.Shape.NoFrame)
+    area.setWidget(inside)
+    return area
