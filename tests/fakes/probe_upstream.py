@@ -55,6 +55,7 @@ TOOLS = [
     tool("add_tool", "Add a zebra counting tool and announce it", {"raw": {}}),
     tool("update", "Announce that a resource changed"),
     tool("pid", "Return the process id"),
+    tool("task", "Answer with a task that goes on"),
     tool("unauthorized", "Always answers 401 Unauthorized"),
     tool("strays", "Send answers that nobody waits for, then the right one"),
     tool("drop_tools", "Take back the tools that were added and announce it"),
@@ -167,6 +168,8 @@ def call(number, params):
         ok(text("announced"))
     elif name == "pid":
         ok(text(str(os.getpid())))
+    elif name == "task":
+        ok({"task": {"taskId": "1", "status": "working"}})
     elif name == "unauthorized":
         ok(text("401 Unauthorized", isError=True))
     elif name == "strays":

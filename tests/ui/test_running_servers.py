@@ -108,6 +108,7 @@ def test_stopping_all_leaves_hosts_that_go_on(tab, services, hosts, qtbot):
     tab.show()
     qtbot.waitUntil(lambda: len(tab.model.rows) == 1, timeout=WAIT)
     tab.stop_all.click()
+    qtbot.waitUntil(lambda: services.tasks.idle, timeout=WAIT)  # a call under way would end with it
     assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
 
 

@@ -137,13 +137,7 @@ def test_a_server_whose_task_goes_on_goes_on(upstream, clock):
     clock.now += HOUR
     upstream.rest(1.0)
     assert upstream.state == KNOWN, "an answer to nothing names no task of ours"
-    send(upstream, "pid")()
-    connection = upstream._connection
-    assert connection is not None
-    request = OwnRequest({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {}})
-    connection.request(request)
-    line = b'{"jsonrpc":"2.0","id":%d,"result":{"task":{"taskId":"1"}}}' % request.sent_id
-    connection._read(line)
+    assert send(upstream, "task")()["result"]["task"]["taskId"] == "1"
     clock.now += HOUR
     upstream.rest(1.0)
     assert upstream.state == STARTED

@@ -9,16 +9,19 @@ from app.gateway.menu.loop_guard import LoopGuard, Rules
 from app.gateway.menu.results import Results
 from app.gateway.menu.session import Limits, LoadedSet, Session
 from app.gateway.menu.tool_call import ToolCall
+from app.gateway.outgoing import Outgoing, Seen
 
 
 @pytest.fixture
 def caller():
     """What a call asks of its context, written down."""
     told = []
+    journal = SimpleNamespace(add=lambda kind, **fields: told.append((kind, fields)))
     return SimpleNamespace(
         told=told,
         results=Results(),
-        journal=SimpleNamespace(add=lambda kind, **fields: told.append((kind, fields))),
+        journal=journal,
+        outgoing=Outgoing(Seen(), None, journal, None),
         load=lambda _session, tool_id, row: told.append(("load", tool_id, row)),
         unload=lambda _session, tool_id: told.append(("unload", tool_id)),
     )
