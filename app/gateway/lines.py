@@ -12,6 +12,7 @@ LONGEST_LINE = 64 << 20  # bytes
 TOO_LONG = b"\0too long\0"  # how what is left of a longer line begins
 _CHUNK = 1 << 16
 _HEAD, _TAIL = 1024, 256  # bytes of a longer line that are kept, for its id
+_SPACE = " \t\r\n"  # of JSON
 _LONGEST_LOOKED_AT = 1 << 18  # bytes; what sets up a session is short
 
 
@@ -55,6 +56,51 @@ def lines_of(read: "Callable[[int], bytes]") -> "Iterator[bytes]":
     while data := read(_CHUNK):
         yield from splitter.feed(data)
     yield from splitter.rest()
+
+
+def messages_of(line: bytes) -> "list[bytes]":
+    """The messages of a batch, each as a line of its own; any other line as it is.
+
+    What is no batch of messages, or beyond all bounds, is left to who refuses it.
+    """
+    if line.lstrip()[:1] != b"[":
+        return [line]
+    import json  # a batch is rare
+
+    from app.mcp.limits import check_shape
+
+    text = line.decode("utf-8", "surrogateescape")
+    decoder = json.JSONDecoder(strict=False)
+    try:
+        check_shape(line)
+        parts = _elements(text, decoder.raw_decode)
+    except (ValueError, RecursionError):
+        return [line]
+    return [part.encode("utf-8", "surrogateescape") + b"\n" for part in parts] or [line]
+
+
+def _elements(text: str, read: "Callable[[str, int], tuple[object, int]]") -> "list[str]":
+    """The objects of a JSON list as they are written; ValueError where it holds anything else."""
+    at = text.index("[") + 1
+    parts: list[str] = []
+    while True:
+        at = _after_space(text, at)
+        value, end = read(text, at)
+        if not isinstance(value, dict):
+            raise ValueError
+        parts.append(text[at:end])
+        at = _after_space(text, end)
+        mark, at = text[at : at + 1], at + 1
+        if mark == "]" and not text[at:].strip(_SPACE):
+            return parts
+        if mark != ",":
+            raise ValueError
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at : at + 1] in tuple(_SPACE):
+        at += 1
+    return at
 
 
 def method_of(line: bytes) -> bytes:

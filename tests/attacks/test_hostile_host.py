@@ -20,7 +20,13 @@ import raw_host  # noqa: E402
 
 from app.gateway.backend.client import request  # noqa: E402
 from app.gateway.backend.rendezvous import STOP, Place  # noqa: E402
-from app.gateway.lines import LONGEST_LINE, TOO_LONG, LineSplitter, method_of  # noqa: E402
+from app.gateway.lines import (  # noqa: E402
+    LONGEST_LINE,
+    TOO_LONG,
+    LineSplitter,
+    messages_of,
+    method_of,
+)
 
 SERVER = {"command": sys.executable, "args": ["-S", str(FAKES / "odd_upstream.py")], "env": {}}
 MOST_MEGABYTES = 500
@@ -312,6 +318,22 @@ def test_the_method_is_the_one_that_a_parser_reads(message):
         elif not isinstance(method, str):
             assert method_of(line) == b""
     assert method_of(json.dumps([message]).encode()) == b""
+
+
+@given(st.lists(json_texts, max_size=4), st.sampled_from([None, 1]))
+@example([{"id": 1}, {"id": "]\u00e9\ud800"}], None)
+@example([], None)
+def test_a_batch_is_cut_into_its_messages_and_nothing_else_is(batch, indent):
+    line = json.dumps(batch, indent=indent).replace("\n", "\r\t ").encode() + b"\n"
+    parts = messages_of(line)
+    if batch and all(isinstance(one, dict) for one in batch):
+        assert [json.loads(part) for part in parts] == batch
+        assert all(part.endswith(b"\n") and part.count(b"\n") == 1 for part in parts)
+        assert all(part[:-1] in line for part in parts)
+    else:
+        assert parts == [line]
+    for broken in (line[:-2], line[:-1] + b"x\n", b"[" * 60_000, b'{"a":[{}]}', b'[{"\xff":NaN},]'):
+        assert messages_of(broken) == [broken]
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.integers(1, 7))

@@ -11,7 +11,7 @@ import sys
 import time
 
 from app.gateway.backend.rendezvous import PROTOCOL, Place, connect, ensure_folder, read_token
-from app.gateway.lines import LineSplitter, method_of
+from app.gateway.lines import LineSplitter, messages_of, method_of
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -234,7 +234,8 @@ class Adapter:
             if not data:
                 break
             for line in splitter.feed(data):
-                self._send(line)
+                for message in messages_of(line):  # so that each is known to be answered
+                    self._send(message)
         self._ended = True
         with self._lock:
             if self._link is None:
@@ -374,17 +375,15 @@ def _is_repeatable(line: bytes) -> bool:
 
 
 def _lost_answer(line: bytes) -> bytes:
-    """The error for each request of a line whose backend ended; b"" where none can be answered."""
+    """The error for a request whose backend ended; b"" where it cannot be answered."""
     import json
 
     try:
-        given = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         return b""
+    if not isinstance(message, dict) or "id" not in message or "method" not in message:
+        return b""
     error = {"code": -32603, "message": LOST}
-    answers = [
-        {"jsonrpc": "2.0", "id": message["id"], "error": error}
-        for message in (given if isinstance(given, list) else [given])
-        if isinstance(message, dict) and "id" in message and "method" in message
-    ]
-    return b"".join(json.dumps(answer).encode() + b"\n" for answer in answers)
+    answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
+    return json.dumps(answer).encode() + b"\n"

@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.gateway.backend.adapter import LOST
@@ -22,6 +23,11 @@ def until(condition, seconds=20.0):
             return value
         time.sleep(0.02)
     raise AssertionError("it did not happen in time")
+
+
+def ended(process):
+    """Wait until a process is gone: one that ends has sockets when it has no command line."""
+    until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
 
 
 pytestmark = pytest.mark.usefixtures("encoderless")
@@ -73,13 +79,38 @@ def test_a_killed_backend_fails_what_was_under_way_and_the_next_call_works(
     assert len(calls) == 1, "a call that may have run was run again"
 
 
+def test_what_was_left_of_a_batch_fails_with_the_backend_and_nothing_else(
+    adapter, backends, stocked, log
+):
+    stocked({"probe": "ok"})
+    host = adapter("--server", "probe")
+    host.initialize()
+    batch = [
+        {"id": 901, "method": "tools/call", "params": {"name": "hang", "arguments": {}}},
+        {"id": 902, "method": "ping"},
+        {"method": "notifications/cancelled", "params": {"requestId": 7}},
+        {"id": "901", "method": "tools/call", "params": {"name": "hang", "arguments": {}}},
+    ]
+    host.send([{"jsonrpc": "2.0", **message} for message in batch])
+    until(lambda: len([e for e in log("probe") if '"hang"' in json.dumps(e)]) == 2)
+    until(lambda: [m["id"] for m in host.unsolicited] == [902])
+    backends()[0].send_signal(signal.SIGKILL)
+    until(lambda: len(host.unsolicited) == 3)
+    assert [(m["id"], m["error"]["message"]) for m in host.unsolicited[1:]] == [
+        (901, LOST),
+        ("901", LOST),
+    ]
+    assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
+    assert len(host.unsolicited) == 3
+
+
 def test_the_host_hears_of_a_new_backend_nothing_but_answers(adapter, backends, stocked):
     stocked({"probe": "ok"})
     host = adapter("--server", "probe")
     host.initialize()
     (old,) = backends()
     old.send_signal(signal.SIGKILL)
-    until(lambda: old not in backends())
+    ended(old)
     assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
     assert host.unsolicited == []
 
@@ -170,8 +201,9 @@ def test_what_a_dead_backend_left_behind_is_replaced(damage, adapter, backends, 
     host = adapter("--server", "probe")
     host.initialize()
     host.close()
-    backends()[0].send_signal(signal.SIGKILL)
-    until(lambda: not backends())
+    (old,) = backends()
+    old.send_signal(signal.SIGKILL)
+    ended(old)
     descriptor = Path(place.descriptor)
     text = descriptor.read_text()
     changed = {
@@ -214,7 +246,7 @@ def test_the_host_goes_on_alone_when_no_backend_can_be_had_again(adapter, backen
     (home / OFF_FILE).touch()
     (old,) = backends()
     old.send_signal(signal.SIGKILL)
-    until(lambda: old not in backends())
+    ended(old)
     assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
     assert backends() == [] and host.unsolicited == []
 
