@@ -7,7 +7,7 @@ from dataclasses import asdict
 from app.catalog.catalog import load_catalog, save_settings
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
-from app.cli.route import load_encoder
+from app.cli.ranking import load_encoder
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder

@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Run one verb; the exit code (see `toolcrib --help`)."""
-    parser = make_parser()
+    parser = make_parser(argv)
     try:
         args = parser.parse_args(argv)
     except SystemExit as stop:

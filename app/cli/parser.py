@@ -1,25 +1,37 @@
-"""The verbs and their options."""
+"""The verbs and their options; a verb's module is imported when that verb is typed."""
 
 import argparse
+from collections.abc import Sequence
+from importlib import import_module
 
-from app.cli import (
-    backend,
-    bench,
-    calibrate,
-    export,
-    footprint,
-    hook,
-    labels,
-    profile,
-    requests,
-    review,
-    route,
-    scan,
-    signing,
-    summary,
-)
 from app.cli.console import PlainParser
 
+# verb -> its module; help lists them in this order
+VERBS = {
+    "scan": "scan",
+    "import": "scan",
+    "add": "scan",
+    "sign-in": "signing",
+    "sign-out": "signing",
+    "footprint": "footprint",
+    "check": "footprint",
+    "route": "route",
+    "hosts": "export",
+    "export": "export",
+    "restore": "export",
+    "hook": "hook",
+    "profile": "profile",
+    "review": "review",
+    "trust": "review",
+    "hold": "review",
+    "summary": "summary",
+    "requests": "requests",
+    "labels": "labels",
+    "calibrate": "calibrate",
+    "learn": "calibrate",
+    "backend": "backend",
+    "bench": "bench",
+}
 _EPILOG = """\
 exit codes:
   0  done
@@ -34,8 +46,8 @@ TOOLCRIB_HOME moves all of Toolcrib's own files.
 """
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of `toolcrib`."""
+def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of `toolcrib`; of one verb only where that is what `argv` begins with."""
     parser = PlainParser(
         prog="toolcrib",
         description="See what your MCP servers cost, switch tools off, write trimmed configs.",
@@ -45,21 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")
-    for module in (
-        scan,
-        signing,
-        footprint,
-        route,
-        export,
-        hook,
-        profile,
-        review,
-        summary,
-        requests,
-        labels,
-        calibrate,
-        backend,
-        bench,
-    ):
-        module.add(verbs, common)
+    typed = VERBS.get(argv[0]) if argv else None
+    for module in [typed] if typed else dict.fromkeys(VERBS.values()):
+        import_module(f"app.cli.{module}").add(verbs, common)
     return parser

@@ -1,18 +1,18 @@
 """`toolcrib route "query"`: which tools a query gets, and why."""
 
 import argparse
+import json
+import os
 
-from app.catalog.catalog import load_catalog
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
-from app.core.errors import ToolcribError
-from app.encoder.onnx import Encoder
-from app.indexing.indexer import Indexer
-from app.routing import phrases
-from app.routing.ranked import Ranked, RankedTool, Request
-from app.routing.router import Router
-from store.errors import StoreError
+from app.core.home import home_folder
+from app.gateway.backend.client import request
+from app.gateway.backend.rendezvous import ROUTE, STANDALONE_VARIABLE, Place
+from store.typed import Json
+
+_SECONDS = 10.0  # that the backend has for its answer
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -22,7 +22,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="try a query: which tools it gets, and why",
         description='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
-        '"tokens", "gate", "parts", "matched"}], "tokens", "note"}, best tool first.',
+        '"tokens", "gate", "parts", "matched"}], "tokens", "note"}, best tool first. '
+        "A backend that runs answers with the encoder it has loaded.",
     )
     parser.add_argument("query")
     parser.add_argument("--server", default="", help="what the server should be about (MCP-Zero)")
@@ -34,92 +35,62 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 
 def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Route one query."""
-    encoder = None if args.words_only else load_encoder(ctx, console)
-    db = ctx.open_store()
-    try:
-        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-        router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
-        ranked = router.route(Request(args.query, server=args.server))
-    finally:
-        db.close()
-    console.result(ranked_json(ranked), lambda: _text(ranked, args.limit, explain=args.explain))
+    """Route one query: by the backend's warm encoder, else by one of our own."""
+    ranked = _of_backend(args)
+    if ranked is None:
+        from app.cli.ranking import rank
+        from app.routing.ranked import Request
+
+        asked_for = Request(args.query, server=args.server)
+        ranked = rank(ctx, console, asked_for, profile=args.profile, words_only=args.words_only)
+    console.result(ranked, lambda: _text(ranked, args.limit, explain=args.explain))
     return 0
 
 
-def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:
-    """The encoder, prepared with the tools' vectors if need be; None and a note without one."""
-    db = ctx.open_store()
-    try:
-        return Indexer(
-            ctx, db, progress=lambda step, done: console.progress(f"{step} ({done:.0%})")
-        ).encoder()
-    except (ToolcribError, StoreError) as error:
-        console.note(f"{error.title} Words only. {error.hint}")
+def _of_backend(args: argparse.Namespace) -> Json | None:
+    """What the backend ranks; None where none runs, or where something is to be prepared first."""
+    if os.environ.get(STANDALONE_VARIABLE):
         return None
-    finally:
-        console.progress_done()
-        db.close()
-
-
-def ranked_json(ranked: Ranked) -> dict[str, object]:
-    """The stable JSON form of a ranking."""
-    return {
-        "query": ranked.query,
-        "tools": [_tool_json(tool) for tool in ranked.tools],
-        "tokens": ranked.tokens,
-        "note": ranked.note,
-        "words_only": ranked.words_only,
+    fields = {
+        "query": args.query,
+        "server": args.server,
+        "profile": args.profile,
+        "words_only": args.words_only,
     }
+    answer = request(Place(home_folder()), ROUTE, json.dumps(fields), seconds=_SECONDS)
+    ranked = answer.get("ranked") if answer else None
+    return ranked if isinstance(ranked, dict) else None
 
 
-def _tool_json(tool: RankedTool) -> dict[str, object]:
-    return {
-        "server": tool.server,
-        "name": tool.name,
-        "score": round(tool.score, 6),
-        "iso": None if tool.iso is None else round(tool.iso, 6),
-        "in": tool.shown,
-        "why": phrases.why(tool.verdict),
-        "tokens": tool.tokens,
-        "gate": tool.gate,
-        "parts": dict(tool.parts),
-        "matched": list(tool.matched),
-        "remedy": phrases.remedy(tool.verdict),
-    }
-
-
-def _text(ranked: Ranked, limit: int, *, explain: bool) -> str:
-    if not ranked.tools:
+def _text(ranked: Json, limit: int, *, explain: bool) -> str:
+    if not ranked["tools"]:
         return "No tools known yet. Read some with: toolcrib scan"
     rows = [["#", "", "tool", "score", "ISO", "tokens ≈", "why"]]
-    for tool in ranked.tools[:limit]:
-        iso = "" if tool.iso is None else f"{tool.iso:.2f}"
-        verdict = "In" if tool.shown else "Out"
+    for rank, tool in enumerate(ranked["tools"][:limit], 1):
         rows.append(
             [
-                str(tool.rank),
-                verdict,
-                tool.tool_id,
-                f"{tool.score:.2f}",
-                iso,
-                number(tool.tokens),
-                phrases.why(tool.verdict),
+                str(rank),
+                "In" if tool["in"] else "Out",
+                f"{tool['server']}/{tool['name']}",
+                f"{tool['score']:.2f}",
+                "" if tool["iso"] is None else f"{tool['iso']:.2f}",
+                number(tool["tokens"]),
+                tool["why"],
             ]
         )
         if explain:
             rows += [["", "", f"  {line}", "", "", "", ""] for line in _explained(tool)]
     lines = [table(rows, right=frozenset({0, 3, 4, 5}))]
-    shown = len(ranked.shown)
-    lines.append(f"\n{shown} tools in · {number(ranked.tokens)} tokens ≈")
-    return "\n".join(lines + ([ranked.note] if ranked.note else []))
+    shown = sum(tool["in"] for tool in ranked["tools"])
+    lines.append(f"\n{shown} tools in · {number(ranked['tokens'])} tokens ≈")
+    return "\n".join(lines + ([ranked["note"]] if ranked["note"] else []))
 
 
-def _explained(tool: RankedTool) -> list[str]:
-    parts = " + ".join(f"{name} {value:.2f}" for name, value in tool.parts)
+def _explained(tool: Json) -> list[str]:
+    parts = " + ".join(f"{name} {value:.2f}" for name, value in tool["parts"].items())
     lines = [parts] if parts else []
-    if tool.matched:
-        lines.append(f"matched: {', '.join(tool.matched)}")
-    if tool.verdict.remedy:
-        lines.append(phrases.remedy(tool.verdict))
+    if tool["matched"]:
+        lines.append(f"matched: {', '.join(tool['matched'])}")
+    if tool["remedy"]:
+        lines.append(tool["remedy"])
     return lines

@@ -55,6 +55,12 @@ def find_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
     return next(bundled, None)
 
 
+def ready_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
+    """That export, None where there is none or its weights have changed since."""
+    exported = find_model(paths, name)
+    return None if exported is None or _changed(exported) else exported
+
+
 def ensure_model(
     paths: Paths, name: str = DEFAULT_MODEL, progress: Progress = lambda _step, _done: None
 ) -> ModelFiles:
@@ -63,8 +69,8 @@ def ensure_model(
     `progress` gets a sentence and a share from 0 to 1; an exception it raises ends the child.
     """
     name = plain_name(name)
-    exported = find_model(paths, name)
-    if exported and not _changed(exported):
+    exported = ready_model(paths, name)
+    if exported:
         return exported
     if getattr(sys, "frozen", False) or find_spec("sentence_transformers") is None:
         raise ToolcribError(

@@ -15,8 +15,6 @@ from store.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
-
 
 def main(argv: "Sequence[str] | None" = None) -> None:
     """Serve one host on stdin and stdout: through the backend, or alone where there is none."""
@@ -41,7 +39,7 @@ def main(argv: "Sequence[str] | None" = None) -> None:
 
 def _attach(words: "Sequence[str]") -> bool:
     """Whether the host was served through the backend until it was gone."""
-    from app.gateway.backend.rendezvous import Place, supported
+    from app.gateway.backend.rendezvous import STANDALONE_VARIABLE, Place, supported
 
     if os.environ.get(STANDALONE_VARIABLE) or not supported():
         return False

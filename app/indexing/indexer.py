@@ -91,6 +91,11 @@ class Indexer:
         }
         return [(id_, texts) for id_, texts in views.items() if have.get(id_) != views_hash(texts)]
 
+    def is_current(self, model: ModelFiles) -> bool:
+        """Whether every text has its vector of this encoder, and the floor is theirs."""
+        db, key = self._db, model.key
+        return not (self.pending(model) or requests.pending(db, key) or floor_is_stale(db, key))
+
     def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
 

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.pool import Pool
-from app.gateway.backend.rendezvous import STATUS, STOP, STOP_SERVER
+from app.gateway.backend.ranking import Rankings
+from app.gateway.backend.rendezvous import ROUTE, STATUS, STOP, STOP_SERVER
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
 from app.mcp.session import Upstream
@@ -21,6 +22,7 @@ class Controlled(Protocol):
 
     pool: Pool
     suggestions: Suggestions
+    rankings: Rankings
     started: float  # seconds since the epoch
 
     def sessions(self) -> Sequence[Session]:
@@ -37,6 +39,8 @@ def answer_control(backend: Controlled, link: "_socket.socket", hello: Hello) ->
         body: Json = status(backend)
     elif verb == SUGGEST:
         body = backend.suggestions.answer(hello, backend.sessions())
+    elif verb == ROUTE:
+        body = backend.rankings.answer(hello)
     elif verb == STOP:
         body = {"pid": os.getpid()}
     elif verb == STOP_SERVER and len(hello.words) > 1:

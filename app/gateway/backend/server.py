@@ -16,8 +16,10 @@ from app.gateway.backend.control import answer_control
 from app.gateway.backend.hello import Hello, read_hello
 from app.gateway.backend.leftovers import sweep
 from app.gateway.backend.pool import Pool
+from app.gateway.backend.ranking import Rankings
 from app.gateway.backend.rendezvous import (
     CONTROL,
+    ROUTE,
     Place,
     connect,
     descriptor_text,
@@ -52,6 +54,7 @@ class Backend:
         self.started = time.time()
         self.pool = Pool()
         self.suggestions = Suggestions(self.pool)
+        self.rankings = Rankings(self.pool)
 
     def accept(self) -> None:
         """Take connections until the process ends."""
@@ -71,7 +74,7 @@ class Backend:
             if hello.role == CONTROL:
                 answer_control(self, link, hello)
                 link.close()
-                if hello.words[:1] == (SUGGEST,):
+                if hello.words[:1] in ((SUGGEST,), (ROUTE,)):
                     self._touch()
                 return
             session = self._enter(link, hello)
@@ -158,6 +161,7 @@ class Backend:
             thread.join(5.0)
         try:
             self.suggestions.close()
+            self.rankings.close()
             self.pool.close()
             sweep(self._place)
         finally:

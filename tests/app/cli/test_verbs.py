@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from app.cli.main import run
-from app.cli.parser import make_parser
+from app.cli.parser import VERBS, make_parser
 from app.core.context import AppContext
 from store import tools
 from store.connection import transaction
@@ -245,6 +245,10 @@ def test_every_verb_explains_itself() -> None:
     for name, verb in group.choices.items():
         assert verb.format_help().strip(), name
     assert "TOOLCRIB_HOME" in parser.format_help()
+    assert list(group.choices) == list(VERBS)  # a verb's own module is imported alone
+    for name in VERBS:
+        (group,) = [a for a in make_parser([name])._actions if getattr(a, "choices", None)]
+        assert name in group.choices and len(group.choices) < len(VERBS)
 
 
 @pytest.mark.parametrize("argv", [["nonsense"], [], ["export"], ["route"]])

@@ -1,0 +1,41 @@
+"""Queries ranked in this process: what that imports is most of a second."""
+
+from app.catalog.catalog import load_catalog
+from app.cli.console import Console
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.encoder.onnx import Encoder
+from app.indexing.indexer import Indexer
+from app.routing.ranked import Request
+from app.routing.report import ranked_json
+from app.routing.router import Router
+from store.errors import StoreError
+from store.typed import Json
+
+
+def rank(
+    ctx: AppContext, console: Console, request: Request, *, profile: str, words_only: bool
+) -> Json:
+    """The ranking of one query, prepared with the tools' vectors if need be."""
+    encoder = None if words_only else load_encoder(ctx, console)
+    db = ctx.open_store()
+    try:
+        catalog = load_catalog(db, profile, ctx.settings.encoding)
+        return ranked_json(Router.from_store(db, catalog, encoder=encoder).route(request))
+    finally:
+        db.close()
+
+
+def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:
+    """The encoder, prepared with the tools' vectors if need be; None and a note without one."""
+    db = ctx.open_store()
+    try:
+        return Indexer(
+            ctx, db, progress=lambda step, done: console.progress(f"{step} ({done:.0%})")
+        ).encoder()
+    except (ToolcribError, StoreError) as error:
+        console.note(f"{error.title} Words only. {error.hint}")
+        return None
+    finally:
+        console.progress_done()
+        db.close()
