@@ -13,7 +13,7 @@ from app.core.errors import ToolcribError
 from app.core.paths import gateway_program
 from app.export import apply as writes
 from app.export.drift import dropped, find_drift
-from app.export.hooks import remove_all
+from app.export.hooks.files import remove_all
 from app.export.masking import DiffFile, masked_diff
 from app.export.overview import survey
 from app.export.plan import MODES, Plan, plan

@@ -3,15 +3,21 @@
 import argparse
 from contextlib import closing
 
+import apsw
+
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.paths import gateway_program
-from app.export import hooks
-from app.export.hook_entries import COMMAND, MCP
+from app.export.hooks import files as hooks
+from app.export.hooks.entries import COMMAND, MCP
+from app.export.hooks.standing import HookStanding, hook_standing
+from app.gateway.backend.rendezvous import why_none
+from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from store import exports
+from store.records import AS_IS
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -45,7 +51,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "status",
         parents=[common],
         help="which hosts have the hook",
-        description='JSON: {"hosts": [{"id", "file", "installed", "form", "problem"}]}.',
+        description='JSON: {"hosts": [{"id", "file", "installed", "form", "problem", '
+        '"state", "words"}]}; "state" is on, off, waiting (for a step of yours in the host), '
+        "silent or impossible.",
     )
     status.add_argument("host", nargs="?", default="")
     status.set_defaults(run=run_status)
@@ -108,24 +116,28 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     return 0
 
 
-def run_status(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Which hosts have the hook."""
     chosen = [hooks.hook_host(args.host)] if args.host else hooks.hook_hosts()
-    states = [hooks.hook_state(Places.here(), facts) for facts in chosen]
+    with closing(ctx.open_store()) as db:
+        every = [_standing(db, ctx, facts) for facts in chosen]
+    states = [(one, one.state) for one in every if one.state is not None]
     rows = [
         {
-            "id": one.host.id,
-            "file": str(one.path),
-            "installed": one.installed,
-            "form": one.form,
-            "problem": one.problem,
+            "id": state.host.id,
+            "file": str(state.path),
+            "installed": state.installed,
+            "form": state.form,
+            "problem": state.problem,
+            "state": one.kind,
+            "words": one.words,
         }
-        for one in states
+        for one, state in states
     ]
 
     def text() -> str:
         head = ["host", "hook", "file"]
-        body = [[one.host.id, _words(one), str(one.path)] for one in states]
+        body = [[state.host.id, one.words or "no", str(state.path)] for one, state in states]
         return table([head, *body])
 
     console.result({"hosts": rows}, text)
@@ -140,8 +152,12 @@ def run_hook(args: argparse.Namespace, _ctx: AppContext, _console: Console) -> i
     return 0
 
 
-def _words(state: hooks.HookState) -> str:
-    if state.problem:
-        return state.problem
-    kinds = {COMMAND: "runs a program", MCP: "asks the connected gateway", "": "no"}
-    return kinds[state.form]
+def _standing(db: apsw.Connection, ctx: AppContext, facts: HostFacts) -> HookStanding:
+    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
+    return hook_standing(
+        Places.here(),
+        facts,
+        mode=active[0].mode if active else AS_IS,
+        here=True,
+        no_backend=why_none(str(ctx.paths.home)),
+    )

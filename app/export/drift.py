@@ -8,7 +8,7 @@ from pathlib import Path
 from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.history import active_writes
-from app.export.hook_entries import without_hook
+from app.export.hooks.entries import without_hook
 from app.export.masking import masked_text
 from app.hosts.display import launch_text
 from app.hosts.documents.values import read_values
@@ -76,6 +76,10 @@ def watched(places: Places, facts: HostFacts) -> tuple[Path, ...]:
     """The files of a host to watch, and the folders in which new ones would appear."""
     kinds = [kind for kind in facts.files if kind.role == "servers"]
     paths = [path for kind in kinds for path in places.candidates(kind)]
+    if facts.hook is not None:
+        at = places.paths(facts.hook.paths)
+        trust = facts.hook.trusted_in
+        paths += [*at, *(path.with_name(trust) for path in at if trust)]
     existing = [path for path in paths if is_file(path)]
     return tuple(dict.fromkeys(existing + [p.parent for p in paths if p.parent.is_dir()]))
 

@@ -6,18 +6,22 @@ import apsw
 
 from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
+from app.export.hooks.standing import hook_standing
 from app.export.plan import Plan, plan
 from app.export.recommend import recommend
-from app.export.status import HostStatus, host_status
+from app.export.status import NOT_FOUND, HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import names, profile_of
 from store import exports
 
 
-def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostStatus, ...]:
+def survey(
+    db: apsw.Connection, places: Places, catalog: Catalog, *, no_backend: str = ""
+) -> tuple[HostStatus, ...]:
     """Every known host's state, by rank; starts nothing, writes nothing.
 
+    `no_backend` is why a hook has no backend to ask, "" where it may have one.
     A host that gets another profile is held against that one: ticks in this one do not concern it.
     """
     gateway = gateway_program()
@@ -33,7 +37,9 @@ def survey(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostS
         status = host_status(places, facts, catalog=own, gateway_path=gateway, history=history)
         if own is not catalog:  # what would be written is of the one in view
             status = replace(status, recommendation=recommend(facts, catalog))
-        statuses.append(status)
+        here = status.state != NOT_FOUND
+        hook = hook_standing(places, facts, mode=status.mode, here=here, no_backend=no_backend)
+        statuses.append(replace(status, hook=hook))
     return tuple(statuses)
 
 

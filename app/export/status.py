@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.catalog.catalog import Catalog
 from app.export.drift import IN_SYNC, OUTSIDE, Drift, find_drift
+from app.export.hooks.standing import HookStanding
 from app.export.plan import Plan, plan
 from app.export.recommend import Recommendation, recommend
 from app.hosts.facts import HostFacts
@@ -32,6 +33,7 @@ class HostStatus:
     drift: tuple[Drift, ...] = ()
     plan: Plan | None = None  # of writing again in its mode, when it was written
     profile: str = ""  # that it gets by Toolcrib's writes
+    hook: HookStanding | None = None  # where somebody looked
 
 
 def host_status(

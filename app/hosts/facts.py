@@ -83,6 +83,7 @@ class HookFacts:
     milliseconds: bool = False  # its time limit's unit; else seconds
     mcp: bool = False  # it can ask a connected server instead of starting a program
     note: str = ""  # what the user has to do besides
+    trusted_in: str = ""  # the file beside it that holds the user's trust in hooks, "" where none
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from judge.journey import script
 from judge.real import HOSTS, chosen, real_host
 from judge.trial import program
 
-from app.export.hook_entries import COMMAND, MCP
-from app.export.hooks import hook_state
+from app.export.hooks.entries import COMMAND, MCP
+from app.export.hooks.files import hook_state
 from app.hosts.facts import host as facts_of
 from store.records import THROUGH
 

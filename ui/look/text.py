@@ -1,6 +1,7 @@
 """How numbers, times and strangers' texts are written everywhere in the window."""
 
 from html import escape
+from pathlib import Path
 
 from app.core.text import visible as spelled_out
 
@@ -51,3 +52,8 @@ def in_menu(text: str) -> str:
 def plain_tip(text: str) -> str:
     """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
+
+
+def with_tilde(path: Path, home: Path) -> str:
+    """A path as people write it, below their home folder."""
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

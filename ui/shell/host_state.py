@@ -46,8 +46,9 @@ def modes_of(facts: HostFacts) -> tuple[str, ...]:
 
 
 def was_written(status: HostStatus) -> bool:
-    """Whether Toolcrib's writes are still in the host's files."""
-    return status.mode != AS_IS or bool(status.drift)
+    """Whether Toolcrib's writes are still in the host's files, a hook among them."""
+    hooked = status.hook is not None and status.hook.installed
+    return status.mode != AS_IS or bool(status.drift) or hooked
 
 
 def urgency(status: HostStatus) -> int:

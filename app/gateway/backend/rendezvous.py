@@ -41,6 +41,15 @@ def supported() -> bool:
     return sys.platform != "win32" and hasattr(_socket, "AF_UNIX")
 
 
+def why_none(home: str) -> str:
+    """Why there is no backend, as a sentence; "" where there may be one."""
+    if not supported():
+        return "Toolcrib's backend does not run on this system, and hooks ask it."
+    if Place(home).off:
+        return "Hooks ask Toolcrib's backend, which is off: toolcrib backend on"
+    return ""
+
+
 def build_id() -> str:
     """16 hex digits that differ between any two installs of different code."""
     from app.gateway.backend import __file__ as here

@@ -56,6 +56,8 @@ def test_install_status_and_remove(home: Path, ctx: AppContext, verb: Verb) -> N
     assert str(ctx.paths.home) in file.read_text(encoding="utf-8"), "the hook finds another store"
     [row] = verb("status", "claude-code")["hosts"]
     assert row["installed"]
+    assert row["state"] == "on"
+    assert row["words"] == "Installed. Claude Code runs a small program at each prompt."
     assert {one["id"] for one in verb("status")["hosts"]} >= {"claude-code", "codex", "opencode"}
     assert verb("remove", "claude-code") == {"changed": [str(file)]}
     assert not list(home.rglob("*.json"))
@@ -76,3 +78,12 @@ def test_restoring_all_hosts_takes_hooks_out_as_well(
     file = home / ".claude" / "settings.json"
     assert json.loads(capsys.readouterr().out) == {"restored": [str(file)]}
     assert not file.exists()
+
+
+def test_status_says_what_a_hook_waits_for(home: Path, verb: Verb) -> None:
+    verb("install", "codex")
+    [row] = verb("status", "codex")["hosts"]
+    assert row["state"] == "silent", "Codex sends every tool itself until it goes through Toolcrib"
+    assert "Write it through Toolcrib first" in row["words"]
+    states = {one["id"]: one["state"] for one in verb("status")["hosts"]}
+    assert states["claude-code"] == "off"

@@ -11,9 +11,9 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.export import hooks
 from app.export.drift import IN_SYNC, file_drift
-from app.export.hook_entries import COMMAND, MCP
+from app.export.hooks import files as hooks
+from app.export.hooks.entries import COMMAND, MCP
 from app.export.plan import Plan
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places

@@ -11,8 +11,8 @@ from app.catalog.catalog import load_catalog
 from app.catalog.menu_tools import SUGGEST
 from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
-from app.export import hooks
 from app.export.apply import apply
+from app.export.hooks import files as hooks
 from app.export.plan import plan
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place

@@ -1,4 +1,4 @@
-"""Write config as an undo step: undo restores the file byte for byte."""
+"""Writing a host's file as an undo step: undo restores the file byte for byte."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,15 @@ from PySide6.QtGui import QUndoStack
 
 from app.core.errors import ToolcribError
 from app.export.plan import Plan
+from store.records import HOOK
 from ui.pages.hosts.session import HostsSession, WrittenFiles
 from ui.shell.actions import LateCommand
+
+
+def _step(plan: Plan) -> str:
+    if plan.mode != HOOK:
+        return "Write config of"
+    return "Suggest tools in" if plan.profile else "Stop suggesting tools in"
 
 
 class WriteCommand(LateCommand):
@@ -25,7 +32,7 @@ class WriteCommand(LateCommand):
         stack: QUndoStack,
         show_preview: Callable[[Plan], None],
     ) -> None:
-        super().__init__(f"Write config of {written.plan.host.name}")
+        super().__init__(f"{_step(written.plan)} {written.plan.host.name}")
         self._plan, self._ids, self._desk = written.plan, written.ids, desk
         self._stack, self._show_preview = stack, show_preview
         self._pushed = False
@@ -55,16 +62,16 @@ class WriteCommand(LateCommand):
     def _on_refused(self, _error: ToolcribError) -> None:
         self._written = True
         if self._stack.index() < self._stack.count() and self._is(self._stack.index()):
-            self._step(self._stack.redo)
+            self._move(self._stack.redo)
 
     def _step_back(self) -> None:
         if self._stack.index() and self._is(self._stack.index() - 1):
-            self._step(self._stack.undo)
+            self._move(self._stack.undo)
 
     def _is(self, number: int) -> bool:
         return self._stack.command(number) is self
 
-    def _step(self, move: Callable[[], None]) -> None:
+    def _move(self, move: Callable[[], None]) -> None:
         """Move the stack without doing anything to files."""
         self._stepping = True
         try:

@@ -21,8 +21,10 @@ from PySide6.QtWidgets import (
 from app.export.plan import MODES
 from app.export.status import NOT_FOUND, HostStatus
 from store.records import AS_IS
+from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
+from ui.pages.hosts.hook_card import HookCard
 from ui.pages.hosts.preview import Preview, notes
 from ui.shell.badges import BADGES, badge
 from ui.shell.host_names import MODE_NAMES
@@ -84,6 +86,7 @@ class HostDetail(QWidget):
         self.write = QPushButton("Write config")
         self.write.setObjectName("writeConfig")
         self.write.setProperty("primary", True)
+        self.hook = HookCard(theme)
         self._icon = QLabel()
         self._shown = QStackedWidget()
         self._box = QFrame()
@@ -108,7 +111,8 @@ class HostDetail(QWidget):
         self._installed = status.state != NOT_FOUND
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
-        paths = [self._tilde(reading.file) for reading in status.readings]
+        self.hook.show_standing(status.hook)
+        paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
 
     def show_preview(self, preview: Preview, status: HostStatus) -> None:
@@ -135,9 +139,6 @@ class HostDetail(QWidget):
         """Show some other difference."""
         self.diff.show_rows(rows)
         self._shown.setCurrentWidget(self.diff)
-
-    def _tilde(self, path: Path) -> str:
-        return f"~/{path.relative_to(self._home)}" if path.is_relative_to(self._home) else str(path)
 
     def _show_modes(self, status: HostStatus, mode: str) -> None:
         allowed = modes_of(status.host)
@@ -234,3 +235,4 @@ class HostDetail(QWidget):
         column.addWidget(self.files)
         column.addWidget(self._shown, 1)
         column.addLayout(foot)
+        column.addWidget(self.hook)

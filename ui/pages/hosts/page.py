@@ -12,12 +12,14 @@ from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift, dropped
 from app.export.plan import Plan
 from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
+from store.records import HOOK
 from ui.look.text import plural
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
 from ui.pages.hosts.commands import WriteCommand
 from ui.pages.hosts.detail import HostDetail
 from ui.pages.hosts.dialogs import restore_hosts, write_over_budget
+from ui.pages.hosts.hook_sheet import HookPreview, HookSheet
 from ui.pages.hosts.host_list import HostListModel
 from ui.pages.hosts.preview import Preview
 from ui.pages.hosts.session import HostsSession, WrittenFiles
@@ -47,6 +49,7 @@ class HostsPage(Page):
         self.detail = HostDetail(theme, services.places.home)
         self.sheet = BackupsSheet(theme, self.desk)
         self.tools = ToolsSheet(services, theme)
+        self.hook = HookSheet(theme, services.places.home)
         self.preview: Preview | None = None
         self._host = ""  # id of the host shown
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
@@ -54,9 +57,8 @@ class HostsPage(Page):
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.detail)
-        self._stack.addWidget(self.sheet)
-        self._stack.addWidget(self.tools)
+        for widget in (self.detail, self.sheet, self.tools, self.hook):
+            self._stack.addWidget(widget)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("hostsSplit")
         split.addWidget(self.side)
@@ -73,9 +75,10 @@ class HostsPage(Page):
         return self.list
 
     def panes(self) -> tuple[QWidget, ...]:
-        """List, modes, both sides of the diff, the button."""
+        """List, modes, both sides of the diff, the button, the hook's switch."""
         detail = self.detail
-        return (self.list, detail.modes, detail.diff.before, detail.diff.after, detail.write)
+        sides = (detail.diff.before, detail.diff.after)
+        return (self.list, detail.modes, *sides, detail.write, detail.hook.switch)
 
     def focus_filter(self) -> None:
         """Ctrl+F searches what the model gets."""
@@ -83,9 +86,11 @@ class HostsPage(Page):
             self._open_tools()
 
     def primary(self) -> None:
-        """Write config, if it may be."""
+        """Write config, or the hook, if it may be."""
         if self._stack.currentWidget() is self.detail:
             self.detail.write.click()
+        elif self._stack.currentWidget() is self.hook:
+            self.hook.write.click()
 
     def escape(self) -> bool:
         """Clear the search of the tools, then close tools or backups."""
@@ -133,11 +138,14 @@ class HostsPage(Page):
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
+        detail.hook.change_wanted.connect(self._open_hook)
+        desk.hook_previewed.connect(self._on_hook_previewed)
+        self.hook.write_wanted.connect(self._write_hook)
         self.side.way_out.clicked.connect(self._restore_all)
         detail.tools_wanted.connect(self._open_tools)
         self.services.hosts.changed.connect(self._show_tools)
-        self.tools.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
-        self.sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
+        for sheet in (self.tools, self.sheet, self.hook):
+            sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
         self.sheet.restored.connect(self._on_restored)
 
     def _on_changed(self) -> None:
@@ -190,7 +198,7 @@ class HostsPage(Page):
         if status is None or status.host.id == self._host:
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
-        if self._stack.currentWidget() is self.sheet:
+        if self._stack.currentWidget() in (self.sheet, self.hook):
             self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
         self.detail.show_status(status, first_mode(status))
@@ -256,14 +264,17 @@ class HostsPage(Page):
             self.messages.show_message(
                 WARN,
                 f"{name} is running and would undo the change. Quit it first.",
-                ("Write anyway", lambda: self.desk.write(preview, insist=True)),
+                ("Write anyway", lambda: self.desk.write(preview.plan, insist=True)),
             )
             return
-        self.desk.write(preview)
+        self.desk.write(preview.plan)
 
     def _on_wrote(self, written: WrittenFiles) -> None:
         command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
         self.services.undo.push(command)
+        if written.plan.mode == HOOK:
+            self._on_hook_written(written.plan, command)
+            return
         others = [row for row in self.model.rows if row.host.id != self._host]
         following = next((row for row in others if urgency(row) < 2), None)
         buttons = [("Undo", lambda: self._take_back(command))]
@@ -277,7 +288,33 @@ class HostsPage(Page):
         self.services.open_page("hosts")
         self._stack.setCurrentWidget(self.detail)
         self.choose(plan.host.id)
-        self._offer(plan.mode)
+        if plan.mode == HOOK:
+            self._open_hook(bool(plan.profile))
+        else:
+            self._offer(plan.mode)
+
+    def _open_hook(self, wanted: bool) -> None:
+        """Show what the switch would write."""
+        self.messages.clear()
+        self.desk.preview_hook(self._host, wanted=wanted)
+
+    def _on_hook_previewed(self, preview: HookPreview) -> None:
+        if preview.plan.host.id == self._host:
+            self.hook.show_preview(preview)
+            self._stack.setCurrentWidget(self.hook)
+            self.hook.write.setFocus()
+
+    def _write_hook(self, plan: Plan) -> None:
+        self.hook.write.setEnabled(False)  # once
+        self.desk.write(plan)
+
+    def _on_hook_written(self, plan: Plan, command: WriteCommand) -> None:
+        self._stack.setCurrentWidget(self.detail)
+        self.detail.hook.switch.setFocus()
+        note = plan.host.hook.note if plan.profile and plan.host.hook else ""
+        words = "Written." if plan.profile else "Taken out."
+        text = " ".join(filter(None, (words, note, plan.restart_hint)))
+        self.messages.show_message(DONE, text, ("Undo", lambda: self._take_back(command)))
 
     def _take_back(self, command: WriteCommand) -> None:
         """Undo this write, also when other steps came after it."""
@@ -288,10 +325,11 @@ class HostsPage(Page):
             command.undo()
 
     def _on_refused(self, error: ToolcribError) -> None:
-        self.messages.error(
-            ToolcribError(f"Not written: {error.title}", error.hint),
-            ("Refresh preview", self._refresh_preview),
-        )
+        again = ("Refresh preview", self._refresh_preview)
+        if self._stack.currentWidget() is self.hook and self.hook.preview is not None:
+            wanted = self.hook.preview.wanted
+            again = ("Refresh preview", lambda: self._open_hook(wanted))
+        self.messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
 
     def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:
         copies = self.preview.backups if self.preview else ()

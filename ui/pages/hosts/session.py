@@ -11,10 +11,13 @@ from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
-from app.export.hooks import remove_all
+from app.export.hooks.files import change_plan, remove_all
 from app.export.overview import survey
 from app.export.plan import Plan
-from ui.pages.hosts.preview import Preview, backup_diff, load_preview
+from app.gateway.backend.rendezvous import why_none
+from app.hosts.facts import host
+from ui.pages.hosts.hook_sheet import HookPreview
+from ui.pages.hosts.preview import backup_diff, load_preview
 from ui.shell.services import Services
 from ui.widgets.diff_rows import DiffRow
 
@@ -30,13 +33,14 @@ class WrittenFiles:
 class HostsSession(QObject):
     """The hosts' states and the preview of one of them.
 
-    Signals: surveyed(tuple of HostStatus); previewed(Preview); wrote(Written); refused(error)
-    when nothing was written; kept(error, ids) when a write could not be taken back; failed(error)
-    for anything else.
+    Signals: surveyed(tuple of HostStatus); previewed(Preview); hook_previewed(HookPreview);
+    wrote(WrittenFiles); refused(error) when nothing was written; kept(error, ids) when a write
+    could not be taken back; failed(error) for anything else.
     """
 
     surveyed = Signal(object)
     previewed = Signal(object)
+    hook_previewed = Signal(object)
     wrote = Signal(object)
     refused = Signal(object)
     kept = Signal(object, object)
@@ -49,11 +53,12 @@ class HostsSession(QObject):
     def survey(self) -> None:
         """Look at every host's files."""
         catalog, places = self._services.live.catalog, self._services.places
+        home = str(self._services.ctx.paths.home)
         if catalog is None:
             return
         self._services.tasks.latest(
             (self, "survey"),
-            lambda db: survey(db, places, catalog),
+            lambda db: survey(db, places, catalog, no_backend=why_none(home)),
             self.surveyed.emit,
             self.failed.emit,
         )
@@ -71,9 +76,23 @@ class HostsSession(QObject):
             self.failed.emit,
         )
 
-    def write(self, preview: Preview, *, insist: bool = False) -> None:
+    def preview_hook(self, host_id: str, *, wanted: bool) -> None:
+        """Plan writing a host's hook, or taking it out."""
+        live, places = self._services.live, self._services.places
+        profile = live.profile
+
+        def read(db: Db) -> HookPreview:
+            facts = host(host_id)
+            plan = change_plan(db, places, facts, profile=profile, wanted=wanted)
+            return HookPreview.of(plan, wanted=wanted)
+
+        self._services.tasks.latest(
+            (self, "hook"), read, self.hook_previewed.emit, self.refused.emit
+        )
+
+    def write(self, plan: Plan, *, insist: bool = False) -> None:
         """Write what was previewed; `wrote` or `refused` follows."""
-        plan, ctx = preview.plan, self._services.ctx
+        ctx = self._services.ctx
         ids: list[int] = []
 
         def change(db: Db) -> Changes:

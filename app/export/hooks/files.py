@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.paths import gateway_program
 from app.export import apply as writes
 from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
-from app.export.hook_entries import (
+from app.export.hooks.entries import (
     COMMAND,
     MCP,
     PLUGIN_MARK,
@@ -30,7 +32,6 @@ from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import hash_bytes, read_bytes
 from store import exports
-from store.connection import transaction
 from store.records import HOOK, THROUGH, ExportRecord
 
 READS = (
@@ -118,6 +119,23 @@ def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -
     return _plan(facts, "", _file(path, before, after, after, "without the hook"))
 
 
+def change_plan(
+    db: apsw.Connection, places: Places, facts: HostFacts, *, profile: str, wanted: bool
+) -> Plan:
+    """What writing the hook, or taking it out, would change now, in the form that suits."""
+    history = exports.hooks_of(db, facts.id)
+    if not wanted:
+        return remove_plan(hook_state(places, facts).path, facts, history)
+    return install_plan(
+        places,
+        facts,
+        profile=profile,
+        gateway_path=gateway_program(),
+        form=form_for(facts, exports.for_host(db, facts.id)),
+        history=history,
+    )
+
+
 def install(plan: Plan, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Write the plan."""
     return writes.apply(plan, ctx, db)
@@ -125,13 +143,9 @@ def install(plan: Plan, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRec
 
 def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
     """Take the host's hook out of this file; the paths that changed."""
-    history = exports.hooks_of(db, facts.id)
-    plan = remove_plan(path, facts, history)
+    plan = remove_plan(path, facts, exports.hooks_of(db, facts.id))
     if plan.files:
         writes.apply(plan, ctx, db)
-    with transaction(db):
-        for record in active_writes(exports.hooks_of(db, facts.id), path):
-            exports.mark_undone(db, record.id, ctx.clock())
     return tuple(file.path for file in plan.files)
 
 
@@ -189,9 +203,10 @@ def _without(
     data: bytes | None, path: Path, hook: HookFacts, history: Sequence[ExportRecord]
 ) -> bytes | None:
     """The file without our hook; None where there would be none."""
-    active = active_writes(history, path)
     if data is None:
         return None
+    # a write that took the hook out, which names no profile, ends what came before it
+    active = tuple(takewhile(lambda record: record.profile, active_writes(history, path)))
     base = backups.read(str(active[0].detail.get("base", ""))) if active else None
     if active and active[0].after_hash == hash_bytes(data) and _is_whole(active[0], base):
         return base
@@ -217,7 +232,7 @@ def _file(
     return FilePlan(
         path=path,
         scope="user",
-        format="json",
+        format="text" if path.suffix == ".js" else "json",
         before=before,
         after=after,
         before_hash=hash_bytes(before) if before is not None else "",

@@ -1,0 +1,1 @@
+"""Hooks before prompts: in hosts' files, written and taken out, and how they stand."""
