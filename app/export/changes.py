@@ -18,7 +18,7 @@ from app.export.matching import (
     why_not_movable,
 )
 from app.export.targets import REVERT, RULES, SERVERS, Target
-from app.export.wrapping import GatewayCall, pruned_edits, through_entry
+from app.export.wrapping import GatewayCall, narrowed_servers, pruned_edits, through_entry
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
@@ -70,7 +70,9 @@ def change_file(
         matches = list(find_matches(reading, tree, catalog, work.warnings))
         style = style_of(reading)
         if mode == PRUNED:
-            _prune(work, matches, host=target.host, style=style, call=call)
+            wrapped, whole = _parted(matches, catalog)
+            _prune(work, wrapped, host=target.host, style=style, call=call)
+            _unwrap_entries(work, [match.entry for match in whole], tree, style)
         elif mode == THROUGH:
             served = bool(catalog.shown or _all_matches(target, catalog))
             _through(work, target, tree, matches, reading=reading, call=call, served=served)
@@ -110,6 +112,17 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
     if reading.problem:
         raise ToolcribError(f"{target.path}: {reading.problem}", "Correct the file and try again.")
     return reading
+
+
+def _parted(matches: Sequence[Match], catalog: Catalog) -> tuple[list[Match], list[Match]]:
+    """Those that need the gateway in pruned mode, and those that stay or become as they are."""
+    narrowed = narrowed_servers(catalog)
+    parts: tuple[list[Match], list[Match]] = [], []
+    for match in matches:
+        # the URL of a wrapped entry is the gateway's alone, so that entry cannot go back
+        only_ours = match.entry.pruned and match.entry.launch is None
+        parts[match.server.id not in narrowed and not only_ours].append(match)
+    return parts
 
 
 def _prune(
@@ -285,8 +298,18 @@ def _server_tools(match: Match, catalog: Catalog) -> native.ServerTools:
 def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> None:
     """Entries that Toolcrib wrapped without a record of it get their own command back."""
     gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
-    for entry in reading.entries:
-        if not entry.pruned or entry.at in gone:
+    left = [entry for entry in reading.entries if entry.at not in gone]
+    _unwrap_entries(work, left, tree, style)
+    if reading.through and "toolcrib: one entry for all servers" not in work.changes:
+        work.edits.append(Delete(reading.through_at))
+        work.changes.append("toolcrib: removed")
+
+
+def _unwrap_entries(
+    work: _Work, entries: Sequence[FoundEntry], tree: Any, style: EntryStyle
+) -> None:
+    for entry in entries:
+        if not entry.pruned:
             continue
         if entry.launch is None:
             work.warnings.append(f"The URL of {entry.name} is no longer known; restore a backup.")
@@ -296,9 +319,6 @@ def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> 
         if not style.array:
             work.edits.append(Set((*entry.at, style.args), raw[style.args]))
         work.changes.append(f"{entry.name}: its own command again")
-    if reading.through and "toolcrib: one entry for all servers" not in work.changes:
-        work.edits.append(Delete(reading.through_at))
-        work.changes.append("toolcrib: removed")
 
 
 def _map_place(tree: Any, target: Target) -> Path:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.export.limits import host_name
+from app.export.wrapping import narrowed_servers
 from app.hosts.facts import HostFacts
 from app.tokens.menu import MENU_TOOLS, menu_tokens, name_tokens
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ServerRecord
@@ -62,7 +63,7 @@ def model_tools(
     left = [row for row in every if row.server.id in alone]
     if mode != THROUGH:
         kept = [row for row in every if row.server.id in alone or row.shown]
-        return replace(_sent(host, kept), direct=tuple(left if mode == PRUNED else kept))
+        return replace(_sent(host, kept), direct=tuple(_direct(mode, kept, alone, catalog)))
     if len(left) == len(every):
         return replace(_sent(host, left), direct=tuple(left))
     menu = _sent(host, left, [row for row in catalog.shown if row.pinned])
@@ -72,6 +73,16 @@ def model_tools(
         count=menu.count + MENU_TOOLS,
         direct=tuple(left),
     )
+
+
+def _direct(
+    mode: str, kept: Sequence[CatalogTool], alone: set[int], catalog: Catalog
+) -> list[CatalogTool]:
+    """Those of the kept tools that no gateway stands before."""
+    if mode != PRUNED:
+        return list(kept)
+    wrapped = narrowed_servers(catalog) - alone
+    return [row for row in kept if row.server.id not in wrapped]
 
 
 def _scopes(host: HostFacts, server: ServerRecord) -> set[str]:

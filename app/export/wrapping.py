@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from app.catalog.availability import Conditions
+from app.catalog.catalog import Catalog
+from app.catalog.conditions import matches
 from app.core.home import HOME_VARIABLE, moved_folder
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle
 from app.hosts.places import Places
+from store.serving import held_texts
 from store.typed import Json, JsonMapping
 
 # Keys that only a remote entry has; they would be wrong or unsafe beside a command.
@@ -55,6 +59,31 @@ class GatewayCall:
     def args(self, server: str = "") -> list[str]:
         """Arguments before any `--`."""
         return ["--profile", self.profile, *(["--server", server] if server else [])]
+
+
+def narrowed_servers(catalog: Catalog) -> frozenset[int]:
+    """Ids of the servers of which the profile keeps something from a host, or from a session.
+
+    Only these need the gateway in pruned mode: behind it all others would be what they are.
+    """
+    if _stops_calls(catalog):
+        return frozenset(server.id for server in catalog.servers)
+    conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
+    patterns = {pattern for _, pattern in conditions.rules}
+    patterns |= {condition.pattern for condition in conditions.preconditions}
+    narrowed = {server.id for server in catalog.servers if held_texts(server.taken_with)}
+    for row in catalog.tools:
+        if not row.tool.gone and row.server.id not in narrowed:
+            named = any(matches(row.tool.tool_id, pattern) for pattern in patterns)
+            if named or not row.shown:
+                narrowed.add(row.server.id)
+    return frozenset(narrowed)
+
+
+def _stops_calls(catalog: Catalog) -> bool:
+    """Whether the gateway is to stop calls of any server, which nobody else would."""
+    settings = catalog.settings.gateway
+    return (settings.secrets_out, settings.passages_out) != ("warn", "warn")
 
 
 def pruned_edits(

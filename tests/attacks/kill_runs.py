@@ -125,6 +125,7 @@ class Bed:
         for path, text in scenario.files.items():
             self._world.write(path, text)
         self._world.learn()
+        self._world.narrow()
         for step in scenario.before:
             step(self._world)
         self._action = scenario.act(self._world)

@@ -63,6 +63,7 @@ def full(request, world, monkeypatch):
     monkeypatch.setenv("TOOLCRIB_HOME", str(world.ctx.paths.home))
     if request.param == "no byte more":
         world.learn()
+        world.narrow()
         world.db.close()
         yield True
         return
@@ -73,6 +74,7 @@ def full(request, world, monkeypatch):
     try:
         with closing(world.ctx.open_store()) as world.db:
             world.learn()
+            world.narrow()
         with (world.ctx.paths.home / "fill").open("wb", buffering=0) as file:
             while file.write(b"\0" * 4096) == 4096:
                 pass

@@ -139,6 +139,7 @@ def test_a_state_file_of_seventeen_megabytes_is_read_and_written(world):
     file = world.write(".claude.json", state)
     assert file.stat().st_size > 17_000_000
     world.learn()
+    world.narrow()
     assert [e.name for r in read_hosts(world.places) for e in r.entries] == ["stub"]
     world.export("claude-code", "pruned")
     assert "toolcrib-gateway" in file.read_text()

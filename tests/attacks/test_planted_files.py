@@ -28,6 +28,7 @@ AS_ROOT = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only 
 def file(world):
     path = world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     return path
 
 
@@ -113,6 +114,7 @@ def test_under_sudo_files_stay_the_users(world, file):
     file.unlink()
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     world.export("cursor", "through")
     assert file.stat().st_uid == 4711
 
@@ -205,6 +207,7 @@ def test_a_file_that_the_host_made_meanwhile_is_not_overwritten(faults, world):
     file = world.home / ".cursor" / "mcp.json"
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     made = world.plan("cursor", "through")
     world.db.close()
 
@@ -220,6 +223,7 @@ def test_a_file_that_the_host_made_meanwhile_is_not_overwritten(faults, world):
 def test_a_host_that_writes_while_its_file_is_taken_away_keeps_it(faults, world):
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     (record,) = world.export("cursor", "through")
     file = Path(record.file)
     world.db.close()

@@ -67,6 +67,11 @@ class HostWorld:
         """Tick tools off."""
         set_on(self.db, "default", self._ids(patterns), False)
 
+    def narrow(self) -> None:
+        """Tick one tool of every server off; a server with all of them on is never wrapped."""
+        last = {row.server.id: row.tool.id for row in self.catalog.tools}
+        set_on(self.db, "default", last.values(), False)
+
     def on(self, *patterns: str) -> None:
         """Tick tools on."""
         set_on(self.db, "default", self._ids(patterns), True)

@@ -137,7 +137,8 @@ def test_scan_trim_try_export_use_and_undo(machine: Machine) -> None:
         n: t for n, (_, t) in status.items()
     }
 
-    machine.run("profile", "off", "github/update_*", "github/fork_repository", "time/convert_time")
+    off = ("github/update_*", "github/fork_repository", "time/convert_time", "everything/get-env")
+    machine.run("profile", "off", *off)
     less = machine.run("footprint")
     assert less["total_tokens"] < cost["total_tokens"]
 
@@ -162,6 +163,9 @@ def test_scan_trim_try_export_use_and_undo(machine: Machine) -> None:
     assert set(written) == {"everything", "github", "filesystem"}
     assert written["github"]["env"]["GITHUB_PERSONAL_ACCESS_TOKEN"] == "ghp_notarealtoken42"
     assert Path(written["github"]["command"]).is_absolute()
+
+    untouched = json.loads(machine.before[machine.cursor])["mcpServers"]["filesystem"]
+    assert written["filesystem"] == untouched  # nothing of it is off
 
     names, _ = asyncio.run(listed_and_called(started(machine, written["github"]), []))
     assert "create_issue" in names

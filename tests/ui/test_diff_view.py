@@ -74,3 +74,38 @@ def test_gaps_align_the_sides_and_are_no_part_of_the_text(view):
     view.show_rows(diff_rows(pair_lines("a\nb\nc", "a\nc")))
     assert shown(view.after) == ["a", "", "c"]
     assert view.after.toPlainText() == "a\nc"
+
+
+LONG = '{"args": ["' + "a" * 300 + '"], "mine": 1}'
+
+
+def test_long_lines_are_cut_alike_on_both_sides_and_not_where_it_is_switched_off(view):
+    before, after = f"{LONG}\nend", LONG.replace('"a', '"x').replace('"mine": 1', '"mine": 2')
+    view.show_rows(diff_rows(pair_lines(before, after + "\nend")))
+    lines = [shown(pane) for pane in (view.before, view.after)]
+    assert len(lines[0]) == len(lines[1]) > 3
+    assert lines[0][-1] == lines[1][-1] == "end"
+    for pane, text in ((view.before, before), (view.after, after + "\nend")):
+        assert pane.horizontalScrollBar().maximum() == 0
+        assert "".join(shown(pane)[:-1]) == text.split("\n")[0]
+        assert pane.toPlainText() == text
+    view.set_wraps(False)
+    assert shown(view.before) == before.split("\n")
+    assert view.before.horizontalScrollBar().maximum() > 0
+
+
+def test_a_changed_word_is_marked_in_whichever_line_it_stands(view):
+    view.show_rows(diff_rows(pair_lines(LONG, LONG.replace('"mine": 1', '"mine": 2'))))
+    marks = [mark for mark in view.after.extraSelections() if mark.cursor.hasSelection()]
+    assert [mark.cursor.selectedText() for mark in marks] == ["2"]
+
+
+def test_the_cut_follows_the_width(view, qtbot):
+    view.show_rows(diff_rows(pair_lines(LONG, LONG + " ")))
+    wide = len(shown(view.before))
+    view.resize(500, 300)
+    qtbot.waitUntil(lambda: len(shown(view.before)) > wide)
+
+
+def test_tabs_are_four_letters_wide(view):
+    assert view.before.tabStopDistance() == 4 * view.before.fontMetrics().horizontalAdvance(" ")

@@ -331,3 +331,26 @@ def test_a_write_to_be_done_again_says_which_profile_it_would_give(page, service
     qtbot.waitUntil(lambda: services.tasks.idle)
     assert page.preview.plan.profile == "default"
     assert (home / CURSOR).read_bytes() == theirs
+
+
+def test_lines_wrap_until_the_box_says_otherwise_and_the_page_keeps_it(page, services, tmp_path):
+    from PySide6.QtCore import QSettings
+
+    settings = QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
+    assert page.detail.diff.wraps
+    page.detail.wrap.setChecked(False)
+    assert not page.detail.diff.wraps
+    page.save(settings, "hosts")
+    page.detail.wrap.setChecked(True)
+    page.restore(settings, "hosts")
+    assert not page.detail.diff.wraps
+
+
+def test_pruned_with_nothing_off_says_that_entries_stay(page, qtbot):
+    live = page.services.live
+    live.set_on([row.tool.id for row in live.catalog.tools], True)
+    open_host(page, qtbot, "claude-desktop", "pruned")
+    assert page.detail.nothing.text() == (
+        "Nothing of its servers is off, so their entries stay as they are."
+    )
+    assert page.detail.nothing.isVisible() and not page.detail.write.isEnabled()

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import QByteArray, QSettings, Signal
-from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHeaderView, QSplitter, QTreeView, QVBoxLayout, QWidget
 
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
 from ui.widgets.message_bar import MessageBar
 from ui.widgets.table_tools import has_tools, tools_of
+
+KEPT_CHOICES = ("wrapLines",)  # check boxes that say how, not what
 
 
 class Page(QWidget):
@@ -64,6 +66,8 @@ class Page(QWidget):
             settings.setValue(f"{key}/{name}", part.saveState())
         for view in filter(has_tools, self._tables()):
             settings.setValue(f"{key}/{view.objectName()}-columns", tools_of(view).state())
+        for box in self._choices():
+            settings.setValue(f"{key}/{box.objectName()}", box.isChecked())
 
     def restore(self, settings: QSettings, key: str) -> None:
         """Take columns and splitters back, columns as wide as the present text size wants."""
@@ -77,6 +81,9 @@ class Page(QWidget):
         for view in filter(has_tools, self._tables()):
             chosen = settings.value(f"{key}/{view.objectName()}-columns", "")
             tools_of(view).restore(str(chosen))
+        for box in self._choices():
+            kept = settings.value(f"{key}/{box.objectName()}", box.isChecked(), type=bool)
+            box.setChecked(kept is True)
 
     def _kept(self) -> Iterator[tuple[str, QHeaderView | QSplitter]]:
         """Those that have a name; a table with other columns than before begins anew."""
@@ -85,6 +92,10 @@ class Page(QWidget):
         for splitter in self.findChildren(QSplitter):
             if splitter.objectName():
                 yield splitter.objectName(), splitter
+
+    def _choices(self) -> list[QCheckBox]:
+        """How something is shown, each with a name of its own."""
+        return [box for box in self.findChildren(QCheckBox) if box.objectName() in KEPT_CHOICES]
 
     def _tables(self) -> list[QTreeView]:
         return [view for view in self.findChildren(QTreeView) if view.objectName()]

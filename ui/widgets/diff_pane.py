@@ -18,7 +18,22 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
-from ui.widgets.diff_rows import CHANGED, FOLD, SAME, DiffRow, Span
+from ui.widgets.diff_rows import CHANGED, FOLD, SAME, TAB, DiffRow, Span, pieces
+
+_LEAST_COLUMNS = 20  # below, a wrapped line says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line as shown: the number of its row among all, the row, its part of the row's text."""
+
+    number: int
+    row: DiffRow
+    part: Span
+
+    @property
+    def end(self) -> int:
+        return self.part[0] + self.part[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +71,31 @@ class DiffPane(QPlainTextEdit):
         self.document().setDocumentMargin(0)  # else a line's tint stops short of the gutter
         self.sign = sign
         self._colors = colors
-        self._rows: list[tuple[int, DiffRow]] = []  # as shown: number among all rows, row
+        self._lines: list[_Line] = []  # as shown
         self._all: Sequence[DiffRow] = ()
         self._gutter = _Gutter(self)
         self.updateRequest.connect(self._follow)
         self._fit_gutter()
 
-    def show_rows(self, rows: Sequence[DiffRow], opened: frozenset[int]) -> None:
-        """Show these rows; `opened` are the numbers of fold rows whose lines are visible."""
+    def show_rows(self, rows: Sequence[DiffRow], opened: frozenset[int], columns: int = 0) -> None:
+        """Show these rows; `opened` are the numbers of fold rows whose lines are visible.
+
+        Rows longer than `columns` are cut alike on both sides, 0 cuts none.
+        """
         self._all = rows
-        self._rows = list(_visible(rows, opened))
-        self.setPlainText("\n".join(self._text(row) for _, row in self._rows))
+        self._lines = [
+            _Line(number, row, both[self.sign == "+"])
+            for number, row in _visible(rows, opened)
+            for both in pieces(row, columns)
+        ]
+        self.setPlainText("\n".join(map(self._text, self._lines)))
         self._mark()
+
+    def columns(self) -> int:
+        """How many letters fit side by side."""
+        room = self.contentsRect().width() - self.gutter_width()
+        room -= self.verticalScrollBar().sizeHint().width()
+        return max(_LEAST_COLUMNS, room // max(1, self.fontMetrics().horizontalAdvance("m")))
 
     def set_colors(self, colors: PaneColors) -> None:
         """Recolour, for a theme change."""
@@ -91,13 +119,14 @@ class DiffPane(QPlainTextEdit):
         """Draw the signs of the visible lines."""
         painter.setFont(self.font())
         block, height = self.firstVisibleBlock(), self.fontMetrics().height()
-        for _, row in self._rows[block.blockNumber() :]:
+        for line in self._lines[block.blockNumber() :]:
             top = self._top(block)
             if top > self.viewport().height():
                 break
-            changed = row.kind not in (SAME, FOLD) and self.line(row) is not None
+            changed = line.row.kind not in (SAME, FOLD) and self.line(line.row) is not None
             if changed:
                 painter.fillRect(QRect(0, top, self.gutter_width(), height), self._colors.line)
+            if changed and not line.part[0]:  # the first line of a row that is cut
                 painter.setPen(self._colors.sign)
                 painter.drawText(QPoint(7, top + self.fontMetrics().ascent()), self.sign)
             block = block.next()
@@ -106,7 +135,7 @@ class DiffPane(QPlainTextEdit):
         """A click on a folded block opens it."""
         number = self.cursorForPosition(event.position().toPoint()).blockNumber()
         if event.button() == Qt.MouseButton.LeftButton and self._is_fold(number):
-            self.fold_toggled.emit(self._rows[number][0])
+            self.fold_toggled.emit(self._lines[number].number)
             return
         super().mousePressEvent(event)
 
@@ -114,7 +143,7 @@ class DiffPane(QPlainTextEdit):
         """Enter on a folded block opens it."""
         number = self.textCursor().blockNumber()
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._is_fold(number):
-            self.fold_toggled.emit(self._rows[number][0])
+            self.fold_toggled.emit(self._lines[number].number)
             return
         super().keyPressEvent(event)
 
@@ -130,7 +159,7 @@ class DiffPane(QPlainTextEdit):
             self._fit_tabs()
 
     def _fit_tabs(self) -> None:
-        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
+        self.setTabStopDistance(TAB * self.fontMetrics().horizontalAdvance(" "))
 
     def _fit_gutter(self) -> None:
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
@@ -147,22 +176,27 @@ class DiffPane(QPlainTextEdit):
         return round(self.blockBoundingGeometry(block).translated(self.contentOffset()).top())
 
     def _is_fold(self, number: int) -> bool:
-        return 0 <= number < len(self._rows) and self._rows[number][1].kind == FOLD
+        return 0 <= number < len(self._lines) and self._lines[number].row.kind == FOLD
 
-    def _text(self, row: DiffRow) -> str:
-        if row.kind == FOLD:
-            return f"⋯ {row.hidden} unchanged lines"
-        return self.line(row) or ""
+    def _text(self, line: _Line) -> str:
+        if line.row.kind == FOLD:
+            return f"⋯ {line.row.hidden} unchanged lines"
+        return (self.line(line.row) or "")[line.part[0] : line.end]
 
     def _mark(self) -> None:
         marks: list[QTextEdit.ExtraSelection] = []
-        for number, (_, row) in enumerate(self._rows):
+        for number, line in enumerate(self._lines):
+            row = line.row
             ink = self._ink(row)
             if ink is None:
                 continue
             marks.append(self._selection(number, ink, None))
             words = row.left_words if self.sign == "-" else row.right_words
-            marks += [self._selection(number, self._colors.word, span) for span in words]
+            for start, length in words:
+                first, end = max(start, line.part[0]), min(start + length, line.end)
+                if first < end:
+                    span = (first - line.part[0], end - first)
+                    marks.append(self._selection(number, self._colors.word, span))
         self.setExtraSelections(marks)
 
     def _ink(self, row: DiffRow) -> QColor | None:

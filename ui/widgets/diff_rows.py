@@ -10,6 +10,7 @@ from app.export.masking import line_pairs
 SAME, CHANGED, ADDED, REMOVED, FOLD = "same", "changed", "added", "removed", "fold"
 Span = tuple[int, int]  # start and length, in characters
 Pair = tuple[str | None, str | None]  # a line before and after; None where a side has no line
+TAB = 4  # letters that a tab is wide
 _MASKS = re.compile("\N{BULLET}+")
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
@@ -44,6 +45,17 @@ def diff_rows(
         for number, (left, right) in enumerate(pairs)
     ]
     return tuple(_with_folds(rows, context))
+
+
+def pieces(row: DiffRow, columns: int) -> list[tuple[Span, Span]]:
+    """Where both sides of a row are cut to lines of that many columns, as many on each side.
+
+    0 columns: nowhere. A side that needs fewer lines ends with empty ones.
+    """
+    left, right = (_cuts(text or "", columns) for text in (row.left, row.right))
+    for short, text in ((left, row.left), (right, row.right)):
+        short += [(len(text or ""), 0)] * (max(len(left), len(right)) - len(short))
+    return list(zip(left, right, strict=True))
 
 
 def change_count(rows: Iterable[DiffRow]) -> int:
@@ -84,6 +96,18 @@ def _changed_words(left: str, right: str) -> tuple[tuple[Span, ...], tuple[Span,
 
 def _span(words: Sequence[str], first: int, last: int) -> Span:
     return sum(map(len, words[:first])), sum(map(len, words[first:last]))
+
+
+def _cuts(text: str, columns: int) -> list[Span]:
+    """Start and length of each line; a tab goes to the next fourth column."""
+    starts, width = [0], 0
+    for place, letter in enumerate(text):
+        step = TAB - width % TAB if letter == "\t" else 1
+        if columns and width + step > columns and place > starts[-1]:
+            starts.append(place)
+            width = 0
+        width += step
+    return [(a, b - a) for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _with_folds(rows: Sequence[DiffRow], context: int) -> Iterator[DiffRow]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
 from ui.widgets.diff_pane import DiffPane, PaneColors
@@ -30,6 +31,8 @@ class DiffView(QWidget):
         self.after.setAccessibleName("File after writing")
         self._rows: Sequence[DiffRow] = ()
         self._opened: frozenset[int] = frozenset()
+        self._wraps = True
+        self._columns = 0  # that the lines shown were cut to
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -44,6 +47,22 @@ class DiffView(QWidget):
         self._rows, self._opened = rows, frozenset()
         self._fill()
 
+    @property
+    def wraps(self) -> bool:
+        """Whether long lines are cut to the width, alike on both sides."""
+        return self._wraps
+
+    def set_wraps(self, wraps: bool) -> None:
+        """Cut long lines to the width, or leave them whole and scroll."""
+        self._wraps = wraps
+        self._refill()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut the lines to the new width."""
+        super().resizeEvent(event)
+        if self._wraps and self._fitting() != self._columns:
+            self._refill()
+
     def set_colors(self, colors: DiffColors) -> None:
         """Recolour, for a theme change."""
         self.before.set_colors(colors.before)
@@ -51,13 +70,20 @@ class DiffView(QWidget):
 
     def _open(self, number: int) -> None:
         self._opened |= {number}
+        self._refill()
+
+    def _refill(self) -> None:
         place = self.before.verticalScrollBar().value()
         self._fill()
         self.before.verticalScrollBar().setValue(place)
 
+    def _fitting(self) -> int:
+        return min(pane.columns() for pane in (self.before, self.after))
+
     def _fill(self) -> None:
+        self._columns = self._fitting() if self._wraps else 0
         for pane in (self.before, self.after):
-            pane.show_rows(self._rows, self._opened)
+            pane.show_rows(self._rows, self._opened, self._columns)
 
 
 def _couple(one: QScrollBar, other: QScrollBar) -> None:

@@ -59,7 +59,7 @@ NUMBERS = (
         "through Toolcrib",
         "The host talks to Toolcrib, which shows it few tools and finds the rest on request.",
     ),
-    ("pruned", "Each server's entry starts Toolcrib's gateway, which leaves tools out."),
+    ("pruned", "A server with tools off starts by Toolcrib's gateway, which leaves them out."),
 )
 
 

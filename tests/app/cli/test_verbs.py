@@ -163,6 +163,8 @@ def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
     (host,) = verb("hosts")["hosts"]
     assert {"id", "files", "modes", "recommended", "reason", "exports"} <= keys(host)
     assert host["files"][0]["servers"] == ["github"]
+    assert not verb("export", "cursor", "--mode", "pruned")["files"]  # nothing is off yet
+    verb("profile", "off", "github/create_issue")
     dry = verb("export", "cursor", "--mode", "pruned", "--dry-run")
     assert not dry["written"]
     assert file.read_text() == CURSOR
@@ -178,6 +180,7 @@ def test_restore_says_what_it_would_drop_and_drops_it_when_told_to(
     verb: Verb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "home" / ".cursor" / "mcp.json"
+    verb("profile", "off", "github/create_issue")
     verb("export", "cursor", "--mode", "pruned")
     tree = json.loads(file.read_text())
     tree["mcpServers"]["mine"] = {"command": "mine"}

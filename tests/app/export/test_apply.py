@@ -26,6 +26,7 @@ CURSOR = {"mcpServers": {"stub": {"command": "x", "env": {"KEY": "t0p-s3cret"}}}
 def file(world):
     path = world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     return path
 
 
@@ -108,6 +109,7 @@ def test_when_a_later_file_fails_the_earlier_one_is_put_back(world):
     first = world.write(".codeium/windsurf/mcp_config.json", CURSOR)
     second = world.write(".codeium/mcp_config.json", CURSOR)
     world.learn()
+    world.narrow()
     made = world.plan("windsurf", "pruned")
     assert len(made.files) == 2
     start = first.read_bytes()
@@ -122,6 +124,7 @@ def test_all_files_of_one_export_are_taken_back_together(world):
     first = world.write(".codeium/windsurf/mcp_config.json", CURSOR)
     second = world.write(".codeium/mcp_config.json", CURSOR)
     world.learn()
+    world.narrow()
     start = first.read_bytes()
     world.export("windsurf", "pruned")
     middle = first.read_bytes()
@@ -143,6 +146,7 @@ def test_a_refused_plan_is_not_applied(world):
 def test_a_running_host_that_must_be_closed_is_written_only_when_the_user_insists(world, tmp_path):
     file = world.write(".config/Claude/claude_desktop_config.json", CURSOR)
     world.learn()
+    world.narrow()
     program = tmp_path / "claude-desktop"
     program.symlink_to("/bin/sleep")
     process = subprocess.Popen([program, "60"])
@@ -163,6 +167,7 @@ def test_a_running_host_that_must_be_closed_is_written_only_when_the_user_insist
 def test_the_hosts_own_lock_is_respected_and_let_go(world, monkeypatch):
     file = world.write(".copilot/mcp-config.json", CURSOR)
     world.learn()
+    world.narrow()
     lock = file.with_name(".mcp-writer.lock")
     seen = []
     write = os.write  # watched, not replaced
@@ -217,6 +222,7 @@ def test_backups_are_listed_and_any_can_be_restored(world, file):
 def test_restoring_a_host_and_restoring_all_give_the_files_from_before_toolcrib(world, file):
     other = world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     start = file.read_bytes(), other.read_bytes()
     for host_id in ("cursor", "lm-studio"):
         world.export(host_id, "pruned")

@@ -55,6 +55,7 @@ def test_a_host_that_removed_toolcribs_entry_is_named_with_three_sides(world):
 def test_entries_added_changed_and_removed_are_told_apart(world):
     file = world.write(CONFIG, TWO)
     world.learn()
+    world.narrow()
     world.export("claude-desktop", "pruned")
     tree = json.loads(file.read_bytes())
     tree["mcpServers"]["stub"]["args"][1] = "another"
@@ -70,6 +71,7 @@ def test_entries_added_changed_and_removed_are_told_apart(world):
 def test_a_change_elsewhere_and_a_removed_file_are_said(world):
     file = world.write(CONFIG, TWO)
     world.learn()
+    world.narrow()
     world.export("claude-desktop", "pruned")
     file.write_bytes(file.read_bytes() + b"\n")
     assert "name no server" in drift_of(world).sentences[0]
@@ -115,6 +117,7 @@ def test_a_file_that_is_as_is_again_may_change_freely(world):
 def test_what_restoring_would_drop_is_named_without_a_value(world):
     file = world.write(CONFIG, TWO)
     world.learn()
+    world.narrow()
     world.export("claude-desktop", "pruned")
     tree = json.loads(file.read_bytes())
     tree["mcpServers"]["new"] = {"command": "z", "env": {"K": "t0p-s3cret"}}
@@ -129,6 +132,7 @@ def test_what_restoring_would_drop_is_named_without_a_value(world):
 def test_a_file_in_place_of_which_something_else_stands_is_no_reason_to_hang(world):
     file = world.write(CONFIG, TWO)
     world.learn()
+    world.narrow()
     world.export("claude-desktop", "pruned")
     file.unlink()
     os.mkfifo(file)

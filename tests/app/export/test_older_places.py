@@ -39,6 +39,7 @@ def test_an_extensions_earlier_file_is_written_and_none_is_made_beside_it(
     file = world.write(path, {"mcpServers": STUB})
     before = file.read_bytes()
     world.learn()
+    world.narrow()
     (written,) = world.plan(host_id, mode).files
     assert written.path == file
     world.export(host_id, mode)
@@ -53,6 +54,7 @@ def test_an_extensions_earlier_file_is_written_and_none_is_made_beside_it(
 def test_servers_in_the_settings_of_vs_code_are_pruned_where_they_stand(world, folder):
     file = world.write(f".config/{folder}/User/settings.json", SETTINGS)
     world.learn()
+    world.narrow()
     (written,) = world.plan("vscode", "pruned").files
     text = written.after.decode()
     assert written.path == file and "// mine" in text and "toolcrib-gateway" in text
@@ -106,6 +108,7 @@ def test_kilos_project_file_is_of_the_project(world, folder):
     (reading,) = read_host(places, host("kilo-code"))
     assert [entry.project_level for entry in reading.entries] == [True]
     world.learn(places=places)
+    world.narrow()
     for mode in ("pruned", "through"):
         (written,) = world.plan("kilo-code", mode, project=project).files
         assert written.path == file
@@ -114,6 +117,7 @@ def test_kilos_project_file_is_of_the_project(world, folder):
 def test_a_file_that_is_only_read_is_refused_by_name_with_what_to_paste(world):
     file = world.write(".gemini/antigravity/mcp_config.json", {"mcpServers": STUB})
     world.learn()
+    world.narrow()
     for mode in ("native", "pruned", "through"):
         made = world.plan("antigravity", mode)
         assert str(file) in made.refusal and "does not write" in made.refusal
@@ -145,6 +149,7 @@ def test_every_file_that_names_servers_is_written_or_refused(world):
                 tree = {"extensions": {"stub": {"cmd": "python", "args": ["stub.py"]}}}
             file = world.write(str(paths[0].relative_to(world.home)), tree)
             world.learn()
+            world.narrow()
             made = world.plan(facts.id, "pruned")
             assert made.refusal or [one.path for one in made.files] == [file], (facts.id, kind.key)
             file.unlink()
@@ -155,6 +160,7 @@ def test_a_host_without_known_servers_is_not_called_in_sync(world):
     made = world.plan("cursor", "pruned")
     assert made.empty and made.matched == 0
     world.learn()
+    world.narrow()
     assert world.plan("cursor", "pruned").matched == 1
 
 

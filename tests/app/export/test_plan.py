@@ -33,6 +33,7 @@ def servers_of(made, name="mcpServers"):
 def test_pruned_keeps_the_name_and_env_and_puts_the_gateway_before_the_command(world):
     world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     made = world.plan("cursor", "pruned")
     after = servers_of(made)
     assert after["stub"] == {
@@ -74,6 +75,7 @@ def test_tokens_before_and_after_are_those_of_the_tools(world):
 def test_toolcribs_own_folder_is_carried_to_the_gateway(world):
     world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     places = Places(world.home, {"TOOLCRIB_HOME": "/h"}, "linux", None)
     after = servers_of(world.plan("cursor", "pruned", places=places))
     assert after["stub"]["env"] == {"A": "x", "TOOLCRIB_HOME": "/h"}
@@ -85,6 +87,7 @@ def test_toolcribs_own_folder_is_carried_to_the_gateway(world):
 def test_an_exported_file_reads_back_to_the_original_servers(world):
     file = world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     before = {e.name: e.launch for r in read_host(world.places, host("cursor")) for e in r.entries}
     world.export("cursor", "pruned")
     again = {e.name: e for e in read_data(file.read_bytes(), file, "cursor").entries}
@@ -95,6 +98,7 @@ def test_an_exported_file_reads_back_to_the_original_servers(world):
 def test_exporting_again_changes_nothing_and_another_mode_starts_from_the_original(world):
     file = world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     start = file.read_bytes()
     world.export("cursor", "pruned")
     assert world.plan("cursor", "pruned").empty
@@ -159,6 +163,7 @@ def test_variables_of_a_remote_server_are_passed_on_in_the_hosts_spelling(
 ):
     world.write(path, {"mcpServers": {"web": entry}})
     world.learn()
+    world.narrow()
     assert passed.items() <= servers_of(world.plan(host_id, "pruned"))["web"].items()
     assert passed.items() <= servers_of(world.plan(host_id, "through"))["toolcrib"].items()
 
@@ -174,6 +179,7 @@ def test_variables_of_a_remote_server_are_passed_on_in_the_hosts_spelling(
 def test_what_only_the_host_can_do_keeps_its_entry(world, entry):
     world.write(".cursor/mcp.json", {"mcpServers": {"web": entry}})
     world.learn()
+    world.narrow()
     for mode in ("pruned", "through"):
         made = world.plan("cursor", mode)
         assert any("it stays as it is" in warning for warning in made.warnings)
@@ -205,6 +211,7 @@ def test_a_project_export_writes_the_projects_file_only(world):
     project = world.home / "shop"
     world.write("shop/.cursor/mcp.json", {"mcpServers": {"db": {"command": "db"}}})
     world.learn(places=Places(world.home, {}, "linux", project))
+    world.narrow()
     made = world.plan("cursor", "pruned", project=project)
     assert [file.path for file in made.files] == [project / ".cursor/mcp.json"]
 
@@ -215,6 +222,7 @@ def test_an_export_of_one_project_leaves_another_as_it_is(world):
     for file in files:
         project = file.parents[1]
         world.learn(places=Places(world.home, {}, "linux", project))
+        world.narrow()
         world.export("cursor", "pruned", project=project)
     assert all("toolcrib-gateway" in file.read_text() for file in files)
     made = world.plan("cursor", "as-is", project=files[0].parents[1])
@@ -266,6 +274,7 @@ def test_limits_of_the_host_are_counted(world):
 def test_the_diff_masks_every_secret_and_shows_the_rest(world):
     world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     (shown,) = masked_diff(world.plan("cursor", "pruned"))
     both = shown.before + shown.after
     assert "t0p-s3cret" not in both and "t0p-s3cret" not in repr(shown.pairs)
@@ -277,6 +286,7 @@ def test_the_same_name_in_two_hosts_goes_to_the_right_server(world):
     world.write(".cursor/mcp.json", {"mcpServers": {"time": {"command": "one"}}})
     world.write(".lmstudio/mcp.json", {"mcpServers": {"time": {"command": "two"}}})
     world.learn()
+    world.narrow()
     names = {
         servers_of(world.plan(host_id, "pruned"))["time"]["args"][3]
         for host_id in ("cursor", "lm-studio")
@@ -334,6 +344,7 @@ def test_credentials_in_a_projects_file_are_warned_of(world):
         entry = {"command": "db", "env": env}
         world.write("shop/.cursor/mcp.json", {"mcpServers": {"db": entry}})
         world.learn(places=Places(world.home, {}, "linux", project))
+        world.narrow()
         made = world.plan("cursor", "pruned", project=project)
         assert any("may be committed" in warning for warning in made.warnings) is warned
 
@@ -342,6 +353,7 @@ def test_a_host_that_fills_in_no_variables_gets_none_passed_on(world):
     entry = {"url": "https://h", "headers": {"A": "${T}"}}
     world.write(".lmstudio/mcp.json", {"mcpServers": {"web": entry}})
     world.learn()
+    world.narrow()
     assert "env" not in servers_of(world.plan("lm-studio", "pruned"))["web"]
 
 
@@ -349,9 +361,11 @@ def test_a_host_that_fills_in_no_variables_gets_none_passed_on(world):
 def test_after_an_export_and_another_reading_every_mode_can_still_be_planned(world, mode):
     file = world.write(".cursor/mcp.json", CURSOR)
     world.learn()
+    world.narrow()
     start = file.read_bytes()
     world.export("cursor", mode)
     world.learn()
+    world.narrow()
     assert [server.name for server in world.catalog.servers] == ["stub", "web"]
     assert world.plan("cursor", mode).empty
     for other in ("through", "pruned", mode):
@@ -359,9 +373,11 @@ def test_after_an_export_and_another_reading_every_mode_can_still_be_planned(wor
         assert not any("not in the catalog" in warning for warning in made.warnings)
         world.export("cursor", other)
         world.learn()
+        world.narrow()
     world.export("cursor", "as-is")
     assert file.read_bytes() == start
     world.learn()
+    world.narrow()
     assert [server.name for server in world.catalog.servers] == ["stub", "web"]
 
 
@@ -380,6 +396,7 @@ def test_going_through_says_which_of_the_hosts_own_rules_end(world):
     world.write(".codex/config.toml", text)
     world.write(".claude.json", {"mcpServers": {"stub": {"command": "x"}}})
     world.learn()
+    world.narrow()
     codex = " ".join(world.plan("codex", "through").warnings)
     assert "stub has a tool list of its own, which no longer applies" in codex
     claude = " ".join(world.plan("claude-code", "through").warnings)

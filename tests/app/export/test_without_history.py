@@ -36,8 +36,10 @@ def tree_after(made):
 def pruned(world):
     file = world.write(".cursor/mcp.json", TREE)
     world.learn()
+    world.narrow()
     world.export("cursor", "pruned")
     world.learn()
+    world.narrow()
     return file
 
 
@@ -78,6 +80,7 @@ def test_an_array_command_is_unwrapped_too(world):
     entry = {"type": "local", "command": ["x", "y"], "enabled": True}
     file = world.write(".config/opencode/opencode.jsonc", {"mcp": {"stub": entry}})
     world.learn()
+    world.narrow()
     world.export("opencode", "pruned")
     assert "toolcrib-gateway" in file.read_text()
     made = forgetful(world, "native", host="opencode")

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QCheckBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.export.plan import MODES
 from app.export.status import NOT_FOUND, HostStatus
-from store.records import AS_IS
+from store.records import AS_IS, PRUNED
 from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
@@ -56,6 +57,7 @@ class HostDetail(QWidget):
         self._home = home
         self._preview: Preview | None = None
         self._installed = False
+        self._mode = AS_IS  # that the host was written in
         self.name = QLabel()
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
@@ -73,6 +75,10 @@ class HostDetail(QWidget):
         self.diff = DiffView(diff_colors(theme.colors))
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)
+        self.wrap = QCheckBox("Wrap lines")
+        self.wrap.setObjectName("wrapLines")
+        self.wrap.setToolTip("Cut long lines to the width, alike on both sides")
+        self.wrap.setChecked(self.diff.wraps)
         self.nothing = QLabel(wordWrap=True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.setProperty("faint", True)
@@ -109,6 +115,7 @@ class HostDetail(QWidget):
     def show_state(self, status: HostStatus) -> None:
         """Show the state of the host's files."""
         self._installed = status.state != NOT_FOUND
+        self._mode = status.mode
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
         self.hook.show_standing(status.hook)
@@ -177,6 +184,8 @@ class HostDetail(QWidget):
             return f"{self.name.text()} was not found on this computer."
         if preview.plan.mode == AS_IS:
             return "Toolcrib leaves the files of this host as they are."
+        if preview.plan.mode == PRUNED and self._mode == AS_IS and preview.plan.matched:
+            return "Nothing of its servers is off, so their entries stay as they are."
         return "In sync: the file already says what this profile wants."
 
     def _recolor(self) -> None:
@@ -198,6 +207,7 @@ class HostDetail(QWidget):
         self.backups.clicked.connect(self.backups_wanted)
         self.tools.clicked.connect(self.tools_wanted)
         self.copy.clicked.connect(self.copy_wanted)
+        self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
         self._theme.changed.connect(self._recolor)
 
@@ -212,6 +222,7 @@ class HostDetail(QWidget):
         for radio in self.radios.values():
             modes.addWidget(radio)
         modes.addStretch(1)
+        modes.addWidget(self.wrap)
         below.addWidget(self.path, 1)
         below.addWidget(self.headline)
         self._box.setProperty("card", True)
