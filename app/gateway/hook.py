@@ -95,8 +95,7 @@ def _answer(host: str, profile: str, home: str, limit: float) -> str:
         "conversation": str(fields.get("session_id") or fields.get("sessionId") or ""),
     }
     made = _from_backend(json.dumps(body), limit)
-    text = str(made.get("text") or "")
-    return json.dumps(output(host, text)) if text else ""
+    return printed(host, str(made.get("text") or ""))
 
 
 def _from_backend(body: str, limit: float) -> "Json":
@@ -126,7 +125,14 @@ def prompt_of(host: str, fields: "Json") -> str:
     return value if isinstance(value, str) else ""
 
 
-def output(host: str, text: str) -> "Json":
+def printed(host: str, text: str) -> str:
+    """What the host reads; "" where nothing is added."""
+    import json
+
+    return json.dumps(_output(host, text)) if text else ""
+
+
+def _output(host: str, text: str) -> "Json":
     """The text in the form in which the host takes it into the request."""
     event = _EVENTS.get(host)
     if event is None:

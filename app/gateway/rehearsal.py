@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 from app.core.errors import ToolcribError
 from app.gateway.gateway import Gateway
 from app.gateway.journal import Journal
+from app.gateway.menu.naming import Way, way_of
+from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
@@ -17,6 +19,8 @@ from app.mcp.protocol import HANDSHAKE
 from store.typed import Json
 
 if TYPE_CHECKING:
+    from app.attention.small_talk import SmallTalk
+    from app.attention.suggestion import Suggestion
     from app.encoder.onnx import Encoder
     from store.serving import ServerRow
 
@@ -53,9 +57,11 @@ class _Unkept(Journal):
 class _Closed(Outside):
     """A store and an encoder; no server can be started from here."""
 
-    def __init__(self, database: str, encoder: "Encoder | None") -> None:
+    def __init__(
+        self, database: str, encoder: "Encoder | None", small_talk: "SmallTalk | None" = None
+    ) -> None:
         super().__init__()
-        self._database, self._encoder = database, encoder
+        self._database, self._encoder, self._small_talk = database, encoder, small_talk
 
     @property
     def database(self) -> str:
@@ -73,6 +79,10 @@ class _Closed(Outside):
     def load_encoder(self) -> "Encoder | None":
         """The one at hand."""
         return self._encoder
+
+    def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
+        """The one at hand, made where there is none."""
+        return self._small_talk or super().load_small_talk(encoder)
 
 
 def rehearse(
@@ -98,6 +108,38 @@ def rehearse(
         gateway.close()
     content = json.loads(ear.lines.get(_SEARCH, b"{}")).get("result", {}).get("content", [{}])
     return Rehearsal(_result(ear.lines.get(_LIST, b"")), str(content[0].get("text", "")))
+
+
+def rehearse_hook(
+    database: str,
+    profile: str,
+    *,
+    host: str,
+    prompt: str,
+    encoder: "Encoder | None" = None,
+    small_talk: "SmallTalk | None" = None,
+) -> "Suggestion":
+    """What a hook of this host would add to the first prompt of a conversation, were the host
+    connected as its exports say; "" is any host that goes through Toolcrib. Raises ToolcribError
+    where the store cannot be served."""
+    from app.attention.suggestion import NOT_CONNECTED, SENT_ALL, Suggestion
+
+    way = way_of(database, host) if host else Way(through=True)
+    if way is None:
+        return Suggestion(silence=NOT_CONNECTED)
+    if not way.through and way.names is None:
+        return Suggestion(silence=SENT_ALL)
+    journal = _Unkept(_no_store, profile=profile, session="")
+    outside = _Closed(database, encoder, small_talk)
+    gateway = Gateway(Options(profile, "", ()), _Ear(), outside, journal)
+    try:
+        mode = gateway.mode()
+        if not isinstance(mode, Through):
+            return Suggestion(silence=NOT_CONNECTED)
+        given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
+        return mode.menu.suggest(given, way.names)
+    finally:
+        gateway.close()
 
 
 def _lines(query: str) -> list[bytes]:

@@ -217,7 +217,7 @@ def test_a_decision_older_than_the_hook_is_about_another_text(page, qtbot, home)
     ("host", "why"),
     [
         ("cursor", "Toolcrib knows no hook of Cursor"),
-        ("codex", "sends every tool to its model itself. Write it through Toolcrib first."),
+        ("codex", "sends every tool itself: write it through Toolcrib"),
         ("qwen-code", "Qwen Code was not found on this computer."),
     ],
 )

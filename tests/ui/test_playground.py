@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -9,9 +10,13 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.settings import ProfileSettings
-from app.gateway.rehearsal import rehearse
+from app.gateway.rehearsal import rehearse, rehearse_hook
+from app.hosts.facts import host
 from app.routing import phrases
 from app.tokens.counters import counter
+from store.records import AS_IS
+from ui.pages.playground.model_sees import HOOK
+from ui.pages.playground.model_text import AtHand, model_text
 from ui.pages.playground.page import PlaygroundPage
 from ui.pages.playground.weights_dialog import WeightsDialog
 from ui.shell.query_session import OFF, READY
@@ -169,6 +174,60 @@ def test_what_the_model_sees_is_what_the_gateway_answers(page, qtbot):
     assert QApplication.clipboard().text() == page.sees.text
     assert page.escape()
     assert not page.controls.sees.isChecked()
+
+
+def hook_part(page, qtbot, query):
+    """What the view "Prompt hook" shows for a query: text and the sentence above it."""
+    ask(page, qtbot, query)
+    if not page.controls.sees.isChecked():
+        page.controls.sees.click()
+    page.sees.part.setCurrentIndex(HOOK)
+    qtbot.waitUntil(lambda: page.services.tasks.idle, timeout=30_000)
+    return page.sees.text, page.sees.measure.text()
+
+
+def test_the_prompt_hook_shows_what_would_be_added_and_why(page, qtbot):
+    query = "please merge the pull request with number 7 into main"
+    text, why = hook_part(page, qtbot, query)
+    database, encoder = str(page.services.ctx.paths.database), page.session.encoder
+    made = rehearse_hook(database, "default", host="", prompt=query, encoder=encoder)
+    assert text == made.text and "github/merge_pull_request" in text
+    tokens = counter("o200k_base").count(text)
+    assert why.startswith(f"{tokens:,} tokens ≈ added to the request. Likeness of the best tool 0.")
+    assert f"it needs {made.floor:.2f}" in why
+    page.sees.copy()
+    assert QApplication.clipboard().text() == text
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("thanks!", "Silent. The prompt is nearer to small talk than to any tool."),
+        ("/compact", "Silent. The prompt is a command of the host: it begins with / or !."),
+    ],
+)
+def test_the_prompt_hook_says_why_it_would_stay_silent(page, qtbot, query, why):
+    text, sentence = hook_part(page, qtbot, query)
+    assert text == ""
+    assert sentence.startswith(why)
+    assert page.sees.text_view.placeholderText() == "Nothing is added to this prompt."
+
+
+def test_a_host_without_a_hook_says_so(page, qtbot):
+    hook_part(page, qtbot, QUERY)
+    size = SimpleNamespace(facts=host("cursor"), mode=AS_IS, profile="", host="Cursor")
+    sent = SimpleNamespace(direct=(), tools=(), count=0, tokens=0, later=0)
+    size.sent = sent
+    made = model_text(
+        page.services.ctx.paths.database,
+        page.services.live.catalog,
+        size,
+        query=QUERY,
+        encoder=page.session.encoder,
+        at_hand=AtHand(),
+    )
+    assert made.hook.text == ""
+    assert made.hook.why == "Toolcrib knows no hook of Cursor that can add to a prompt."
 
 
 def test_an_overtaken_question_is_never_shown(page, qtbot):

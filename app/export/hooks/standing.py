@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.attention.suggestion import SENT_ALL, SILENCES
 from app.core.errors import ToolcribError
 from app.export.hooks.entries import COMMAND, MCP, hook_places
 from app.export.hooks.files import HookState, hook_state
@@ -18,7 +19,6 @@ _HOW = {
     COMMAND: "{name} runs a small program at each prompt.",
     MCP: "{name} asks the connected gateway at each prompt.",
 }
-_SENT_ALL = "{name} sends every tool to its model itself. Write it through Toolcrib first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,7 @@ def hook_standing(
     there is no backend for a hook to ask, "" where there may be one.
     """
     if facts.hook is None:
-        words = f"Toolcrib knows no hook of {facts.name} that can add to a prompt."
-        return HookStanding(IMPOSSIBLE, words)
+        return HookStanding(IMPOSSIBLE, no_hook(facts))
     try:
         state = hook_state(places, facts)
     except ToolcribError as error:
@@ -67,10 +66,15 @@ def hook_standing(
     return HookStanding(IMPOSSIBLE if silence else OFF, silence, state)
 
 
+def no_hook(facts: HostFacts) -> str:
+    """Why there is no switch for this host."""
+    return f"Toolcrib knows no hook of {facts.name} that can add to a prompt."
+
+
 def _silence(facts: HostFacts, mode: str, no_backend: str) -> str:
     """Why a hook of this host would never speak, "" where it may."""
     if mode != THROUGH and not facts.selects:
-        return _SENT_ALL.format(name=facts.name)
+        return SILENCES[SENT_ALL]
     return no_backend
 
 

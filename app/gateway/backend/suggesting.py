@@ -9,13 +9,14 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.pool import Pool
 from app.gateway.backend.session import Session
 from app.gateway.gateway import Gateway
+from app.gateway.menu.naming import way_of
 from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.serving.host import Host
@@ -55,10 +56,12 @@ class Suggestions:
         mode = self._gateway(str(fields.get("profile") or "default"), hello).mode()
         if not isinstance(mode, Through):
             return _silent("not connected")
-        names, silence = _names_of(mode.view.database, host)
-        if names is None:
-            return _silent(silence)
-        return _json(mode.menu.suggest(given, names))
+        way = way_of(mode.view.database, host)
+        if way is None or way.through:
+            return _silent("not connected")
+        if way.names is None:
+            return _silent("sent all")
+        return _json(mode.menu.suggest(given, way.names))
 
     def tick(self) -> None:
         """Once a second."""
@@ -138,38 +141,3 @@ def _ancestors(pid: int) -> Iterable[int]:
             pid = psutil.Process(pid).ppid()
         except psutil.Error:
             return
-
-
-def _names_of(database: str, host_id: str) -> tuple[Callable[[str, str], str] | None, str]:
-    """How this host's own search names tools, or the silence where it has none."""
-    from app.core.errors import ToolcribError
-    from app.hosts.facts import host
-    from store import exports, servers
-    from store.connection import open_store
-    from store.records import THROUGH
-
-    try:
-        facts = host(host_id)
-    except ToolcribError:
-        return None, "not connected"
-    db = open_store(database)
-    try:
-        active = [one for one in exports.for_host(db, host_id) if not one.undone_at]
-        rows = servers.all_servers(db)
-    finally:
-        db.close()
-    if active and active[0].mode == THROUGH:
-        return None, "not connected"
-    if not facts.selects:
-        return None, "sent all"
-    own = {
-        row.name: entry.name
-        for row in rows
-        for entry in row.entries
-        if entry.host == host_id and not entry.disabled
-    }
-
-    def name(server: str, tool: str) -> str:
-        return facts.names.name(own[server], tool) if server in own else ""
-
-    return name, ""

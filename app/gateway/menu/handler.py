@@ -17,9 +17,10 @@ from app.gateway.menu.access import Access, NamedTool
 from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
+from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import ToolSearch
 from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
-from app.gateway.menu.suggesting import SUGGEST, HookRequest, Naming, Suggester, event
+from app.gateway.menu.suggesting import SUGGEST, HookRequest, Suggester, event
 from app.gateway.menu.tool_call import CallContext, ToolCall
 from app.gateway.outgoing import Outgoing
 from app.gateway.profile_view import ProfileView

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.attention.suggestion import LOADING, READ, Suggestion, silence_of, suggest
+from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import ToolSearch
 from app.system.threads import start_thread
 from store.typed import Json
@@ -22,7 +23,6 @@ _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must 
 _POOL = 10  # tools asked of the router
 _CONVERSATIONS = 200  # whose last suggestion is remembered
 SUGGEST = "suggest"  # the kind of event
-Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,6 @@ def test_status_says_what_a_hook_waits_for(home: Path, verb: Verb) -> None:
     verb("install", "codex")
     [row] = verb("status", "codex")["hosts"]
     assert row["state"] == "silent", "Codex sends every tool itself until it goes through Toolcrib"
-    assert "Write it through Toolcrib first" in row["words"]
+    assert "write it through Toolcrib" in row["words"]
     states = {one["id"]: one["state"] for one in verb("status")["hosts"]}
     assert states["claude-code"] == "off"

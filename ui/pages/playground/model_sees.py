@@ -22,11 +22,12 @@ from ui.look.theme import Theme
 from ui.pages.playground.model_text import ModelText
 from ui.shell.host_names import MODE_NAMES
 
-LIST, SEARCH = 0, 1
+LIST, SEARCH, HOOK = range(3)
 _ANY = "Any host through Toolcrib"
 
 
 _LEAST_HEIGHT = 40  # pixels of the text
+_NOTHING = {False: "The model is given no tool.", True: "Nothing is added to this prompt."}
 
 
 class ModelSees(QFrame):
@@ -56,15 +57,18 @@ class ModelSees(QFrame):
         self.part.setAccessibleName("Part")
         self.part.addTab("List of tools")
         self.part.addTab("Answer to this search")
+        self.part.addTab("Prompt hook")
+        self.part.setTabToolTip(HOOK, "What a hook adds where this is typed as a prompt")
+        self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
         self.measure = QLabel(wordWrap=True)
         self.measure.setProperty("faint", True)
         self.text_view = QPlainTextEdit(readOnly=True)
         self.text_view.setObjectName("modelSees")
-        self.text_view.setAccessibleName("JSON that the model sees")
+        self.text_view.setAccessibleName("What the model sees")
         theme.dress_fixed(self.text_view)
         self.text_view.setTabChangesFocus(True)
-        self.text_view.setPlaceholderText("The model is given no tool.")
+        self.text_view.setPlaceholderText(_NOTHING[False])
         copy, close = QPushButton("Copy"), QPushButton("Close")
         copy.clicked.connect(self.copy)
         close.clicked.connect(self.closed)
@@ -104,17 +108,24 @@ class ModelSees(QFrame):
     def show_text(self, shown: ModelText) -> None:
         """Show what the model gets."""
         self._shown = shown
-        self.part.setVisible(bool(shown.search))
+        self.part.setTabVisible(SEARCH, bool(shown.search))
         self._show_part()
 
     def _show_part(self) -> None:
         shown = self._shown
         if shown is None:
             return
-        answer = bool(shown.search) and self.part.currentIndex() == SEARCH
-        self._whole = shown.search if answer else shown.tools
-        self.text_view.setPlainText(self._whole)
-        self.measure.setText(_answer_words(shown) if answer else _list_words(shown))
+        part = self.part.currentIndex()
+        if part == HOOK:
+            whole, words = shown.hook.text, shown.hook.why
+        elif part == SEARCH and shown.search:
+            whole, words = shown.search, _answer_words(shown)
+        else:
+            whole, words = shown.tools, _list_words(shown)
+        self._whole = whole
+        self.text_view.setPlainText(whole)
+        self.text_view.setPlaceholderText(_NOTHING[part == HOOK])
+        self.measure.setText(words)
 
     def copy(self) -> None:
         """Put the text on the clipboard."""

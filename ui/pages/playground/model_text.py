@@ -1,16 +1,22 @@
-"""What a host's model gets, as exact texts: its list of tools, and the answer to a search."""
+"""What a host's model gets, as exact texts: its list of tools, a search's answer, a hook's hint."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.attention.small_talk import SmallTalk
+from app.attention.suggestion import MARGIN, Suggestion
 from app.catalog.catalog import Catalog
+from app.export.hooks.standing import no_hook
 from app.export.sizes import HostSize
-from app.gateway.rehearsal import rehearse
+from app.gateway.rehearsal import rehearse, rehearse_hook
+from app.hosts.facts import HostFacts
 from app.mcp.jsonrpc import dump
-from app.tokens.counters import counter
+from app.tokens.counters import Counter, counter
 from store.records import PRUNED, THROUGH
+from ui.look.text import APPROX
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
@@ -27,6 +33,30 @@ class ModelText:
     later: int  # tokens that the host loads on demand
     search: str  # the answer of search_tools, "" where the host has no such tool
     search_tokens: int
+    hook: "HookText"  # for the query as a prompt
+
+
+@dataclass(frozen=True, slots=True)
+class HookText:
+    """What a hook adds to the prompt, or why it adds nothing."""
+
+    text: str  # "" where it stays silent
+    tokens: int
+    why: str
+
+
+@dataclass(slots=True)
+class AtHand:
+    """What was loaded once; the small talk is encoded with the first hook that is looked at."""
+
+    encoder: "Encoder | None" = None
+    small_talk: SmallTalk | None = None
+
+    def talk(self, encoder: "Encoder | None") -> SmallTalk | None:
+        """The small talk as this encoder sees it."""
+        if encoder is not None and encoder is not self.encoder:
+            self.encoder, self.small_talk = encoder, SmallTalk(encoder)
+        return self.small_talk if encoder is not None else None
 
 
 def model_text(
@@ -36,6 +66,7 @@ def model_text(
     *,
     query: str,
     encoder: "Encoder | None",
+    at_hand: AtHand,
 ) -> ModelText:
     """What the model of this host gets in its mode; without a host what the gateway serves."""
     profile = size.profile if size and size.profile else catalog.profile.name
@@ -59,4 +90,40 @@ def model_text(
         size.sent.later if size else 0,
         search,
         count.count(search) if search else 0,
+        _hook_text(
+            size.facts if size else None,
+            lambda host: rehearse_hook(
+                str(database),
+                profile,
+                host=host,
+                prompt=query,
+                encoder=encoder,
+                small_talk=at_hand.talk(encoder),
+            ),
+            count,
+        ),
+    )
+
+
+def _hook_text(
+    facts: HostFacts | None, rehearsed: Callable[[str], Suggestion], count: Counter
+) -> HookText:
+    if facts is not None and facts.hook is None:
+        return HookText("", 0, no_hook(facts))
+    made = rehearsed(facts.id if facts else "")
+    if not made.text:
+        return HookText("", 0, f"Silent. {made.why}{_measured(made)}")
+    tokens = count.count(made.text)
+    return HookText(
+        made.text, tokens, f"{tokens:,} tokens {APPROX} added to the request.{_measured(made)}"
+    )
+
+
+def _measured(made: Suggestion) -> str:
+    """The cosines that decided, where any did."""
+    if not made.likeness:
+        return ""
+    return (
+        f" Likeness of the best tool {made.likeness:.2f}; it needs {made.floor:.2f}, and"
+        f" {made.small_talk + MARGIN:.2f} to be clear of small talk."
     )

@@ -20,7 +20,7 @@ from ui.pages.playground.empty import PlaygroundEmpty
 from ui.pages.playground.examples import example_queries
 from ui.pages.playground.explain_card import ExplainCard
 from ui.pages.playground.model_sees import ModelSees
-from ui.pages.playground.model_text import model_text
+from ui.pages.playground.model_text import AtHand, model_text
 from ui.pages.playground.query_field import QueryField
 from ui.pages.playground.strip import StripHolder
 from ui.pages.playground.table import CandidateTable
@@ -59,6 +59,7 @@ class TryTab(QWidget):
         self.session = QuerySession(services.tasks, self)
         self.editor = routing
         self._note = ""  # in the message bar, about the encoder or the answer
+        self._at_hand = AtHand()  # for what a prompt's hook would add
         self._learned = ""  # what the answers in view were made with
         self.answer: Answer | None = None
         self.query = QueryField()
@@ -295,10 +296,12 @@ class TryTab(QWidget):
         chosen = self.sees.host_id
         size = next((size for size in hosts.sizes if size.facts.id == chosen), None)
         database, query = self.services.ctx.paths.database, answer.ranked.query
-        encoder = self.session.encoder
+        encoder, at_hand = self.session.encoder, self._at_hand
         self.services.tasks.latest(
             self.sees,
-            lambda _db: model_text(database, catalog, size, query=query, encoder=encoder),
+            lambda _db: model_text(
+                database, catalog, size, query=query, encoder=encoder, at_hand=at_hand
+            ),
             self.sees.show_text,
             self.messages.error,
         )

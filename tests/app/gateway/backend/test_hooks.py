@@ -15,11 +15,17 @@ import psutil
 import pytest
 import raw_host
 
+from app.attention.small_talk import SmallTalk
 from app.attention.suggestion import MOST_TOKENS
+from app.core.paths import Paths
+from app.encoder.onnx import Encoder
+from app.encoder.weights import find_model
+from app.gateway.hook import HOSTS, printed
+from app.gateway.rehearsal import rehearse_hook
 from app.tokens.counters import counter
-from store import events, findings, profiles, tools
+from store import events, findings, profiles, servers, tools
 from store.connection import open_store, transaction
-from store.records import Finding
+from store.records import EntryRecord, Finding
 
 ROOT = Path(__file__).parents[4]
 pytestmark = pytest.mark.usefixtures("encoder_at_hand", "backends")
@@ -60,6 +66,14 @@ def hook(home: Path, monkeypatch: pytest.MonkeyPatch) -> Hook:
         return done.stdout.decode()
 
     return run
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    """The encoder that hooks find at hand, loaded here."""
+    files = find_model(Paths.default(os.environ), "all-MiniLM-L6-v2")
+    assert files is not None
+    return Encoder.load(files)
 
 
 @pytest.fixture
@@ -111,6 +125,54 @@ def test_each_host_gets_its_own_form(warm: raw_host.RawHost, hook: Hook) -> None
         assert list(made) == ["hookSpecificOutput"]
         assert made["hookSpecificOutput"]["hookEventName"] == event
     assert list(json.loads(hook("copilot-cli", f"{PROMPT}, copilot"))) == ["additionalContext"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_preview_is_what_the_hook_prints_to_the_byte(
+    warm: raw_host.RawHost, hook: Hook, notes: Path, encoder: Encoder, host: str
+) -> None:
+    talk = SmallTalk(encoder)
+    request = "please read the note with number 12 aloud"
+    for number, prompt in enumerate((request, "thanks!", "delete note 3 for good", "/compact")):
+        real = hook(host, prompt, session_id=f"p{number}", submitted_prompt=prompt)
+        preview = rehearse_hook(
+            str(notes), "default", host="", prompt=prompt, encoder=encoder, small_talk=talk
+        )
+        assert printed(host, preview.text) == real, prompt
+        assert bool(preview.why) is not bool(real), "it says why it is silent"
+
+
+def test_a_preview_of_exact_names_is_what_the_hook_prints(
+    notes: Path, hook: Hook, encoder: Encoder
+) -> None:
+    db = open_store(notes)
+    with transaction(db):
+        [row] = servers.all_servers(db)
+        entry = EntryRecord("claude-code", "user", "/home/me/.claude.json", "my notes")
+        servers.place(db, entry, row.spec, name="notes", trusted=True)
+    db.close()
+    until(lambda: hook("claude-code", PROMPT, session_id="warming"), seconds=60)
+    real = hook("claude-code", PROMPT, session_id="named")
+    preview = rehearse_hook(
+        str(notes), "default", host="claude-code", prompt=PROMPT, encoder=encoder
+    )
+    assert "select:mcp__my_notes__read_note" in real
+    assert printed("claude-code", preview.text) == real
+    silent = rehearse_hook(str(notes), "default", host="gemini-cli", prompt=PROMPT, encoder=encoder)
+    assert hook("gemini-cli", PROMPT) == printed("gemini-cli", silent.text) == ""
+    assert silent.why.startswith("The host sends every tool itself")
+
+
+def test_a_preview_leaves_nothing_behind(notes: Path, encoder: Encoder) -> None:
+    made = rehearse_hook(str(notes), "default", host="", prompt=PROMPT, encoder=encoder)
+    assert made.text
+    assert not journalled(notes, "suggest")
+
+
+def test_without_an_encoder_a_preview_says_so(notes: Path) -> None:
+    made = rehearse_hook(str(notes), "default", host="", prompt=PROMPT)
+    assert not made.text
+    assert made.why.startswith("The encoder is not prepared")
 
 
 def test_silence_is_the_rule(warm: raw_host.RawHost, hook: Hook) -> None:

@@ -1,0 +1,49 @@
+"""How a host's model comes to its tools, as its exports say: by the menu, or by its own search."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One host's way; neither `through` nor `names` where a hook has nothing to say."""
+
+    through: bool  # its model calls tools through Toolcrib's menu
+    names: Naming | None = None  # its own search loads tools by these names
+
+
+def way_of(database: str, host_id: str) -> Way | None:
+    """The way of that host; None for one that is not known."""
+    from app.core.errors import ToolcribError
+    from app.hosts.facts import host
+    from store import exports, servers
+    from store.connection import open_store
+    from store.records import THROUGH
+
+    try:
+        facts = host(host_id)
+    except ToolcribError:
+        return None
+    db = open_store(database)
+    try:
+        active = [one for one in exports.for_host(db, host_id) if not one.undone_at]
+        rows = servers.all_servers(db)
+    finally:
+        db.close()
+    if active and active[0].mode == THROUGH:
+        return Way(through=True)
+    if not facts.selects:
+        return Way(through=False)
+    own = {
+        row.name: entry.name
+        for row in rows
+        for entry in row.entries
+        if entry.host == host_id and not entry.disabled
+    }
+
+    def name(server: str, tool: str) -> str:
+        return facts.names.name(own[server], tool) if server in own else ""
+
+    return Way(through=False, names=name)
