@@ -78,7 +78,13 @@ def _prepare(given: QuerySet, encoder: CachedEncoder, limit: int) -> _Prepared:
             stored = vectors.load(db, encoder.key)
             keys = [tool.id for tool in records]
             matrix = np.frombuffer(b"".join(stored[key] for key in keys), dtype="<f4")
-            base = BaseScores(db, encoder, tools=matrix.reshape(len(keys), -1), keys=keys)
+            base = BaseScores(
+                db,
+                encoder,
+                tools=matrix.reshape(len(keys), -1),
+                keys=keys,
+                servers=[tool.server_id for tool in records],
+            )
             least = min(lengths.short for lengths in GRID)
             signals = [(base.of(query.query, short=least), query) for query in queries]
         finally:

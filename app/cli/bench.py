@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _EXPERIMENTS = {
     "paper": "Tool Attention's testbed and baselines, every figure marked",
     "haystack": "MCP-Zero's needle test, from one tool to all",
+    "registry": "labelled sets inside 8,000 real tools, and what a query costs there",
     "discovery": "semantic discovery over 10 to 200 tools",
     "apibank": "API-Bank, beside MCP-Zero's figures",
     "poison": "how many poisoned tools gate and rules keep out",
@@ -149,7 +150,17 @@ def run_memory(args: argparse.Namespace, _ctx: AppContext, console: Console) -> 
 
 def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Run one of the field's experiments."""
-    from app.bench import apibank, discovery, haystack, own, paper, poison, requests, suggest
+    from app.bench import (
+        apibank,
+        discovery,
+        haystack,
+        own,
+        paper,
+        poison,
+        registry,
+        requests,
+        suggest,
+    )
     from app.bench.data.catalogues import find_folder, read_catalogue
     from app.bench.data.sets import read_set, read_sets
 
@@ -163,6 +174,8 @@ def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) 
         made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
     elif args.experiment == "requests":
         made = requests.run(data, encoder, cache=cache, progress=console.progress)
+    elif args.experiment == "registry":
+        made = registry.run(data, encoder, cache=cache, progress=console.progress)
     elif args.experiment == "own":
         sets = read_sets(data) if any(data.rglob("catalogue.jsonl")) else ()
         made = own.run(real, encoder, sets=sets, cache=cache)

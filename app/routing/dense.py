@@ -48,10 +48,35 @@ class Encoding(Protocol):
         ...
 
 
-class IndexRetriever:
-    """Cosines inside SQLite: filters are part of the search, and numpy is not needed."""
+class VectorTable:
+    """Tools' vectors in memory (numpy), 1.5 KB a tool: compared ten times faster than on disk."""
 
-    def __init__(self, db: apsw.Connection, model: str, dims: int) -> None:
+    def __init__(self, stored: Mapping[int, bytes]) -> None:
+        import numpy
+
+        self.ids = list(stored)
+        self.matrix = _rows(list(stored.values()))
+        self._ids = numpy.array(self.ids, dtype=numpy.int64)
+
+    def nearest(self, query: bytes, k: int) -> dict[int, float]:
+        """Cosines of the k tools nearest to a query."""
+        import numpy
+
+        cosines = self.matrix @ numpy.frombuffer(query, dtype="<f4")
+        best = numpy.argpartition(-cosines, min(k, len(cosines)) - 1)[:k]
+        return dict(zip(self._ids[best].tolist(), cosines[best].tolist(), strict=True))
+
+
+class IndexRetriever:
+    """Cosines inside SQLite: filters are part of the search, and numpy is not needed.
+
+    With a table of all tools, searches without filters ask that.
+    """
+
+    def __init__(
+        self, db: apsw.Connection, model: str, dims: int, table: VectorTable | None = None
+    ) -> None:
+        self._table = table
         self._db = db
         self._model = model
         self._index = vectors.ensure_index(db, model, dims, VIEW)
@@ -77,8 +102,11 @@ class IndexRetriever:
         self, query: bytes, limit: int, scope: Scope | None
     ) -> tuple[dict[int, float], set[int]]:
         """Cosines of the nearest tools, and the tools of the nearest requests."""
-        hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
-        own = {hit.tool_id: hit.score for hit in hits}
+        if self._table and scope is None:
+            own = self._table.nearest(query, limit)
+        else:
+            hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
+            own = {hit.tool_id: hit.score for hit in hits}
         if not self._requests:
             return own, set()
         best = vectors.request_cosines(self._db, self._model, query, tool_ids=own)

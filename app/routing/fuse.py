@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.routing.ranked import MEANING, PAST_USE, SERVER, WORDS
 
@@ -45,6 +45,14 @@ class Shares:
     step_meaning: float
     step_words: float
 
+    def siblings(self, weight: float) -> float:
+        """Share that servers take of a score where they weigh so much for a whole query.
+
+        Steps may lie on several servers, so that they count for the whole's share alone.
+        """
+        grown = weight * self.meaning / (self.meaning + self.step_meaning)
+        return grown / (1 + grown)
+
 
 @dataclass(frozen=True, slots=True)
 class Signals:
@@ -59,11 +67,14 @@ class Extras:
     """What else is known of a query's tools, where anything is.
 
     `past` is what tools gain over each other from past use; `server` holds cosines of the whole
-    query that replace its own after the named server was taken into account.
+    query that replace its own after the named server was taken into account; `siblings` cosines
+    with the tools of the same server beside it, which weigh `siblings_weight` for a whole query.
     """
 
     past: Scores
     server: Scores
+    siblings: Scores = field(default_factory=dict)
+    siblings_weight: float = 0.0
 
 
 NO_EXTRAS = Extras({}, {})
@@ -117,6 +128,8 @@ def fuse(
     meaning, words = scaled_cosines(whole.meaning), scaled_words(whole.words)
     clauses = [(scaled_cosines(s.meaning), scaled_words(s.words)) for s in steps]
     server_change = _change(meaning, extras.server)
+    siblings = scaled_cosines(extras.siblings)
+    share = weights.siblings(extras.siblings_weight) if siblings else 0.0
     fused = {}
     for tool in tools:
         word_score = weights.words * words.get(tool, 0.0)
@@ -127,8 +140,12 @@ def fuse(
                 word_score + step_word_score,
                 meaning_score + step_meaning_score,
             )
+        word_score, meaning_score = (1 - share) * word_score, (1 - share) * meaning_score
         parts: tuple[tuple[str, float], ...] = ((WORDS, word_score), (MEANING, meaning_score))
         score = word_score + meaning_score
+        if siblings:
+            beside = share * siblings.get(tool, 0.0)
+            score, parts = score + beside, (*parts, (SERVER, beside))
         if server_change:
             moved = weights.meaning * server_change.get(tool, 0.0)
             score, parts = score + moved, (*parts, (SERVER, moved))

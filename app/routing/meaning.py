@@ -8,10 +8,12 @@ import apsw
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.routing import hierarchy
-from app.routing.dense import Encoding, IndexRetriever, MatrixRetriever
+from app.routing.dense import Encoding, IndexRetriever, MatrixRetriever, VectorTable
 from app.routing.fuse import NO_EXTRAS, Extras
 from app.routing.learning import learn
+from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY
+from store import vectors
 from store.search import Scope
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ class DenseRetriever:
         self._index: IndexRetriever | None = None
         self._matrix: MatrixRetriever | None = None
         self._servers: dict[int, list[bytes]] | None = None
+        self._server_of = {
+            row.tool.id: row.tool.server_id for row in catalog.tools if not row.tool.gone
+        }
+        self._siblings: Siblings | None = None
+        self._table: VectorTable | None = None  # of large catalogues
+        self._large = prior_weight(list(self._server_of.values())) > 0
 
     def compare(
         self,
@@ -62,6 +70,8 @@ class DenseRetriever:
         With `near`, sqlite-vec is asked for the nearest tools within the scope and for these
         tools; without it every tool counts.
         """
+        if self._large and self._siblings is None:
+            self._read_table()
         query_vectors = self._encoder.encode_query(texts[0][:MOST_QUERY])
         steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
         queries = [query_vectors[0], *steps]
@@ -76,14 +86,17 @@ class DenseRetriever:
                 self._add(recalled.best(_MOST_LOGGED, offered), queries, cosines)
             past = self._changes(recalled, cosines[0], offered)
         named = self._hierarchical(server, cosines[0]) if server else {}
-        return DenseScores(cosines[0], cosines[1:], Extras(past, named))
+        beside = {} if server else self._beside(queries[0], cosines[0])
+        weight = self._siblings.weight if self._siblings else 0.0
+        return DenseScores(cosines[0], cosines[1:], Extras(past, named, beside, weight))
 
     def _cosines(
         self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None
     ) -> list[dict[int, float]]:
         if near is not None:
             if self._index is None:
-                self._index = IndexRetriever(self._db, self._encoder.key, self._encoder.dims)
+                encoder = self._encoder
+                self._index = IndexRetriever(self._db, encoder.key, encoder.dims, self._table)
             return self._index.nearest(queries, also=near, scope=scope)
         if self._matrix is None:
             self._matrix = MatrixRetriever.from_store(self._db, self._encoder.key)
@@ -114,14 +127,27 @@ class DenseRetriever:
         assert self._index is not None
         return recalled.changes(self._index.own(recalled.direction, cosines), offered)
 
+    def _read_table(self) -> None:
+        """The vectors of a large catalogue, and the servers that they make."""
+        stored = vectors.load(self._db, self._encoder.key)
+        kept = {tool: data for tool, data in stored.items() if tool in self._server_of}
+        servers = [self._server_of[tool] for tool in kept]
+        self._large = prior_weight(servers) > 0
+        if self._large:
+            self._table = VectorTable(kept)
+            self._siblings = Siblings(self._table.matrix, servers)
+
+    def _beside(self, query: bytes, cosines: Mapping[int, float]) -> dict[int, float]:
+        """Cosines with each tool's server taken into account; {} where servers do not count."""
+        return self._siblings.cosines(query, cosines, self._server_of) if self._siblings else {}
+
     def _hierarchical(self, server: str, cosines: Mapping[int, float]) -> dict[int, float]:
         server_vector = self._encoder.encode_bytes(server[:MOST_QUERY], query=True)
         best = {
             id_: max(_dot(server_vector, v) for v in texts) for id_, texts in self._server_texts()
         }
-        server_of = {id_: row.tool.server_id for id_, row in self._rows.items()}
-        known = {id_: cosine for id_, cosine in cosines.items() if id_ in server_of}
-        return hierarchy.scores(known, best, server_of)
+        known = {id_: cosine for id_, cosine in cosines.items() if id_ in self._server_of}
+        return hierarchy.scores(known, best, self._server_of)
 
     def _server_texts(self) -> Sequence[tuple[int, list[bytes]]]:
         """Vectors of both texts of each server, made at the first structured request."""

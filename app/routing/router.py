@@ -102,6 +102,11 @@ class Router:
         """`server/tool` by row id, of every tool that can be ranked."""
         return {id_: row.tool.tool_id for id_, row in self._rows.items()}
 
+    @property
+    def server_ids(self) -> Mapping[int, int]:
+        """Each ranked tool's server, both by row id."""
+        return {id_: row.tool.server_id for id_, row in self._rows.items()}
+
     def score(
         self,
         request: Request | str,

@@ -5,7 +5,7 @@ word is asked for once: long logged queries share most of theirs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import apsw
@@ -13,6 +13,7 @@ import apsw
 from app.routing.dense import Encoding, RequestMatrix
 from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
+from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY, clauses, content_words, distinct
 from store.search import WEIGHTS, keyword
 
@@ -31,6 +32,8 @@ class QuerySignals:
     length: int  # content words
     meaning: "Sequence[Matrix]"
     words: "Sequence[Matrix]"
+    beside: "Matrix | None" = None  # of the whole with each tool's server, where servers count
+    beside_weight: float = 0.0
 
     def scores(self, lengths: Lengths = LONGQ) -> "Matrix":
         """The sum of fuse.fuse(), for all tools at once."""
@@ -42,13 +45,18 @@ class QuerySignals:
         ]
         for step in steps[1:]:
             steps[0] = steps[0].clip(min=step)
-        return score + steps[0] if steps else score
+        score = score + steps[0] if steps else score
+        if self.beside is None:
+            return score
+        share = weights.siblings(self.beside_weight)
+        return (1 - share) * score + share * self.beside
 
 
 class BaseScores:
     """Scores queries over tools given by the rows of a matrix of their vectors.
 
-    `requests` are pairs of a tool's key and a vector, all of a tool together.
+    `requests` are pairs of a tool's key and a vector, all of a tool together; `servers` names each
+    row's server.
     """
 
     def __init__(
@@ -58,6 +66,7 @@ class BaseScores:
         *,
         tools: "Matrix",
         keys: Sequence[int],
+        servers: Sequence[int] = (),
         requests: Sequence[tuple[int, bytes]] = (),
         weights: Sequence[float] = WEIGHTS,
     ) -> None:
@@ -65,6 +74,7 @@ class BaseScores:
         self._encoder = encoder
         self._tools = tools
         self._requests = RequestMatrix.of(keys, requests)
+        self._siblings = Siblings(tools, servers) if prior_weight(servers) else None
         self._weights = weights
         self._rows = {key: row for row, key in enumerate(keys)}
         self._words: dict[str, Matrix] = {}
@@ -84,7 +94,12 @@ class BaseScores:
         table = self._requests.better(vectors @ self._tools.T, vectors)
         meaning = [_scaled(cosines - NOTHING) for cosines in table]
         words = [_scaled(self._bm25(text)) for text in texts]
-        return QuerySignals(whole, inner, length, meaning, words)
+        signals = QuerySignals(whole, inner, length, meaning, words)
+        if self._siblings is None or request.server.strip():
+            return signals
+        cosines: Matrix = self._siblings.row(whole, table[0])
+        scaled = _scaled(cosines - NOTHING)
+        return replace(signals, beside=scaled, beside_weight=self._siblings.weight)
 
     def _vector(self, text: str) -> "Matrix":
         import numpy as np

@@ -54,6 +54,11 @@ class TrainedRouter(Protocol):
         """`server/tool` by row id."""
         ...
 
+    @property
+    def server_ids(self) -> Mapping[int, int]:
+        """Each tool's server, both by row id."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
@@ -192,6 +197,7 @@ def _examples(
         encoder,
         tools=matrix,
         keys=keys,
+        servers=[router.server_ids[key] for key in keys],
         requests=requests.vectors(db, encoder.key),
         weights=router.word_weights,
     )

@@ -1,0 +1,68 @@
+"""The server prior: in a large catalogue a tool's server counts beside the tool.
+
+MCP-Zero (arXiv 2506.01056) asks servers first and tools second. Here a server is the mean of its
+tools' vectors, so nothing is encoded or stored for it, and it says as much as its tools are alike:
+one of anything and everything leaves a tool its own cosine. Measured on half of five query sets
+inside a registry of 8,000 real tools: nDCG@10 64.7 to 66.0, recall@5 70.2 to 76.2; on nine sets
+alone, all of at most 4,000 tools, nothing in the mean (77.9 and 77.8), so small catalogues do
+without. Texts of servers' names, instructions and tools did as well on servers that are one thing,
+cost a vector a server, and lost 5 on a server of 101 unlike tools; MCP-Zero's product did less.
+numpy is loaded when something is compared.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+# Weight beside a whole query's 1, from the second number of tools on; none up to the first.
+MOST = 0.3
+SMALL, LARGE = 1_500, 5_000
+if TYPE_CHECKING:
+    import numpy as np
+
+    Matrix = np.ndarray[Any, Any]
+
+
+def prior_weight(servers: Sequence[int]) -> float:
+    """What servers weigh in a catalogue whose tools have these servers."""
+    if len(set(servers)) < 2:
+        return 0.0
+    return MOST * min(1.0, max(0.0, (len(servers) - SMALL) / (LARGE - SMALL)))
+
+
+class Siblings:
+    """Servers as the means of their tools; `servers` names each row's server by any key."""
+
+    def __init__(self, matrix: "Matrix", servers: Sequence[int]) -> None:
+        import numpy as np
+
+        self.weight = prior_weight(servers)
+        keys, places = np.unique(np.asarray(servers, dtype=np.int64), return_inverse=True)
+        means = np.zeros((len(keys), matrix.shape[1]), dtype=np.float32)
+        np.add.at(means, places, matrix)
+        counts = np.bincount(places, minlength=len(keys)).astype(np.float32)
+        lengths = np.linalg.norm(means, axis=1)
+        self._alike = lengths / np.maximum(counts, 1)  # 1: all tools the same
+        self._means = means / np.maximum(lengths, np.float32(1e-9))[:, None]
+        self._place = {int(key): place for place, key in enumerate(keys)}
+        self._places = places
+
+    def cosines(
+        self, query: bytes, own: Mapping[int, float], server_of: Mapping[int, int]
+    ) -> dict[int, float]:
+        """What each tool's cosine is with its server's tools beside it."""
+        import numpy as np
+
+        near = self._means @ np.frombuffer(query, dtype="<f4")
+        shares = self._alike.tolist()
+        pulls = near.tolist()
+        mixed = {}
+        for tool, cosine in own.items():
+            place = self._place.get(server_of.get(tool, -1))
+            mixed[tool] = cosine if place is None else pulls[place] + (1 - shares[place]) * cosine
+        return mixed
+
+    def row(self, query: "Matrix", own: "Matrix") -> "Matrix":
+        """The same for every row of the matrix at once."""
+        near = self._means @ query
+        mixed: Matrix = near[self._places] + (1 - self._alike[self._places]) * own
+        return mixed
