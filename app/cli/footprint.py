@@ -250,6 +250,7 @@ def _suggestions(
     """The cheapest moves under the budget, and how the profile could be split."""
     from app.policy.pruner import propose
     from app.policy.splitter import split
+    from app.policy.suggestions import suggest
     from app.policy.usage import DAY, read_usage
     from store import events
 
@@ -260,7 +261,8 @@ def _suggestions(
         together = events.called_together(db, now - 30 * DAY)
     finally:
         db.close()
-    moves = propose(tools, budget, usage).moves
+    plan = propose(tools, budget, usage)
+    moves = (*plan.moves, *suggest(tools, plan, usage))
     parts = split(catalog.tools, budget, together)
     return {
         "moves": [

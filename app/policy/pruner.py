@@ -182,7 +182,7 @@ def _never_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     if not usage.enough or not usage.total:
         return None
     unused = [t for t in left if not usage.calls.get(t.tool.tool_id)]
-    title = f"{_tools(len(unused))} never called in {round(usage.days)} days"
+    title = f"{tool_count(len(unused))} never called in {round(usage.days)} days"
     return _move("never called", title, tools=unused, evidence=usage.evidence)
 
 
@@ -194,7 +194,7 @@ def _duplicates(left: list[CatalogTool], shown: list[CatalogTool], usage: Usage)
     more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
     return _move(
         "duplicate",
-        f"{_tools(len(pairs))} of which another server has the same",
+        f"{tool_count(len(pairs))} of which another server has the same",
         tools=[spare for spare, _kept in pairs],
         evidence=f"{named}{more}.",
     )
@@ -206,7 +206,8 @@ def _rarely_called(left: list[CatalogTool], usage: Usage) -> Move | None:
     rare = [
         t for t in left if t.cost >= COSTLY and usage.calls.get(t.tool.tool_id, 0) <= RARE_CALLS
     ]
-    title = f"{_tools(len(rare))} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
+    count = tool_count(len(rare))
+    title = f"{count} of {COSTLY} tokens and more, called at most {RARE_CALLS} times"
     return _move("rarely called", title, tools=rare, evidence=usage.evidence)
 
 
@@ -228,5 +229,6 @@ def _choose(plan: PrunePlan) -> PrunePlan:
     return chosen
 
 
-def _tools(count: int) -> str:
+def tool_count(count: int) -> str:
+    """So many tools, in words."""
     return "1 tool" if count == 1 else f"{count} tools"

@@ -74,7 +74,7 @@ def test_the_numbers_are_the_profiles(show):
     assert page.moves.headline.text() == "3,295 tokens ≈ of 20,000"
     assert "nothing has to go" in page.moves.evidence.text()
     assert "Not enough evidence yet" in page.moves.evidence.text()
-    assert not page.moves.off.isVisible()
+    assert not page.moves.off.isEnabled()  # nothing is ticked
 
 
 def test_a_change_is_kept_and_undone(show, services, qtbot):
@@ -156,11 +156,37 @@ def test_an_unticked_move_is_left_out(show, qtbot):
 
 def test_without_moves_another_way_is_named(show, services, qtbot):
     page = show()
+    live = services.live
+    live.set_pinned([row.tool.id for row in live.catalog.tools], True)
     set_budget(page, qtbot, 100)
     assert "No tool stands out" in page.moves.evidence.text()
     assert page.moves.through.isVisible()
     page.moves.through.click()
     assert services.open_page.__self__.opened == ["hosts"]
+
+
+def test_without_a_log_sizes_suggest_what_to_look_at_in_one_step(show, services, qtbot):
+    page = show()
+    table = page.moves.model
+    titles = [table.index(row, table.place(TITLE)) for row in range(table.rowCount())]
+    wordy, title = titles
+    assert wordy.data() == "2 tools with a description of 300 tokens and more"
+    assert "github/search_code (470)" in wordy.data(Qt.ItemDataRole.ToolTipRole)
+    assert title.data() == "The 1 tool that takes most"
+    assert title.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
+    assert "Nobody knows yet" in title.data(Qt.ItemDataRole.ToolTipRole)
+    assert page.moves.view.isVisible() and not page.moves.off.isEnabled()
+    for row in titles:
+        table.setData(row, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    page.primary()
+    settled(qtbot, page)
+    assert services.undo.count() == 1
+    assert not any(row.cost >= 500 for row in services.live.catalog.shown)
+    services.undo.undo()
+    settled(qtbot, page)
+    assert len(services.live.catalog.shown) == 5
+    set_budget(page, qtbot, 1_000)
+    assert "sizes say where to look" in page.moves.evidence.text()
 
 
 def test_each_host_is_held_against_the_budget(show, services, places, qtbot):

@@ -107,5 +107,14 @@ def test_the_cut_follows_the_width(view, qtbot):
     qtbot.waitUntil(lambda: len(shown(view.before)) > wide)
 
 
+@pytest.mark.parametrize("width", range(500, 530, 7))
+def test_no_width_needs_a_scroll_bar_below(view, qtbot, width):
+    view.show_rows(diff_rows(pair_lines(f"{LONG}\n" * 30, f"{LONG} \n" * 30)))
+    view.resize(width, 200)
+    qtbot.waitUntil(lambda: view.before.verticalScrollBar().maximum() > 0)
+    for pane in (view.before, view.after):
+        assert pane.horizontalScrollBar().maximum() == 0
+
+
 def test_tabs_are_four_letters_wide(view):
     assert view.before.tabStopDistance() == 4 * view.before.fontMetrics().horizontalAdvance(" ")

@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontDatabase,
+    QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -95,7 +96,8 @@ class DiffPane(QPlainTextEdit):
         """How many letters fit side by side."""
         room = self.contentsRect().width() - self.gutter_width()
         room -= self.verticalScrollBar().sizeHint().width()
-        return max(_LEAST_COLUMNS, room // max(1, self.fontMetrics().horizontalAdvance("m")))
+        letter = QFontMetricsF(self.font()).horizontalAdvance("m" * 100) / 100
+        return max(_LEAST_COLUMNS, int(room / letter) - 1)  # one for the cursor
 
     def set_colors(self, colors: PaneColors) -> None:
         """Recolour, for a theme change."""

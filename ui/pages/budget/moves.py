@@ -1,5 +1,7 @@
 """What could go so that the budget holds: moves with their evidence, carried out in one step."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
@@ -13,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.export.sizes import HostSize
 from app.policy.budget import Verdict
-from app.policy.pruner import PrunePlan
+from app.policy.pruner import Move, PrunePlan
 from store.records import AS_IS
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.budget.move_rows import MoveTable
@@ -23,6 +25,7 @@ from ui.widgets.rows import as_rows
 _WITHIN = "Within the budget: nothing has to go."
 _NOT_ENOUGH = "These do not suffice."
 _NONE = "No tool stands out to be turned off."
+_SIZES = "No calls say yet what could go; sizes say where to look."
 _ELSE = (
     "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
     " tools."
@@ -63,14 +66,24 @@ class BudgetMoves(QFrame):
         for widget in (self.view, self.off, self.through):
             widget.hide()  # until something is known
 
-    def show_plan(self, verdict: Verdict, plan: PrunePlan, size: HostSize | None = None) -> None:
-        """Show the verdict on the host in view, or on all servers, and what could be done."""
-        moves = plan.moves
+    def show_plan(
+        self,
+        verdict: Verdict,
+        plan: PrunePlan,
+        size: HostSize | None = None,
+        suggestions: Sequence[Move] = (),
+    ) -> None:
+        """Show the verdict on the host in view, or on all servers, and what could be done.
+
+        `suggestions` follow from sizes alone; none of them is ticked by itself.
+        """
+        moves = (*plan.moves, *suggestions)
         over = bool(verdict.to_free or plan.needed_tools)
         self.headline.setText(_headline(verdict, size.host if size else ""))
         lines = [plan.evidence] if over else [_WITHIN, plan.evidence]
         if over and not plan.enough:
-            lines += [_NOT_ENOUGH if moves else _NONE, _ELSE]
+            none = _SIZES if suggestions else _NONE
+            lines += [_NOT_ENOUGH if plan.moves else none, _ELSE]
         if over and size is not None and size.mode == AS_IS:
             lines.append(_AS_IS.format(size.host))
         self.evidence.setText(" ".join(lines))

@@ -23,7 +23,8 @@ from app.export.sizes import HostSize, host_sizes, in_view
 from app.export.status import HostStatus
 from app.policy.budget import Verdict, verdict_on
 from app.policy.profiles import DEFAULT
-from app.policy.pruner import PrunePlan, propose
+from app.policy.pruner import Move, PrunePlan, propose
+from app.policy.suggestions import suggest
 from app.policy.usage import read_usage
 from ui.look.theme import GAP
 from ui.pages.budget.form import BudgetForm
@@ -45,6 +46,7 @@ class _Measured:
     size: HostSize | None  # of the host in view
     verdict: Verdict
     plan: PrunePlan
+    suggestions: tuple[Move, ...]  # that need no log
 
 
 class BudgetPage(Page):
@@ -123,13 +125,16 @@ class BudgetPage(Page):
             size = in_view(host_sizes(statuses), choice)
             verdict = size.verdict if size else verdict_on(catalog)
             tools = size.sent.tools if size else catalog.tools
-            plan = propose(tools, verdict.budget, read_usage(db, now))
-            return _Measured(statuses, size, verdict, plan)
+            usage = read_usage(db, now)
+            plan = propose(tools, verdict.budget, usage)
+            host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
+            more = suggest(tools, plan, usage, host=host, limit=limit)
+            return _Measured(statuses, size, verdict, plan, more)
 
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
     def _show(self, measured: "_Measured") -> None:
-        self.moves.show_plan(measured.verdict, measured.plan, measured.size)
+        self.moves.show_plan(measured.verdict, measured.plan, measured.size, measured.suggestions)
         self.services.hosts.take(measured.statuses)
 
     def _show_hosts(self) -> None:

@@ -1,0 +1,68 @@
+"""What can be said of tools before any was called: limits, long descriptions, the largest.
+
+None of these is chosen for a budget by itself: a size says where to look, not what to lose.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from app.catalog.catalog import CatalogTool
+from app.policy.pruner import COSTLY, RARE_CALLS, Move, PrunePlan, tool_count
+from app.policy.usage import Usage
+
+LONG = 300  # tokens of a description from which it is called long
+LARGEST = 5  # tools named as the largest
+_FULL, _ROOM = 0.9, 0.8  # of a host's own limit: near it, and what is aimed at then
+
+
+def suggest(
+    tools: Iterable[CatalogTool], plan: PrunePlan, usage: Usage, *, host: str = "", limit: int = 0
+) -> tuple[Move, ...]:
+    """Moves over the tools shown beside those of the plan, no tool twice.
+
+    `limit` is how many tools the host takes, 0 for no limit. What is pinned, or called more than
+    rarely, is never proposed.
+    """
+    shown = [tool for tool in tools if tool.shown]
+    taken = {number for move in plan.moves for number in move.tool_ids}
+    left = [t for t in shown if not t.pinned and t.tool.id not in taken]
+    left = [t for t in left if usage.calls.get(t.tool.tool_id, 0) <= RARE_CALLS]
+    left.sort(key=lambda tool: (-tool.cost, tool.tool.tool_id))
+    moves: list[Move] = []
+    if limit and len(shown) >= _FULL * limit and host:
+        moves += _beyond(left, len(shown), host, limit)
+        left = left[len(moves[0].tools) :] if moves else left
+    long = [tool for tool in left if _description(tool) >= LONG]
+    if long:
+        title = f"{tool_count(len(long))} with a description of {LONG} tokens and more"
+        moves.append(_move("long description", title, long, _described(long)))
+        left = [tool for tool in left if tool not in long]
+    if largest := [tool for tool in left if tool.cost >= COSTLY][:LARGEST]:
+        title = f"The {tool_count(len(largest))} that take{'s' * (len(largest) == 1)} most"
+        share = 100 * sum(t.cost for t in largest) / sum(t.cost for t in shown)
+        evidence = f"{share:.0f} % of all that is on. Nobody knows yet whether they are needed."
+        moves.append(_move("largest", title, largest, evidence))
+    return tuple(moves)
+
+
+def _beyond(largest_first: Sequence[CatalogTool], shown: int, host: str, limit: int) -> list[Move]:
+    tools = largest_first[: shown - int(_ROOM * limit)]
+    if not tools:
+        return []
+    title = f"{tool_count(len(tools))}, the largest, as {host} takes {limit} and {shown} are on"
+    evidence = f"{shown - len(tools)} would be left, which leaves room for new ones."
+    return [_move("host limit", title, tools, evidence)]
+
+
+def _move(kind: str, title: str, tools: Sequence[CatalogTool], evidence: str) -> Move:
+    return Move(kind, title, tuple(tools), sum(tool.cost for tool in tools), evidence)
+
+
+def _description(tool: CatalogTool) -> int:
+    """Tokens of a description that is sent; a host that defers tools sends the name alone."""
+    tokens = tool.tokens.description if tool.tokens else 0
+    return tokens if tool.cost >= tokens else 0
+
+
+def _described(tools: Sequence[CatalogTool]) -> str:
+    named = ", ".join(f"{t.tool.tool_id} ({_description(t):,})" for t in tools[:LARGEST])
+    return f"Tokens of the description alone: {named}."
