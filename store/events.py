@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import apsw
 
 from store.records import EventRecord, Observed
+from store.typed import Any
 
 _COLUMNS = "at, kind, profile, host, session, tool, query, tokens, ms, problem, detail"
 
@@ -36,10 +37,18 @@ def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
 def recent(db: apsw.Connection, limit: int, *, after_id: int = 0) -> list[EventRecord]:
     """The newest events, newest first, of those after an id."""
     sql = f"SELECT {_COLUMNS}, id FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
-    return [
-        EventRecord(*(*row[:10], json.loads(row[10]), row[11]))
-        for row in db.execute(sql, (after_id, limit))
-    ]
+    return [_event(row) for row in db.execute(sql, (after_id, limit))]
+
+
+def of_kinds(db: apsw.Connection, kinds: Sequence[str], since: float) -> list[EventRecord]:
+    """The events of these kinds since a moment, the oldest first."""
+    marks = ", ".join("?" * len(kinds))
+    sql = f"SELECT {_COLUMNS}, id FROM events WHERE at >= ? AND kind IN ({marks}) ORDER BY at, id"
+    return [_event(row) for row in db.execute(sql, (since, *kinds))]
+
+
+def _event(row: tuple[Any, ...]) -> EventRecord:
+    return EventRecord(*(*row[:10], json.loads(row[10]), row[11]))
 
 
 def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:

@@ -227,7 +227,7 @@ class EventRecord:
     """One entry of the journal."""
 
     at: float
-    kind: str  # list | search | call | miss | evicted | load | held | error
+    kind: str  # list | search | suggest | call | miss | evicted | load | held | error
     profile: str = ""
     host: str = ""
     session: str = ""

@@ -75,6 +75,7 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             gateway_path=gateway_program(),
             form=form,
             history=exports.hooks_of(db, facts.id),
+            keeps=hooks.keeps_prompts(db, args.profile),
         )
         done = () if args.dry_run else hooks.install(made, ctx, db)
     file = str(hooks.hook_state(Places.here(), facts).path)

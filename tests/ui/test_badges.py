@@ -5,6 +5,7 @@ import pytest
 from app.export.drift import GONE, IN_SYNC, OUTSIDE
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE
 from app.policy.budget import BLOCK, PASS, WARN
+from app.policy.hook_use import HIT, MISSED, NONE, OTHER, SILENT, UNSEEN
 from app.safety.review import APPROVED, KEPT, OFF
 from store import records
 from ui.pages.activity.event_rows import FAILED, WARNED
@@ -25,12 +26,27 @@ SERVERS = (
 )
 HOSTS = (CHANGES, OUTSIDE, UNREADABLE, NOT_FOUND)
 REVIEW = (APPROVED, KEPT, OFF)
+SUGGESTIONS = (HIT, OTHER, NONE, UNSEEN, SILENT, MISSED)
 QUERIES = (PASSED, FIXED, FAILING, STILL, REGRESSED, NEW)
 
 
 @pytest.mark.parametrize(
     "state",
-    [*SERVERS, *HOSTS, *REVIEW, *QUERIES, PASS, WARN, BLOCK, INSIDE, OUT, HELD, *WARNED, FAILED],
+    [
+        *SERVERS,
+        *HOSTS,
+        *REVIEW,
+        *SUGGESTIONS,
+        *QUERIES,
+        PASS,
+        WARN,
+        BLOCK,
+        INSIDE,
+        OUT,
+        HELD,
+        *WARNED,
+        FAILED,
+    ],
 )
 def test_a_state_has_its_badge(state):
     assert BADGES[state].word and BADGES[state].icon

@@ -7,7 +7,8 @@ import pytest
 from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, stock, write
 from PySide6.QtWidgets import QPushButton
 
-from app.export.hooks.files import READS
+from app.core.settings import GatewaySettings
+from app.export.hooks.files import KEEPS, READS
 from ui.pages.hosts.page import HostsPage
 
 TIMEOUT = 20_000
@@ -70,6 +71,14 @@ def test_the_switch_says_what_is_read_before_it_is_pressed(page, qtbot):
     assert switch.isEnabled() and not switch.isChecked()
     assert words(page) == READS
     assert switch.toolTip() == READS and switch.accessibleDescription() == READS
+
+
+def test_where_prompts_are_kept_the_switch_and_the_preview_say_so(page, qtbot, services):
+    services.live.change_settings({"gateway": GatewaySettings(keep_prompts=True)})
+    show(page, qtbot, "claude-code")
+    qtbot.waitUntil(lambda: words(page) == KEEPS, timeout=TIMEOUT)
+    press(page, qtbot)
+    assert KEEPS in page.hook.notes.text() and READS not in page.hook.notes.text()
 
 
 def test_nothing_is_written_before_the_change_was_seen(page, qtbot, home):

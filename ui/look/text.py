@@ -1,5 +1,6 @@
 """How numbers, times and strangers' texts are written everywhere in the window."""
 
+import time
 from html import escape
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def in_menu(text: str) -> str:
 def plain_tip(text: str) -> str:
     """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
+
+
+def moment(at: float) -> str:
+    """The time of today, the day and the time of before."""
+    then, today = time.localtime(at), time.localtime()
+    if then[:3] == today[:3]:
+        return time.strftime("%H:%M:%S", then)
+    return f"{then.tm_mday} {time.strftime('%b %H:%M', then)}"
 
 
 def with_tilde(path: Path, home: Path) -> str:

@@ -62,6 +62,13 @@ BADGES: Mapping[str, BadgeText] = {
     # a query set, two runs
     "few queries": BadgeText("Too few queries", "warn", "alert"),
     "other tools": BadgeText("Tools differ between these runs", "warn", "alert"),
+    # what became of a suggestion (app.policy.hook_use)
+    "hit": BadgeText("Called", "passed", "check-circle"),
+    "other": BadgeText("Another called", "warn", "alert"),
+    "none": BadgeText("None called", "neutral", "minus-circle-outline"),
+    "unseen": BadgeText("Not seen", "neutral", "minus-circle-outline"),
+    "silent": BadgeText("Silent", "neutral", "minus-circle-outline"),
+    "missed": BadgeText("Missed", "warn", "alert"),
     # an event that went wrong
     "miss": BadgeText("Miss", "warn", "alert"),
     "data_out": BadgeText("Data out", "warn", "alert"),

@@ -170,6 +170,19 @@ PROFILE: tuple[Group, ...] = (
         ),
     ),
     (
+        "Prompts",
+        (
+            Switch(
+                "gateway.keep_prompts",
+                "Keep &prompts that hooks look at",
+                tip="The first 500 characters of each prompt are stored in Toolcrib's own database"
+                " on this machine, so that Activity can make labels of them; they go with the"
+                " oldest events.",
+                step_noun="keep prompts",
+            ),
+        ),
+    ),
+    (
         "A conversation",
         (
             Number("gateway.loaded_tools", "Tools &kept loaded", 1, 1_000),

@@ -11,6 +11,7 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.paths import gateway_program
+from app.core.settings import ProfileSettings
 from app.export import apply as writes
 from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
@@ -31,13 +32,13 @@ from app.hosts.documents.values import read_values
 from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import hash_bytes, read_bytes
-from store import exports
+from store import exports, profiles
 from store.records import HOOK, THROUGH, ExportRecord
 
-READS = (
-    "At each prompt the hook reads what you typed, on this machine only, and stores none of it;"
-    " the names and descriptions of at most three tools are added to the request."
-)
+_READS = "At each prompt the hook reads what you typed, on this machine only, and"
+_ADDS = "the names and descriptions of at most three tools are added to the request."
+READS = f"{_READS} stores none of it; {_ADDS}"
+KEEPS = f"{_READS} stores its first 500 characters, as you chose in Settings; {_ADDS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,12 @@ def install_plan(
     gateway_path: Path,
     form: str = COMMAND,
     history: Sequence[ExportRecord] = (),
+    keeps: bool = False,
 ) -> Plan:
     """What installing would write; empty where the hook stands there already.
 
-    `history` are the host's earlier hook writes (store.exports.hooks_of).
+    `history` are the host's earlier hook writes (store.exports.hooks_of), `keeps` whether the
+    profile keeps prompts.
     """
     hook = _hook(facts)
     if form == MCP and not hook.mcp:
@@ -108,7 +111,7 @@ def install_plan(
     base = _without(before, path, hook, history)
     words = "a hook before each prompt"
     plan = _plan(facts, profile, _file(path, before, after, base, words))
-    notes = (READS, *((hook.note,) if hook.note else ()))
+    notes = (reads(keeps=keeps), *((hook.note,) if hook.note else ()))
     return replace(plan, warnings=notes if plan.files else ())
 
 
@@ -133,7 +136,19 @@ def change_plan(
         gateway_path=gateway_program(),
         form=form_for(facts, exports.for_host(db, facts.id)),
         history=history,
+        keeps=keeps_prompts(db, profile),
     )
+
+
+def reads(*, keeps: bool) -> str:
+    """The one sentence on what a hook reads and stores."""
+    return KEEPS if keeps else READS
+
+
+def keeps_prompts(db: apsw.Connection, profile: str) -> bool:
+    """Whether this profile keeps the prompts that hooks look at."""
+    record = profiles.by_name(db, profile)
+    return record is not None and ProfileSettings.from_json(record.settings).gateway.keep_prompts
 
 
 def install(plan: Plan, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:

@@ -148,7 +148,7 @@ class MenuHandler:
                 session.guard.clear()
             for tool_id, row_id in zip(made.tools, made.row_ids, strict=True):
                 self._note_evicted(self._load(session, tool_id, row_id))
-        self._journal.add(SUGGEST, **event(made, given.host, ms))
+        self._journal.add(SUGGEST, **event(made, given, ms, keep=self.gateway.keep_prompts))
         return made
 
     # ---- search_tools

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
 _POOL = 10  # tools asked of the router
 _CONVERSATIONS = 200  # whose last suggestion is remembered
+MOST_KEPT = 500  # characters of a prompt, where the user keeps them
 SUGGEST = "suggest"  # the kind of event
 
 
@@ -104,13 +105,15 @@ class Suggester:
                 self._last.popitem(last=False)
 
 
-def event(made: Suggestion, host: str, ms: float) -> Json:
-    """The fields of the event: ids and figures, never the prompt."""
+def event(made: Suggestion, given: HookRequest, ms: float, *, keep: bool) -> Json:
+    """The fields of the event: ids and figures; of the prompt its beginning where the user keeps
+    prompts and tools were ranked for it, else nothing."""
     return {
+        "query": given.prompt.strip()[:MOST_KEPT] if keep and made.likeness else "",
         "ms": ms,
         "tokens": made.tokens,
         "detail": {
-            "hook": host,
+            "hook": given.host,
             "tools": list(made.tools),
             "scores": list(made.scores),
             "likeness": made.likeness,

@@ -1,12 +1,13 @@
 """The journal as a table: newest first, repeats collapsed, only failures marked."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
+from app.policy.hook_use import SUGGEST
 from store.records import EventRecord
+from ui.look.text import moment
 from ui.shell.badges import badge
 from ui.widgets.columns import Column
 from ui.widgets.delegates import BadgeDelegate
@@ -27,6 +28,7 @@ MOST = 10_000  # rows kept
 _NAMES = {
     "list": "List",
     "search": "Search",
+    SUGGEST: "Suggested",
     "call": "Call",
     "miss": "Miss",
     "evicted": "Evicted",
@@ -54,20 +56,21 @@ class Row:
     def what(self) -> str:
         """The tool, or the query in quotes."""
         event = self.event
-        text = event.tool or (f"“{event.query}”" if event.query else "")
+        suggested = "" if event.detail.get("silence") else ", ".join(event.detail.get("tools", ()))
+        text = event.tool or suggested or (f"“{event.query}”" if event.query else "")
         return f"{text} x{self.times}" if self.times > 1 else text
 
 
 def make_row(event: EventRecord, times: int = 1) -> Row:
     """The row of an event."""
     server, _slash, tool = event.tool.partition("/")
-    words = " ".join((_name(event), event.host, event.tool, event.query, event.problem)).lower()
+    words = " ".join((_name(event), _host(event), event.tool, event.query, event.problem)).lower()
     failed = event.kind not in _EXPECTED and event.problem
     facts = Facts(
         server.lower(),
         tool.lower(),
         words,
-        hosts=event.host.lower(),
+        hosts=_host(event).lower(),
         tokens=event.tokens,
         states=frozenset({event.kind, FAILED} if failed else {event.kind}),
     )
@@ -112,15 +115,9 @@ class EventTable(RowTable[Row]):
 
 def _same(one: EventRecord, other: EventRecord) -> bool:
     keys = ("kind", "host", "session", "tool", "query", "problem")
+    if one.kind == SUGGEST and one.detail != other.detail:
+        return False
     return all(getattr(one, key) == getattr(other, key) for key in keys)
-
-
-def _moment(at: float) -> str:
-    """The time of today, the day and the time of before."""
-    then, today = time.localtime(at), time.localtime()
-    if then[:3] == today[:3]:
-        return time.strftime("%H:%M:%S", then)
-    return f"{then.tm_mday} {time.strftime('%b %H:%M', then)}"
 
 
 def _badge(row: Row) -> BadgeText | None:
@@ -130,13 +127,19 @@ def _badge(row: Row) -> BadgeText | None:
     return badge(FAILED, _name(row.event)) if row.event.problem else None
 
 
+def _host(event: EventRecord) -> str:
+    return event.host or str(event.detail.get("hook", ""))
+
+
 def _name(event: EventRecord) -> str:
+    if event.kind == SUGGEST and event.detail.get("silence"):
+        return "No suggestion"
     return _NAMES.get(event.kind, event.kind.title())
 
 
 COLUMNS: tuple[Column[Row], ...] = (
-    Column(WHEN, lambda row: _moment(row.event.at), lambda row: row.event.at, width=104),
-    Column(HOST, lambda row: row.event.host or "unknown", width=130),
+    Column(WHEN, lambda row: moment(row.event.at), lambda row: row.event.at, width=104),
+    Column(HOST, lambda row: _host(row.event) or "unknown", width=130),
     Column(
         EVENT,
         lambda row: _name(row.event),

@@ -9,6 +9,7 @@ from app.core.context import Db
 from store.records import EventRecord
 from ui.pages.activity.live import LiveTab
 from ui.pages.activity.servers import ServersTab
+from ui.pages.activity.suggestions import SuggestionsTab
 from ui.pages.activity.usage import UsageTab
 from ui.shell.page import Page
 from ui.shell.services import Services
@@ -16,17 +17,18 @@ from ui.widgets.empty_state import EmptyState
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
 BATCH = 1000
-LIVE, USAGE, SERVERS, EMPTY = range(4)
+LIVE, USAGE, SUGGESTIONS, SERVERS, EMPTY = range(5)
 
 
 class ActivityPage(Page):
-    """Two tabs over the journal, one over what runs; without a journal, the way to one."""
+    """Three tabs over the journal, one over what runs; without a journal, the way to one."""
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(services, parent)
         self._asking = False
         self.live = LiveTab(services)
         self.usage = UsageTab(services)
+        self.suggestions = SuggestionsTab(services)
         self.servers = ServersTab(services)
         self.empty = self._make_empty()
         self.tabs = QTabBar()
@@ -34,7 +36,12 @@ class ActivityPage(Page):
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         self._stack = QStackedWidget()
-        tabs = (("Live", self.live), ("Usage", self.usage), ("Servers", self.servers))
+        tabs = (
+            ("Live", self.live),
+            ("Usage", self.usage),
+            ("Suggestions", self.suggestions),
+            ("Servers", self.servers),
+        )
         for name, tab in tabs:
             self.tabs.addTab(name)
             self._stack.addWidget(tab)
@@ -50,14 +57,16 @@ class ActivityPage(Page):
 
     def main_view(self) -> QWidget:
         """The table in front, or the button of the empty page."""
-        views = (self.live.view, self.usage.view, self.servers.view, self.empty.buttons[0])
-        return views[self._stack.currentIndex()]
+        suggestions = self.suggestions.main_view()
+        views = (self.live.view, self.usage.view, suggestions, self.servers.view)
+        return (*views, self.empty.buttons[0])[self._stack.currentIndex()]
 
     def panes(self) -> tuple[QWidget, ...]:
         """The tabs, what filters, the table."""
         if self._stack.currentIndex() == EMPTY:
             return (self.main_view(),)
-        filters = (self.live.filter.edit, self.usage.period, self.servers.sharing)
+        label = self.suggestions.label
+        filters = (self.live.filter.edit, self.usage.period, label, self.servers.sharing)
         return (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
 
     def focus_filter(self) -> None:
@@ -125,20 +134,26 @@ class ActivityPage(Page):
         self._count()
 
     def _count(self) -> None:
-        """Count the use of tools anew, if somebody looks."""
-        if self.isVisible() and self._stack.currentIndex() == USAGE:
+        """Count the use of tools, or suggestions, anew, if somebody looks."""
+        if not self.isVisible():
+            return
+        if self._stack.currentIndex() == USAGE:
             self.usage.refresh()
+        elif self._stack.currentIndex() == SUGGESTIONS:
+            self.suggestions.refresh()
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self._on_tab)
-        for tab in (self.live, self.usage, self.servers):
+        for tab in (self.live, self.usage, self.suggestions, self.servers):
             tab.result.connect(self._show_result)
         self.live.resumed.connect(self._request_events)
         self.usage.failed.connect(self.messages.error)
+        self.suggestions.failed.connect(self.messages.error)
         self.servers.failed.connect(self.messages.error)
         live = self.services.live
         live.loaded.connect(self._count)
         live.toggled.connect(lambda _ids: self._count())
+        live.configured.connect(self._count)
         self.usage.tool_requested.connect(self._seek)
 
     def _show_result(self, text: str) -> None:

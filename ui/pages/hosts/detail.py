@@ -118,7 +118,8 @@ class HostDetail(QWidget):
         self._mode = status.mode
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
-        self.hook.show_standing(status.hook)
+        keeps = status.catalog.settings.gateway.keep_prompts
+        self.hook.show_standing(status.hook, keeps=keeps)
         paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
 

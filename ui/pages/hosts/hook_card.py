@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QWidget
 
-from app.export.hooks.files import READS
+from app.export.hooks.files import reads
 from app.export.hooks.standing import OFF, WAITING, HookStanding
 from ui.look.theme import CARD, GAP, Theme
 
@@ -23,7 +23,6 @@ class HookCard(QFrame):
         self._standing: HookStanding | None = None
         self.switch = QCheckBox("Suggest tools for each prompt")
         self.switch.setObjectName("hookSwitch")
-        self.switch.setToolTip(READS)
         self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.words.setProperty("faint", True)
         self._icon = QLabel()
@@ -38,15 +37,20 @@ class HookCard(QFrame):
         theme.changed.connect(self._recolor)
         self._recolor()
 
-    def show_standing(self, standing: HookStanding | None) -> None:
-        """Show how the host's hook stands; None while nobody has looked."""
+    def show_standing(self, standing: HookStanding | None, *, keeps: bool = False) -> None:
+        """Show how the host's hook stands; None while nobody has looked.
+
+        `keeps` is whether prompts are kept.
+        """
         self._standing = standing
         self.setVisible(standing is not None)
         if standing is None:
             return
         self.switch.setChecked(standing.installed)
         self.switch.setEnabled(standing.can_change)
-        words = READS if standing.kind == OFF else standing.words
+        says = reads(keeps=keeps)
+        words = says if standing.kind == OFF else standing.words
+        self.switch.setToolTip(says)
         self.words.setText(words)
         self.switch.setAccessibleDescription(words)
         self._icon.setVisible(standing.kind == WAITING)

@@ -17,7 +17,9 @@ import raw_host
 
 from app.attention.small_talk import SmallTalk
 from app.attention.suggestion import MOST_TOKENS
+from app.catalog.catalog import change_settings
 from app.core.paths import Paths
+from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
 from app.gateway.hook import HOSTS, printed
@@ -244,6 +246,28 @@ def test_prompts_are_not_stored(warm: raw_host.RawHost, hook: Hook, notes: Path)
     folder = notes.parent
     stored = b"".join(f.read_bytes() for f in folder.rglob("*") if f.is_file())
     assert secret.encode() not in stored
+
+
+def test_prompts_are_kept_only_where_the_user_chose_it(
+    warm: raw_host.RawHost, hook: Hook, notes: Path
+) -> None:
+    assert not any(one.query for one in journalled(notes, "suggest", at_least=1))
+    db = open_store(notes)
+    change_settings(db, "default", {"gateway": GatewaySettings(keep_prompts=True)})
+    db.close()
+    long = f"{PROMPT}, {'and then tell me what it says ' * 40}"
+
+    def kept() -> bool:
+        hook("claude-code", f"{PROMPT} again", session_id=f"k{time.monotonic()}")
+        return any(one.query == f"{PROMPT} again" for one in journalled(notes, "suggest"))
+
+    until(kept)
+    hook("claude-code", long, session_id="long")
+    hook("claude-code", "/compact", session_id="command")
+    until(lambda: any(len(one.query) == 500 for one in journalled(notes, "suggest")))
+    queries = [one.query for one in journalled(notes, "suggest")]
+    assert long[:500] in queries
+    assert "/compact" not in queries
 
 
 def journalled(database: Path, kind: str, at_least: int = 0) -> list[Any]:
