@@ -258,6 +258,7 @@ def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
         "&Call by hand…",
         "&Edit summary…",
         "Edit &requests…",
+        "Co&nditions…",
         'Show &only tool:"merge"',
         '&Hide tool:"merge"',
         "&Filter by this server",

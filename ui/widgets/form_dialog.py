@@ -50,6 +50,10 @@ class FormDialog(QDialog):
         """Say what is wrong, and go to where it can be mended."""
         self.problem.setText(problem)
         self.problem.show()
+        layout = self.layout()
+        if layout is not None:  # lines that wrap make no window taller by themselves
+            layout.activate()
+            self.resize(self.width(), max(self.height(), layout.totalHeightForWidth(self.width())))
         field.setFocus()
 
 

@@ -47,7 +47,14 @@ class Patterns(SettingField):
     example: str
 
 
-Field = Number | Choice | Switch | Patterns
+@dataclass(frozen=True, slots=True)
+class Rules(SettingField):
+    """A table of tool patterns, a line each: `pattern: one, other`."""
+
+    example: str
+
+
+Field = Number | Choice | Switch | Patterns | Rules
 Group = tuple[str, tuple[Field, ...]]  # a heading, and what stands below it
 
 POOL_WORDS = {
@@ -188,7 +195,7 @@ PROFILE: tuple[Group, ...] = (
             Number("gateway.loaded_tools", "Tools &kept loaded", 1, 1_000),
             Number(
                 "gateway.loaded_tokens",
-                "Of at &most",
+                "Their tokens, at &most",
                 500,
                 1_000_000,
                 500,
@@ -238,6 +245,28 @@ PROFILE: tuple[Group, ...] = (
                 "browser/*, time/get_current_time",
                 tip="Tools that may well be called again and again.",
                 step_noun="what is never a loop",
+            ),
+        ),
+    ),
+)
+
+PROFILE += (
+    (
+        "Who may use which tool, and when",
+        (
+            Rules(
+                "preconditions",
+                "Pre&conditions",
+                tip="A line for each tool pattern: authenticated(scope), after(tool pattern) or"
+                " milestone(name). Until that holds, a conversation is not offered the tool.",
+                example="github/merge_*: after(github/get_pull_request), milestone(reviewed)",
+            ),
+            Rules(
+                "scopes",
+                "Onl&y for",
+                tip="A line for each tool pattern: who may find and call it. A tool that no line"
+                " names is for everybody.",
+                example="files/delete_*: user:ann, role:ops",
             ),
         ),
     ),

@@ -4,18 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFocusEvent, QFont
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFormLayout,
     QLabel,
     QLineEdit,
+    QPlainTextEdit,
     QSizePolicy,
     QSpinBox,
     QWidget,
 )
 
+from app.catalog.rule_lines import from_lines, to_lines
+from app.core.errors import ToolcribError
 from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.form_dialog import plain_label
@@ -26,6 +29,7 @@ from ui.windows.setting_fields import (
     Group,
     Number,
     Patterns,
+    Rules,
     Switch,
     value_of,
 )
@@ -34,10 +38,12 @@ from ui.windows.setting_fields import (
 class SettingForm(QWidget):
     """Fields under headings; each change is given at once.
 
-    Signals: given(name, value, what was done) with each change by the user.
+    Signals: changed(name, value, what was done) with each change by the user; checked(error) for
+    lines that are no rules, checked(None) once they are.
     """
 
     changed = Signal(str, object, str)
+    checked = Signal(object)
 
     def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
         super().__init__()
@@ -119,7 +125,7 @@ class SettingForm(QWidget):
         label = QLabel(field.label)
         label.setBuddy(widget)
         label.setToolTip(field.tip)
-        label.setMinimumHeight(widget.sizeHint().height())
+        label.setMinimumHeight(min(widget.sizeHint().height(), widget.maximumHeight()))
         form.addRow(label, widget)
         return (label, widget, *self._explain(form, field))
 
@@ -136,6 +142,8 @@ class SettingForm(QWidget):
             return self._number(field)
         if isinstance(field, Choice):
             return self._choice(field)
+        if isinstance(field, Rules):
+            return self._rules(field)
         return self._switch(field) if isinstance(field, Switch) else self._patterns(field)
 
     def _number(self, field: Number) -> QSpinBox:
@@ -182,12 +190,62 @@ class SettingForm(QWidget):
         self._shows[field.name] = lambda value: line.setText(", ".join(value))
         return line
 
+    def _rules(self, field: Rules) -> "_RuleLines":
+        lines = _RuleLines(field.example)
+        before = ""
+
+        def give() -> None:
+            nonlocal before
+            if lines.toPlainText() == before:
+                return  # also what cannot be shown stays as it is
+            try:
+                rules = from_lines(lines.toPlainText())
+            except ToolcribError as error:
+                self.checked.emit(error)
+                return
+            before = lines.toPlainText()
+            self.checked.emit(None)
+            self._give(field, rules, "; ".join(to_lines(rules).splitlines()) or "nothing")
+
+        def show(rules: object) -> None:
+            nonlocal before
+            before = to_lines(rules)
+            lines.setPlainText(before)
+
+        lines.left.connect(give)
+        self._shows[field.name] = show
+        return lines
+
+    def keep(self, name: str, value: object) -> None:
+        """A change was refused: this still holds, and what was typed stays to be mended."""
+        self._shown[name] = value
+
     def _give(self, field: Field, value: object, words: str) -> None:
         if self._shown.get(field.name) != value:
             self._shown[field.name] = value
             self.changed.emit(
                 field.name, value, f"Set {field.step_noun or _plain(field)} to {words}"
             )
+
+
+class _RuleLines(QPlainTextEdit):
+    """Some lines that are taken when the focus leaves them.
+
+    Signals: left().
+    """
+
+    left = Signal()
+
+    def __init__(self, example: str) -> None:
+        super().__init__()
+        self.setPlaceholderText(example)
+        self.setTabChangesFocus(True)
+        self.setFixedHeight(4 * self.fontMetrics().lineSpacing())
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """What was typed counts."""
+        super().focusOutEvent(event)
+        self.left.emit()
 
 
 def _plain(field: Field) -> str:

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.menu_tools import POOLS
+from app.catalog.rule_lines import problem
+from app.catalog.setting_checks import check_change
 from app.core.errors import ToolcribError
 from app.core.settings import Settings, with_settings
 from app.tokens.menu import menu_tokens
@@ -23,7 +25,7 @@ from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
-from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING
+from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
 from ui.windows.setting_form import SettingForm
 
 _POOL = "gateway.pool"
@@ -84,6 +86,7 @@ class SettingsDialog(QDialog):
         side = theme.scaled(_SIDE)
         self.resize(min(side, room.width() * 9 // 10), min(side, room.height() * 9 // 10))
         self.profile.changed.connect(self._set_profile)
+        self.profile.checked.connect(self._check)
         self.look.changed.connect(self._set_own)
         self.reading.changed.connect(self._set_own)
         live.failed.connect(self._show_error)
@@ -151,10 +154,23 @@ class SettingsDialog(QDialog):
             return
         old = live.catalog.settings
         new = with_settings(old, {name: value})
+        try:
+            check_change(old, new)  # as the command line does
+        except ToolcribError as error:
+            self.profile.keep(name, value_of(old, name))
+            self._check(error)
+            return
         self._services.undo.push(SettingsCommand(live, old, new, text))
 
+    def _check(self, error: ToolcribError | None) -> None:
+        """Lines that are no rules are not kept; where the dialog closes, the window says so."""
+        self.problem.setVisible(error is not None)
+        if error is not None:
+            self._show_error(error)
+            self._services.show_status(f"Not kept: {problem(error)}")
+
     def _show_error(self, error: ToolcribError) -> None:
-        self.problem.setText(f"{error.title} {error.hint}".strip())
+        self.problem.setText(problem(error))
         self.problem.show()
 
     def _set_own(self, name: str, value: object, text: str) -> None:

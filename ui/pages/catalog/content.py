@@ -151,6 +151,7 @@ class CatalogContent(QWidget):
         self.tree.sign_in_requested.connect(self.sign_in_requested)
         self.tree.summary_requested.connect(self._edit_summary)
         self.tree.requests_wanted.connect(self._edit_requests)
+        self.tree.conditions_wanted.connect(self._edit_conditions)
         self.tree.sign_out_requested.connect(self.sign_out_requested)
         self.tree.picked.connect(self._on_picked)
         self.tree.filter_requested.connect(self.filter.edit.setFocus)
@@ -165,6 +166,7 @@ class CatalogContent(QWidget):
         self.details.call_pressed.connect(
             lambda: self.call_requested.emit(self.tree.selected_tools()[0])
         )
+        self._services.live.configured.connect(self._show_details)  # conditions stand there
         self._services.theme.changed.connect(self._recolor)
 
     def _set_filter(self, wanted: Filter) -> None:
@@ -224,6 +226,11 @@ class CatalogContent(QWidget):
         from ui.pages.catalog.request_editor import edit_requests  # as for summaries
 
         edit_requests(self._services, tool, self)
+
+    def _edit_conditions(self, tool: CatalogTool) -> None:
+        from ui.pages.catalog.condition_dialog import edit_conditions  # not needed for the start
+
+        edit_conditions(self._services, tool, self)
 
     def _server_picked(self) -> ServerRecord | None:
         """The server, when it or its problem is all that is selected."""

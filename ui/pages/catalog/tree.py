@@ -37,7 +37,7 @@ class CatalogTreeView(QTreeView):
     server_filter_requested(filter line); term_requested(term to add to it);
     details_requested() for Enter; sign_in_requested(server);
     sign_out_requested(server); summary_requested(CatalogTool) and requests_wanted(CatalogTool) to
-    edit what it is found by; call_requested(CatalogTool) for T.
+    edit what it is found by; conditions_wanted(CatalogTool); call_requested(CatalogTool) for T.
     """
 
     toggle_requested = Signal(object, bool)
@@ -51,6 +51,7 @@ class CatalogTreeView(QTreeView):
     sign_in_requested = Signal(object)
     summary_requested = Signal(object)
     requests_wanted = Signal(object)
+    conditions_wanted = Signal(object)
     call_requested = Signal(object)
     edit_requested = Signal(bool)  # True: a duplicate
     sign_out_requested = Signal(object)
@@ -179,6 +180,7 @@ class CatalogTreeView(QTreeView):
             menu.addAction("&Call by hand…", lambda: self.call_requested.emit(tool))
             menu.addAction("&Edit summary…", lambda: self.summary_requested.emit(tool))
             menu.addAction("Edit &requests…", lambda: self.requests_wanted.emit(tool))
+            menu.addAction("Co&nditions…", lambda: self.conditions_wanted.emit(tool))
 
     def _add_filters(self, menu: QMenu, tools: list[CatalogTool], column: int) -> None:
         """What filters by the value under the mouse, and by the server."""
