@@ -34,6 +34,8 @@ class Settings:
     scratch_home: bool = False  # start servers with a throwaway HOME while reading
     backups_kept: int = 20
     events_kept: int = 100_000
+    http: bool = False  # serve clients that only speak HTTP, on this machine
+    http_port: int = 41380
 
     @classmethod
     def load(cls, path: "Path") -> Self:

@@ -44,6 +44,13 @@ def test_the_gateways_first_search_waits_for_no_more_than_it_needs(tmp_path: Pat
     assert not found & {"pathlib", "urllib", "orjson", "numpy", "platformdirs"}
 
 
+def test_the_backend_knows_nothing_of_http_until_it_is_switched_on(tmp_path: Path) -> None:
+    found = loaded("import app.gateway.backend.server, app.gateway.backend.switch", tmp_path)
+    assert not found & {"uvicorn", "h11", "asyncio", "starlette", "pydantic", "mcp"}
+    on = loaded("import app.gateway.backend.web.server", tmp_path)
+    assert "uvicorn" in on and not on & {"starlette", "pydantic", "mcp", "anyio"}
+
+
 def test_the_command_lines_parser_starts_light(tmp_path: Path) -> None:
     found = loaded("from app.cli.parser import make_parser; make_parser()", tmp_path)
     assert not found & {"PySide6", "onnxruntime", "mcp", *HEAVY}

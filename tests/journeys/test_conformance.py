@@ -1,7 +1,8 @@
 """The MCP conformance suite sees no difference between a server and a pruned gateway before it.
 
 Two pinned versions: the published one (to 2025-11-25), and the one that knows 2026-07-28. Both
-speak HTTP only, so server and gateway stand behind the same bridge. TOOLCRIB_ALL_CONFORMANCE=1 adds
+speak HTTP only, so server and gateway stand behind the same bridge; the backend's own endpoint is
+judged as it is. TOOLCRIB_ALL_CONFORMANCE=1 adds
 servers of the other era than the host's, and the gateway in through mode.
 """
 
@@ -11,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ sys.path.insert(0, str(FAKES))
 
 import gateway_store  # noqa: E402
 import raw_host  # noqa: E402
+import web_client  # noqa: E402
 
 Checks = dict[tuple[str, str], str]  # (scenario, check) -> its worst status
 WORST = ("FAILURE", "WARNING", "SKIPPED", "SUCCESS")
@@ -33,6 +35,7 @@ OLD = ("conformance-next", "--requirements", "2025-11-25")
 NEW = ("conformance-next", "--requirements", "2026-07-28")
 # what the bridge or the server has not: extensions, optional headers, streams taken up again
 LEFT_OUT = ("tasks-", "http-", "server-sse-polling")
+HEADERS = "http-header-validation"  # which the endpoint has
 
 pytestmark = [
     pytest.mark.skipif(
@@ -122,6 +125,46 @@ def gateway(judge, tmp_path: Path) -> Callable[..., Checks]:
         return judge(suite, command, env, "gateway")
 
     return run
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Checks]]:
+    """endpoint(suite): every check of a run against the backend's own HTTP endpoint."""
+    home, port = tmp_path / "home", web_client.free_port()
+    gateway_store.stock(home, {"ref": launch("both")}, settings={"new_tools": "on"})
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    monkeypatch.setenv("TOOLCRIB_HOME", str(home))
+    monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "no-models"))
+
+    def toolcrib(*words: str) -> str:
+        command = [sys.executable, "-m", "ui.main", "backend", *words]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def run(suite: tuple[str, ...]) -> Checks:
+        toolcrib("http", "on", "--port", str(port))
+        origin = f"http://localhost:{port}"
+        monkeypatch.setenv("MCP_ORIGIN", origin)
+        monkeypatch.setenv("MCP_TOKEN", toolcrib("http", "token"))
+        out = tmp_path / "endpoint"
+        given = (*suite, "-o", str(out), "--url", f"{origin}/mcp/default/ref")
+        script = SUITE / given[0] / "dist" / "index.js"
+        shims = ["--import", str(SHIM), "--import", str(SHIM.with_name("bearer.mjs"))]
+        command = ["node", *shims, str(script), "server", *given[1:]]
+        subprocess.run(command, capture_output=True, timeout=240, cwd=tmp_path)
+        return read(out)
+
+    yield run
+    toolcrib("stop")
+
+
+@pytest.mark.parametrize(("suite", "least"), [(PUBLISHED, 43), (NEW, 120)])
+def test_the_backends_own_endpoint_passes_what_the_suite_asks(endpoint, suite, least):
+    checks = endpoint(suite)
+    assert failed(checks) == set() and len(checks) >= least
+    headers = {key[1]: status for key, status in checks.items() if key[0] == HEADERS}
+    assert set(headers.values()) <= {"SUCCESS"} and bool(headers) == (suite == NEW)
 
 
 @pytest.mark.parametrize(("suite", "least"), [(PUBLISHED, 44), (NEW, 100)])

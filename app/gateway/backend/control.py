@@ -5,16 +5,20 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.pool import Pool
 from app.gateway.backend.ranking import Rankings
-from app.gateway.backend.rendezvous import ROUTE, STATUS, STOP, STOP_SERVER
+from app.gateway.backend.rendezvous import RENEW, ROUTE, STATUS, STOP, STOP_SERVER
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
+from app.gateway.backend.switch import HttpSwitch
 from app.mcp.session import Upstream
 from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.gateway.backend.web.session import WebSession
 
 
 class Controlled(Protocol):
@@ -23,9 +27,10 @@ class Controlled(Protocol):
     pool: Pool
     suggestions: Suggestions
     rankings: Rankings
+    http: HttpSwitch
     started: float  # seconds since the epoch
 
-    def sessions(self) -> Sequence[Session]:
+    def sessions(self) -> "Sequence[Session | WebSession]":
         """The hosts that are connected."""
 
     def stop(self) -> None:
@@ -41,6 +46,9 @@ def answer_control(backend: Controlled, link: "_socket.socket", hello: Hello) ->
         body = backend.suggestions.answer(hello, backend.sessions())
     elif verb == ROUTE:
         body = backend.rankings.answer(hello)
+    elif verb == RENEW:
+        backend.http.renew()
+        body = {}
     elif verb == STOP:
         body = {"pid": os.getpid()}
     elif verb == STOP_SERVER and len(hello.words) > 1:
@@ -86,6 +94,7 @@ def status(backend: Controlled) -> Json:
         "seconds": round(time.time() - backend.started),
         "megabytes": _megabytes(os.getpid()),
         "shared": shared,
+        "http": backend.http.status(),
         "sessions": [
             {
                 "number": session.number,

@@ -11,11 +11,15 @@ PROTOCOL = "1"
 CONTROL = "control"  # the role of a program of the user that asks something; others are hosts
 STATUS, STOP, STOP_SERVER = "status", "stop", "stop-server"  # what such a program asks
 ROUTE = "route"  # and a query to rank
+RENEW = "renew"  # and to take in other tokens of the HTTP endpoint
 STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
 _LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS, sys/un.h
-_MODULES = ("", "core", "mcp", "gateway", "gateway/backend", "gateway/menu", "gateway/serving")
+_MODULES = (
+    "", "core", "mcp", "gateway", "gateway/backend", "gateway/backend/web", "gateway/menu",
+    "gateway/serving",
+)  # fmt: skip
 
 
 class Place:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
@@ -28,7 +29,11 @@ from app.gateway.backend.rendezvous import (
 )
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
+from app.gateway.backend.switch import HttpSwitch
 from app.system.threads import import_typing, start_thread
+
+if TYPE_CHECKING:
+    from app.gateway.backend.web.session import WebSession
 
 IDLE_SECONDS = 300.0  # without a host, before the process ends
 _IDLE_VARIABLE = "TOOLCRIB_BACKEND_IDLE"  # seconds, for tests
@@ -55,6 +60,7 @@ class Backend:
         self.pool = Pool()
         self.suggestions = Suggestions(self.pool)
         self.rankings = Rankings(self.pool)
+        self.http = HttpSwitch(self.pool.outside, self._next_number, place.build)
 
     def accept(self) -> None:
         """Take connections until the process ends."""
@@ -109,10 +115,16 @@ class Backend:
         with self._lock:
             self._idle_since = time.monotonic()
 
-    def sessions(self) -> list[Session]:
-        """The hosts that are connected, the oldest first."""
+    def _next_number(self) -> int:
         with self._lock:
-            return list(self._sessions.values())
+            self._count += 1
+            return self._count
+
+    def sessions(self) -> "list[Session | WebSession]":
+        """The hosts that are connected, the oldest first; those with an adapter before others."""
+        over_http = self.http.sessions()
+        with self._lock:
+            return [*self._sessions.values(), *over_http]
 
     def stop(self) -> None:
         """End soon: no new hosts, those connected are let go."""
@@ -126,10 +138,14 @@ class Backend:
                 session.gateway.tick()
             self.pool.tick()
             self.suggestions.tick()
+            self.http.tick()
             if ended or self._is_idle() or self._is_displaced():
                 self._end()
 
     def _is_idle(self) -> bool:
+        if self.http.holds or self.http.sessions():
+            self._touch()
+            return False
         with self._lock:
             idle = time.monotonic() - self._idle_since > self._idle_seconds
             if self._sessions or not idle:
@@ -156,6 +172,7 @@ class Backend:
         sessions = self.sessions()
         for session in sessions:
             session.end()
+        self.http.close()
         threads = [start_thread(session.gateway.close) for session in sessions]
         for thread in threads:
             thread.join(5.0)

@@ -25,6 +25,7 @@ from store.typed import Json
 
 if TYPE_CHECKING:
     from app.attention.suggestion import Suggestion
+    from app.gateway.backend.web.session import WebSession
 
 SUGGEST = "suggest"
 _TWICE_SECONDS = 3.0  # within which the same prompt in the same folder is one prompt
@@ -42,7 +43,7 @@ class Suggestions:
         self._gateways: dict[str, Gateway] = {}  # by profile, for hosts that are not connected
         self._prompts: OrderedDict[tuple[int, str], tuple[float, str]] = OrderedDict()
 
-    def answer(self, hello: Hello, sessions: Sequence[Session]) -> Json:
+    def answer(self, hello: Hello, sessions: "Sequence[Session | WebSession]") -> Json:
         """What the hook that greeted adds to its prompt: `text`, or `why` it adds nothing."""
         fields = _request(hello)
         host, prompt = str(fields.get("host", "")), str(fields.get("prompt", ""))
@@ -119,7 +120,9 @@ def _silent(kind: str) -> Json:
     return {"text": "", "why": SILENCES[kind], "tools": []}
 
 
-def _session_of(pid: int, sessions: Sequence[Session]) -> Session | None:
+def _session_of(
+    pid: int, sessions: "Sequence[Session | WebSession]"
+) -> "Session | WebSession | None":
     """The session through Toolcrib of the host that started this process, the newest first."""
     above = set(_ancestors(pid))
     for session in reversed(sessions):

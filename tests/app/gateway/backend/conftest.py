@@ -50,7 +50,7 @@ def adapter(
     home: Path, backends: Callable[[], list[psutil.Process]], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., raw_host.RawHost]]:
     """adapter("--server", "probe") starts what a host's file names; the backend comes with it."""
-    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    monkeypatch.delenv("TOOLCRIB_STANDALONE", raising=False)
     monkeypatch.setenv("TOOLCRIB_BACKEND_IDLE", "60")
     started: list[raw_host.RawHost] = []
 

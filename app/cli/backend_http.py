@@ -1,0 +1,91 @@
+"""`toolcrib backend http ...`: the URL for programs that only speak HTTP, and its tokens."""
+
+import argparse
+
+from app.catalog.catalog import find_profile
+from app.cli.console import Console
+from app.cli.options import Verbs, add_profile
+from app.core.context import AppContext
+from app.gateway.backend import http_access
+from store import profiles
+
+_BEARER = "A client sends `Authorization: Bearer TOKEN`; toolcrib backend http token prints it."
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the part."""
+    parser = verbs.add_parser(
+        "http",
+        help="a URL for programs that only speak HTTP: on, off, status, token, renew",
+        description="A URL on 127.0.0.1 for each profile, off at first; with /SERVER behind it, "
+        "of one server alone. Each profile has a token of its own, which the client sends as "
+        "`Authorization: Bearer TOKEN`.",
+    )
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    on = parts.add_parser("on", parents=[common], help="listen, now and after each start")
+    on.add_argument("--port", type=int, default=0, metavar="N", help="another port than before")
+    on.set_defaults(run=run_on)
+    off = parts.add_parser("off", parents=[common], help="stop listening")
+    off.set_defaults(run=run_off)
+    status = parts.add_parser("status", parents=[common], help="the URLs, and whether they answer")
+    status.set_defaults(run=run_status)
+    token = parts.add_parser("token", parents=[common], help="print the token of a profile's URLs")
+    add_profile(token)
+    token.set_defaults(run=run_token)
+    renew = parts.add_parser(
+        "renew", parents=[common], help="other tokens for all profiles; those given out are void"
+    )
+    renew.set_defaults(run=run_renew)
+
+
+def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Listen, in a backend that is started if none runs."""
+    http_access.switch_on(ctx, args.port or ctx.settings.http_port)
+    return run_status(args, ctx, console)
+
+
+def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Stop listening; what goes on over HTTP ends."""
+    ctx.keep(http=False)
+    return run_status(args, ctx, console)
+
+
+def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """URLs and whether they answer; no token."""
+    state = http_access.http_state(ctx)
+    db = ctx.open_store()
+    try:
+        names = [profile.name for profile in profiles.all_profiles(db)]
+    finally:
+        db.close()
+    urls = {name: http_access.url_of(ctx, name) for name in names} if state.on else {}
+    shown = {
+        "on": state.on,
+        "answers": state.answers,
+        "problem": state.problem,
+        "sessions": state.sessions,
+        "urls": urls,
+    }
+    lines = [state.sentence, *(f"{name}: {url}" for name, url in urls.items())]
+    more = _BEARER if state.on else "toolcrib backend http on switches it on."
+    console.result(shown, lambda: "\n".join([*lines, more]))
+    return 0
+
+
+def run_token(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Print a token, which is a secret: only when asked for it."""
+    db = ctx.open_store()
+    try:
+        find_profile(db, args.profile)
+    finally:
+        db.close()
+    token = http_access.token_for(ctx, args.profile)
+    console.result({"token": token}, lambda: token)
+    return 0
+
+
+def run_renew(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Make the tokens that were given out worthless."""
+    http_access.renew_tokens(ctx)
+    console.result({"renewed": True}, lambda: "Each profile has another token from now on.")
+    return 0

@@ -1,0 +1,92 @@
+"""What programs of the user do with the HTTP endpoint: switch it, look at it, hand out tokens."""
+
+import time
+from dataclasses import dataclass
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.gateway.backend.client import request, start
+from app.gateway.backend.rendezvous import RENEW, STATUS, Place, supported
+from app.gateway.backend.web.access import path_of
+from app.gateway.backend.web.tokens import endpoint_secret, renew_secret, token_of
+
+PORTS = range(1024, 65536)
+_SECONDS = 10.0  # that the backend may take to listen
+
+
+@dataclass(frozen=True, slots=True)
+class HttpState:
+    """The endpoint as the backend sees it."""
+
+    on: bool  # by the settings
+    answers: bool
+    problem: str  # why it does not, "" where nothing is wrong
+    sessions: int
+
+    @property
+    def sentence(self) -> str:
+        """What to show of it."""
+        if not self.on:
+            return "The HTTP endpoint is off."
+        if self.answers:
+            return f"It answers; {self.sessions} sessions."
+        return self.problem or "No backend runs; the first host, or switching it on, starts one."
+
+
+def switch_on(ctx: AppContext, port: int) -> HttpState:
+    """Listen, in a backend that is started if none runs; raises ToolcribError."""
+    place = Place(str(ctx.paths.home))
+    if not supported() or place.off:
+        raise ToolcribError(
+            "The HTTP endpoint needs the backend, which is off or not on this system.",
+            "toolcrib backend on lets hosts share one.",
+        )
+    if port not in PORTS:
+        raise ToolcribError(f"{port} is no port for it.", "Choose one from 1024 to 65535.")
+    endpoint_secret(ctx.paths)
+    ctx.keep(http=True, http_port=port)
+    if not start(place):
+        raise ToolcribError("No backend could be started.", f"See {place.folder}.")
+    state = _followed(ctx)
+    if not state.answers:
+        reason = state.problem or "The backend does not listen yet."
+        raise ToolcribError(reason, "toolcrib backend http on --port N takes another port.")
+    return state
+
+
+def _followed(ctx: AppContext) -> HttpState:
+    """The state once the backend has taken in what the settings say, or does not in time."""
+    limit = time.monotonic() + _SECONDS
+    while True:
+        state = http_state(ctx)
+        if state.answers or state.problem or time.monotonic() > limit:
+            return state
+        time.sleep(0.1)
+
+
+def http_state(ctx: AppContext) -> HttpState:
+    """How it is now."""
+    on, port = ctx.settings.http, ctx.settings.http_port
+    status = request(Place(str(ctx.paths.home)), STATUS) or {}
+    endpoint = status.get("http") or {}
+    current = on and endpoint.get("wanted") == port  # else it has not taken in the settings yet
+    answers = current and endpoint["port"] == port
+    return HttpState(
+        on, answers, endpoint["problem"] if current else "", endpoint.get("sessions", 0)
+    )
+
+
+def url_of(ctx: AppContext, profile: str) -> str:
+    """The URL of a profile."""
+    return f"http://127.0.0.1:{ctx.settings.http_port}{path_of(profile)}"
+
+
+def token_for(ctx: AppContext, profile: str) -> str:
+    """The token of a profile's URLs, which is a secret; raises ToolcribError."""
+    return token_of(endpoint_secret(ctx.paths), profile)
+
+
+def renew_tokens(ctx: AppContext) -> None:
+    """Make the tokens that were given out worthless; raises ToolcribError."""
+    renew_secret(ctx.paths)
+    request(Place(str(ctx.paths.home)), RENEW)

@@ -1,0 +1,138 @@
+"""The HTTP endpoint as the settings want it: looked at each second, started and stopped here."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from app.core.errors import ToolcribError
+from app.gateway.backend.hello import Hello
+from app.gateway.backend.rendezvous import build_id
+from app.gateway.outside import Outside
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.core.paths import Paths
+    from app.gateway.backend.web.server import WebServer
+    from app.gateway.backend.web.session import WebSession
+
+_AGAIN_SECONDS = 5  # ticks between two tries for a port that another program has
+_BUILD_SECONDS = 60  # ticks between two looks at whether a newer build was installed
+
+
+class HttpSwitch:
+    """Belongs to the backend's clock; only `status` and `sessions` are for other threads."""
+
+    def __init__(
+        self,
+        outside: Callable[[int, Hello], Outside],
+        number: Callable[[], int],
+        build: str,
+    ) -> None:
+        self._outside = outside
+        self._number = number
+        self._build = build
+        self._stamp: object = None  # what the settings file looked like
+        self._serving: tuple[bool, int] | None = None  # on or off and the port, as it was taken in
+        self._ticks = 0
+        self._old = False  # a newer build is installed: it shall have the port
+        self._server: WebServer | None = None
+        self._is_on = False
+        self._problem = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the process must stay, for clients that could not start it."""
+        return self._is_on and not self._old
+
+    def sessions(self) -> "Sequence[WebSession]":
+        """The conversations over HTTP."""
+        server = self._server
+        return server.sessions.all() if server is not None else ()
+
+    def status(self) -> Json:
+        """On or off, the port, and why nothing listens."""
+        server = self._server
+        return {
+            "on": self._is_on,
+            "wanted": self._serving[1] if self._serving else 0,
+            "port": server.port if server is not None else 0,
+            "problem": self._problem,
+            "sessions": len(self.sessions()),
+        }
+
+    def renew(self) -> None:
+        """The secret is another one: the next tick listens anew, and ends what goes on."""
+        self._serving = None
+
+    def tick(self) -> None:
+        """Once a second."""
+        self._ticks += 1
+        if self._ticks % _BUILD_SECONDS == 0 and self._is_on:
+            self._old = build_id() != self._build
+        if self._server is not None:
+            self._server.sessions.tick()
+            if self._old and not self._server.sessions.all():
+                self.close()
+        retry = bool(self._problem) and self._ticks % _AGAIN_SECONDS == 0
+        if retry or self._serving is None or self._is_rewritten():
+            self._follow()
+
+    def close(self) -> None:
+        """Stop listening."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def _is_rewritten(self) -> bool:
+        stamp = _stamp(str(_paths().settings_file))
+        changed, self._stamp = stamp != self._stamp, stamp
+        return changed
+
+    def _follow(self) -> None:
+        """Listen as the settings want; a reason to listen no more is kept for `status`."""
+        from app.core.settings import Settings
+
+        try:
+            settings = Settings.load(_paths().settings_file)
+        except ToolcribError as error:  # what it said before holds on
+            self._problem = error.title
+            return
+        self._is_on = settings.http
+        wanted = (settings.http, settings.http_port)
+        if wanted == self._serving and not self._problem:
+            return
+        self._serving, self._problem = wanted, ""
+        self.close()
+        if not settings.http or self._old:
+            return
+        try:
+            self._listen(settings.http_port)
+        except ToolcribError as error:
+            self._problem = error.title
+        except (OSError, OverflowError) as error:
+            self._problem = f"Port {settings.http_port} cannot be had: {error}."
+        except ImportError as error:
+            self._problem = f"What serves HTTP is not installed: {error}."
+
+    def _listen(self, port: int) -> None:
+        from app.gateway.backend.web.server import WebServer
+        from app.gateway.backend.web.sessions import WebSessions
+        from app.gateway.backend.web.tokens import endpoint_secret
+
+        home = os.path.expanduser("~")
+        sessions = WebSessions(self._outside, self._number, dict(os.environ), home)
+        self._server = WebServer(sessions, endpoint_secret(_paths()), port)
+
+
+def _paths() -> "Paths":
+    from app.core.paths import Paths
+
+    return Paths.default()
+
+
+def _stamp(file: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino

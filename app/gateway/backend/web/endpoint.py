@@ -1,0 +1,317 @@
+"""The endpoint itself, an ASGI application: Streamable HTTP of 2025-11-25 and of 2026-07-28."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from app.gateway.backend.web.access import Access, headers_of, target_of
+from app.gateway.backend.web.exchange import Exchange
+from app.gateway.backend.web.replies import EVENTS, JSON, Reply, Send
+from app.gateway.backend.web.session import WebSession
+from app.gateway.backend.web.sessions import Target, WebSessions
+from app.gateway.backend.web.stateless import header_error, is_stateless
+from app.mcp import jsonrpc
+from app.mcp.limits import NotJsonError, TooLargeError
+from app.mcp.protocol import HANDSHAKE, INVALID_REQUEST, PARSE_ERROR, params_of
+from store.typed import Any, Json
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+LARGEST_BODY = 16 << 20  # bytes
+_BODY_SECONDS = 20.0  # that a client may take to send a request's body
+_JSON_SECONDS = 3.0  # without an answer, after which a stream begins
+_ALIVE_SECONDS = 15.0
+_SESSION = "mcp-session-id"
+_STATUS = {-32022: 400, -32021: 400, -32020: 400, -32602: 400, -32601: 404}  # without sessions
+
+
+class GoneError(Exception):
+    """The client went away, or was too slow."""
+
+
+class Endpoint:
+    """Answers every request; what may not come in is refused before its body is read."""
+
+    def __init__(self, sessions: WebSessions, access: Access) -> None:
+        self._sessions = sessions
+        self._access = access
+
+    async def __call__(self, scope: Json, receive: Receive, send: Send) -> None:
+        """One HTTP request."""
+        if scope["type"] != "http":
+            return
+        reply = Reply(send)
+        try:
+            await self._admit(scope, receive, reply)
+        except (GoneError, TimeoutError):
+            if not reply.begun:
+                await reply.refuse(408, "The request did not arrive in time.")
+
+    async def _admit(self, scope: Json, receive: Receive, reply: Reply) -> None:
+        headers = headers_of(scope["headers"])
+        if headers is None:
+            await reply.refuse(400, "A header came twice.")
+            return
+        refusal = self._access.local(headers)
+        target = target_of(scope.get("raw_path") or b"")
+        if refusal is None and target is None:
+            refusal = 404, "There is nothing at this address."
+        if refusal is None and target is not None:
+            refusal = self._access.allowed(headers, target[0])
+        if refusal is not None or target is None:
+            status, reason = refusal or (404, "")
+            if status == 401:
+                reply.add_header("www-authenticate", "Bearer")
+            await reply.refuse(status, reason)
+            return
+        handler = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        handle = handler.get(scope["method"])
+        if handle is None:
+            await _refuse_method(reply, "POST, GET, DELETE")
+        else:
+            await handle(target, headers, receive, reply)
+
+    # ---- methods
+
+    async def _post(
+        self, target: Target, headers: Mapping[str, str], receive: Receive, reply: Reply
+    ) -> None:
+        refusal = _unfit(headers)
+        if refusal is not None:
+            await reply.refuse(*refusal)
+            return
+        body = await asyncio.wait_for(_body(receive), _BODY_SECONDS)
+        if body is None:
+            await reply.refuse(413, f"A message has at most {LARGEST_BODY:,} bytes.")
+            return
+        message, reason, code = _message(body)
+        if message is None:
+            await reply.refuse(400, reason, code=code)
+        elif is_stateless(headers, message):
+            await self._stateless(target, headers, message, receive, reply)
+        else:
+            await self._in_session(target, headers, message, receive, reply)
+
+    async def _stateless(
+        self,
+        target: Target,
+        headers: Mapping[str, str],
+        message: Json,
+        receive: Receive,
+        reply: Reply,
+    ) -> None:
+        if "method" not in message or "id" not in message:
+            await reply.whole(202)  # this revision has no notifications of clients
+            return
+        mismatch = header_error(headers, message)
+        if mismatch is not None:
+            await reply.whole(400, jsonrpc.dump(mismatch))
+            return
+        meta = params_of(message).get("_meta")
+        session = self._sessions.stateless(target, meta if isinstance(meta, dict) else {})
+        await _ask(session, message, receive, reply, stateless=True, events=_takes_events(headers))
+
+    async def _in_session(
+        self,
+        target: Target,
+        headers: Mapping[str, str],
+        message: Json,
+        receive: Receive,
+        reply: Reply,
+    ) -> None:
+        if headers.get("mcp-protocol-version", HANDSHAKE[-1]) not in HANDSHAKE:
+            await reply.refuse(400, f"Protocol versions here: {', '.join(HANDSHAKE)}.")
+            return
+        key = headers.get(_SESSION)
+        session = self._sessions.get(target, key) if key is not None else None
+        if key is None and message.get("method") == "initialize" and "id" in message:
+            new_key, session = self._sessions.open(target)
+            reply.add_header(_SESSION, new_key)
+        if session is None:
+            await _refuse_session(reply, key)
+        elif "method" in message and "id" in message:
+            await _ask(
+                session, message, receive, reply, stateless=False, events=_takes_events(headers)
+            )
+        else:
+            session.take(session.host.translated(message))
+            await reply.whole(202)
+
+    async def _get(
+        self, target: Target, headers: Mapping[str, str], receive: Receive, reply: Reply
+    ) -> None:
+        key = headers.get(_SESSION)
+        session = self._sessions.get(target, key) if key is not None else None
+        if key is None:
+            await _refuse_method(reply, "POST")  # only a session has a stream
+        elif session is None:
+            await _refuse_session(reply, key)
+        elif not _takes_events(headers):
+            await reply.refuse(406, f"This is {EVENTS}.")
+        else:
+            stream = Exchange()
+            session.host.listen(stream)
+            try:
+                await reply.events()
+                await reply.alive()
+                await _stream(stream, receive, reply)
+            finally:
+                session.host.unlisten(stream)
+
+    async def _delete(
+        self, target: Target, headers: Mapping[str, str], _receive: Receive, reply: Reply
+    ) -> None:
+        key = headers.get(_SESSION)
+        if key is None:
+            await _refuse_method(reply, "POST")  # only a session can be ended
+        elif self._sessions.end(target, key):
+            await reply.whole(200)
+        else:
+            await _refuse_session(reply, key)
+
+
+async def _refuse_method(reply: Reply, allowed: str) -> None:
+    reply.add_header("allow", allowed)
+    await reply.refuse(405, f"Methods here: {allowed}.")
+
+
+async def _refuse_session(reply: Reply, key: str | None) -> None:
+    if key is None:
+        await reply.refuse(400, "There is no Mcp-Session-Id; begin with initialize.")
+    else:
+        await reply.refuse(404, "That session has ended; begin with initialize.", code=-32001)
+
+
+async def _ask(
+    session: WebSession,
+    message: Json,
+    receive: Receive,
+    reply: Reply,
+    *,
+    stateless: bool,
+    events: bool,
+) -> None:
+    """Hand a request to the gateway and what comes of it to the client."""
+    meta = params_of(message).get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    exchange = Exchange(message["id"], message["method"], token)
+    number, own = session.host.open(message, exchange)
+    session.take(own)
+    try:
+        await _respond(exchange, receive, reply, stateless=stateless, events=events)
+    except (GoneError, TimeoutError):
+        # closing the stream takes a request back; in a session it says nothing
+        if stateless:
+            session.withdraw(number)
+        raise
+    finally:
+        session.host.leave(number)
+
+
+async def _respond(
+    exchange: Exchange, receive: Receive, reply: Reply, *, stateless: bool, events: bool
+) -> None:
+    first = await _next(exchange, receive, _JSON_SECONDS if events else None)
+    while first and not events:  # a client that wants JSON alone gets the answer alone
+        first = await _next(exchange, receive, None)
+    if first == b"":
+        if exchange.answer:
+            status = _STATUS.get(exchange.code, 200) if stateless else 200
+            await reply.whole(status, exchange.answer)
+        else:
+            await reply.whole(202)
+        return
+    await reply.events()
+    if first:
+        await reply.event(first)
+    await _stream(exchange, receive, reply)
+
+
+async def _stream(exchange: Exchange, receive: Receive, reply: Reply) -> None:
+    """Everything up to the answer."""
+    while True:
+        data = await _next(exchange, receive, _ALIVE_SECONDS)
+        if data is None:
+            await reply.alive()
+        elif data:
+            await reply.event(data)
+        else:
+            break
+    if exchange.answer:
+        await reply.event(exchange.answer)
+    await reply.end()
+
+
+async def _next(exchange: Exchange, receive: Receive, seconds: float | None) -> bytes | None:
+    """The next message, b"" at the end, None after so long; raises GoneError without a client."""
+    message = asyncio.ensure_future(exchange.get())
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        done, _ = await asyncio.wait(
+            (message, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        if message in done:
+            return message.result()
+        if gone in done:
+            raise GoneError
+        return None
+    finally:
+        message.cancel()
+        gone.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The request's body, None where it is too large; raises GoneError."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise GoneError
+        part: bytes = event.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_BODY:
+            return None
+        if not event.get("more_body"):
+            return b"".join(parts)
+
+
+def _unfit(headers: Mapping[str, str]) -> tuple[int, str] | None:
+    """Why the body of a POST need not be read."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        return 415, f"A message is {JSON}."
+    length = headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > LARGEST_BODY:
+        return 413, f"A message has at most {LARGEST_BODY:,} bytes."
+    accepted = headers.get("accept", "*/*").lower()
+    if not any(one in accepted for one in (JSON, "application/*", "*/*")):
+        return 406, f"An answer is {JSON} or {EVENTS}."
+    return None
+
+
+def _takes_events(headers: Mapping[str, str]) -> bool:
+    accepted = headers.get("accept", "*/*").lower()
+    return any(one in accepted for one in (EVENTS, "text/*", "*/*"))
+
+
+def _message(body: bytes) -> tuple[Json | None, str, int]:
+    """The one message of a body; else the reason and the code of the refusal."""
+    try:
+        messages, _ = jsonrpc.parse(body)
+    except TooLargeError as error:
+        return None, f"You sent {error}.", INVALID_REQUEST
+    except NotJsonError:
+        return None, "Parse error", PARSE_ERROR
+    message = messages[0]
+    named = isinstance(message.get("method"), str)
+    answers = "result" in message or "error" in message
+    if body.lstrip()[:1] == b"[" or not (named or answers):
+        return None, "A body is one JSON-RPC message.", INVALID_REQUEST
+    if "id" in message and type(message["id"]) not in (int, str, float):
+        return None, "The id is no number or text.", INVALID_REQUEST
+    return message, "", 0

@@ -1,0 +1,99 @@
+"""The HTTP server around the endpoint: uvicorn on a loopback socket, in a thread of its own."""
+
+import asyncio
+import socket
+import threading
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from app.gateway.backend.web.access import Access
+from app.gateway.backend.web.endpoint import Endpoint
+from app.gateway.backend.web.sessions import WebSessions
+from app.system.threads import start_thread
+
+_ADDRESS = "127.0.0.1"
+_HEAD_SECONDS = 10.0  # that a client may take to send a request's head
+_LARGEST_HEAD = 64 << 10  # bytes
+_MOST_CONNECTIONS = 256
+_END_SECONDS = 3.0
+
+
+class _BoundedProtocol(H11Protocol):
+    """uvicorn's own, with a time limit on heads: without it a client may send one for ever."""
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._head_is_there()
+        elif self._limit is None and (before is None or before.response_complete):
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        self._limit = self.loop.call_later(_HEAD_SECONDS, self._too_slow)
+
+    def _head_is_there(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _too_slow(self) -> None:
+        self._limit = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+class WebServer:
+    """Listens from when it is made; raises OSError where the port cannot be had."""
+
+    def __init__(self, sessions: WebSessions, secret: str, port: int) -> None:
+        self.sessions = sessions
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind((_ADDRESS, port))
+            self._socket.listen(_MOST_CONNECTIONS)
+        except OSError:
+            self._socket.close()
+            raise
+        self.port: int = self._socket.getsockname()[1]
+        self._server = Server(_config(Endpoint(sessions, Access(secret, self.port))))
+        self._thread: threading.Thread = start_thread(self._run)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def close(self) -> None:
+        """Take no more requests, and end every session."""
+        self.sessions.close()
+        self._server.should_exit = True
+        self._thread.join(_END_SECONDS)
+        self._socket.close()
+
+
+def _config(endpoint: Endpoint) -> Config:
+    return Config(
+        endpoint,
+        http=_BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_graceful_shutdown=1,
+    )
