@@ -107,7 +107,9 @@ class Endpoint:
             return
         meta = params_of(message).get("_meta")
         session = self._sessions.stateless(target, meta if isinstance(meta, dict) else {})
-        await _ask(session, message, receive, reply, stateless=True, events=_takes_events(headers))
+        await _hand_on(
+            session, message, receive, reply, stateless=True, events=_takes_events(headers)
+        )
 
     async def _in_session(
         self,
@@ -128,7 +130,7 @@ class Endpoint:
         if session is None:
             await _refuse_session(reply, key)
         elif "method" in message and "id" in message:
-            await _ask(
+            await _hand_on(
                 session, message, receive, reply, stateless=False, events=_takes_events(headers)
             )
         else:
@@ -180,7 +182,7 @@ async def _refuse_session(reply: Reply, key: str | None) -> None:
         await reply.refuse(404, "That session has ended; begin with initialize.", code=-32001)
 
 
-async def _ask(
+async def _hand_on(
     session: WebSession,
     message: Json,
     receive: Receive,
