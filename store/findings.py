@@ -56,6 +56,15 @@ def blocked(db: apsw.Connection) -> frozenset[int]:
     return frozenset(row[0] for row in db.execute("SELECT tool_id FROM blocked"))
 
 
+def doubted(db: apsw.Connection) -> frozenset[int]:
+    """Tools whose present text has a finding of any severity that nobody has decided on."""
+    sql = (
+        "SELECT tool_id FROM findings JOIN tools ON tools.id = tool_id"
+        " AND tools.hash = findings.hash WHERE decided = ''"
+    )
+    return frozenset(row[0] for row in db.execute(sql))
+
+
 def decide(db: apsw.Connection, finding_id: int, decision: str, at: float) -> None:
     """Record a decision, or reopen the finding with ""."""
     db.execute(

@@ -106,14 +106,16 @@ def suggest(
     floor: float,
     small_talk: float,
     tool: "Callable[[int], CatalogTool | None]",
+    doubted: Callable[[int], bool] = lambda _row: False,
     names: Callable[[str, str], str] | None = None,
     before: Sequence[str] = (),
 ) -> Suggestion:
     """The suggestion for a ranking.
 
     `floor` is the catalogue's, `small_talk` the cosine of the nearest small talk; `tool` knows the
-    rows, `names` makes the host's own name of (server, tool) where its search loads tools, "" for
-    one that it does not have, `before` is what was suggested last in this conversation.
+    rows, `doubted` those with a finding that waits for a decision: they are not quoted. `names`
+    makes the host's own name of (server, tool) where its search loads tools, "" for one that it
+    does not have, `before` is what was suggested last in this conversation.
     """
     near = max((one.iso for one in ranked.tools if one.iso is not None), default=0.0)
     made = Suggestion(
@@ -138,7 +140,7 @@ def suggest(
         return replace(made, silence=SAME)
     return replace(
         made,
-        text=_select_text(chosen, names) if names else _call_text(chosen, tool),
+        text=_select_text(chosen, names) if names else _call_text(chosen, tool, doubted),
         tools=ids,
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),
@@ -149,17 +151,22 @@ def _select_text(chosen: "Sequence[RankedTool]", names: Callable[[str, str], str
     return _SELECT_HEAD.format(names=",".join(names(one.server, one.name) for one in chosen))
 
 
-def _call_text(chosen: "Sequence[RankedTool]", tool: "Callable[[int], CatalogTool | None]") -> str:
+def _call_text(
+    chosen: "Sequence[RankedTool]",
+    tool: "Callable[[int], CatalogTool | None]",
+    doubted: Callable[[int], bool],
+) -> str:
     lines = [_CALL_HEAD.format()]
     room = (MOST_TOKENS - tokens_at_most(lines[0])) // len(chosen) - 1
     for one in chosen:
         row = tool(one.id)
         if row is not None:
-            lines.append(_line(one, row, room))
+            about = "" if doubted(one.id) else row.summary
+            lines.append(_line(one, row, about, room))
     return "\n".join(lines)
 
 
-def _line(one: "RankedTool", row: "CatalogTool", room: int) -> str:
+def _line(one: "RankedTool", row: "CatalogTool", summary: str, room: int) -> str:
     """A signature and what its author says, within that many tokens; the name is never cut."""
     head = _plain(signature(one.tool_id, row.tool.raw))
     if tokens_at_most(head) > room:
@@ -167,7 +174,7 @@ def _line(one: "RankedTool", row: "CatalogTool", room: int) -> str:
         return (
             f"- {head[:most].rsplit(',', 1)[0]}, ...)" if "(" in head[:most] else f"- {one.tool_id}"
         )
-    about = cut(_plain(_own_words(row.summary, one.name)), _ABOUT)
+    about = cut(_plain(_own_words(summary, one.name)), _ABOUT)
     line = f"- {head}: “{about}”" if about else f"- {head}"
     return line if tokens_at_most(line) <= room else f"- {head}"
 

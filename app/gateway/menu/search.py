@@ -58,6 +58,7 @@ class ToolSearch:
         self._db: Any = None
         self._catalog: Catalog | None = None
         self._rows: Mapping[int, CatalogTool] = {}
+        self._doubted: frozenset[int] = frozenset()
         self._router: Router | None = None
         self.encoder: Encoder | None = None
         self._warmed = False  # asked for,
@@ -96,6 +97,7 @@ class ToolSearch:
         """The router over the present catalogue."""
         from app.catalog.catalog import load_catalog
         from app.routing.router import Router
+        from store import findings
         from store.connection import open_store
 
         if self._db is None:
@@ -103,6 +105,7 @@ class ToolSearch:
         if self._catalog is None or generation != self._generation:
             self._catalog = load_catalog(self._db, self._profile)
             self._rows = {row.tool.id: row for row in self._catalog.tools}
+            self._doubted = findings.doubted(self._db)
             self._generation = generation
             self._router = None
         if self._router is None:
@@ -128,6 +131,10 @@ class ToolSearch:
     def tool(self, row_id: int) -> "CatalogTool | None":
         """A tool of the catalogue that was searched last."""
         return self._rows.get(row_id)
+
+    def is_doubted(self, row_id: int) -> bool:
+        """Whether a tool's text has a finding that nobody has decided on."""
+        return row_id in self._doubted
 
     def search(
         self, fields: Json, state: "State", *, generation: int, tokens: int, level: str, note: str

@@ -90,6 +90,7 @@ class Suggester:
             floor=self._finder.floor(generation),
             small_talk=small_talk.likeness(text) if small_talk is not None else 0.0,
             tool=self._finder.tool,
+            doubted=self._finder.is_doubted,
             names=names,
             before=self._last.get(given.conversation, ()),
         )
