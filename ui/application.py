@@ -1,5 +1,6 @@
 """Builds the window's parts and runs the event loop."""
 
+import gc
 import sys
 from collections.abc import Sequence
 from types import TracebackType
@@ -16,6 +17,7 @@ from ui.look.theme import Theme
 from ui.shell.problems import as_problem
 from ui.signals import QuitOnSignal
 from ui.windows.main_window import MainWindow
+from ui.windows.preload import preload
 
 
 def make_application(argv: Sequence[str]) -> QApplication:
@@ -33,6 +35,22 @@ def make_window(app: QApplication, ctx: AppContext, places: Places | None = None
     ctx.paths.create()
     theme = Theme(app, ctx.paths.home / "cache", ctx.settings.appearance, zoom=ctx.settings.zoom)
     return MainWindow(ctx, places or Places.here(), theme)
+
+
+def preload_once_filled(window: MainWindow) -> None:
+    """Import the pages off the GUI thread as soon as the first one shows the store.
+
+    What goes wrong there goes wrong again, and is shown, where the page is opened.
+    """
+    tasks, loaded = window.tasks, window.live.loaded
+
+    def start() -> None:
+        loaded.disconnect(start)
+        # what is there by now stays: without it the collector walks over every tool of a large
+        # catalogue in the middle of a drag
+        tasks.work(preload, lambda _none: gc.freeze(), failed=lambda _error: None)
+
+    loaded.connect(start)
 
 
 def run_window() -> int:
@@ -58,6 +76,7 @@ def run_window() -> int:
 
     sys.excepthook = show_error
     signals = QuitOnSignal(app)
+    preload_once_filled(window)
     window.show()
     try:
         return app.exec()

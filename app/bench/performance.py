@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from app.bench.cpu import CpuClock, cpu_now, cpu_of
 from app.bench.data.made import MadeEncoder, embed, fill
@@ -53,7 +54,8 @@ def measure() -> tuple[Figure, ...]:
         fill(db, server_count=1, tools_each=350, encoding="o200k_base")
         db.close()
         env = {**os.environ, "TOOLCRIB_HOME": str(home)}
-        return (*_gateway(env), _data_out(), *_routing(), _suggestions(), *_window())
+        window = (*_window(), *_turns())
+        return (*_gateway(env), _data_out(), *_routing(), _suggestions(), *window)
 
 
 def report(figures: Sequence[Figure]) -> Report:
@@ -197,23 +199,14 @@ def _suggestions() -> Figure:
 
 
 def _window() -> tuple[Figure, Figure]:
-    """Opening the window on 2,000 tools, and a filter key; measured by ui.dev.measure itself."""
+    """Opening the window on 2,000 tools, and a filter key; measured by ui.dev.measure."""
     filled, keys = [], []
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         db = open_store(Path(folder) / "toolcrib.db")
         fill(db, server_count=40, tools_each=50, encoding="o200k_base")
         db.close()
-        env = {**os.environ, "TOOLCRIB_HOME": folder, "QT_QPA_PLATFORM": "offscreen"}
         for _ in range(3):
-            process = subprocess.run(
-                [sys.executable, "-m", "ui.dev.measure", folder],
-                env=env,
-                cwd=Path(__file__).parents[2],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            figures = json.loads(process.stdout.splitlines()[-1])
+            figures = _offscreen("ui.dev.measure", folder)
             filled.append(figures["filled"])
             keys += figures["keys"]
     worst = f"slowest of {len(keys)}: {max(keys):.0f} ms"
@@ -227,6 +220,33 @@ def _window() -> tuple[Figure, Figure]:
         ),
         Figure("window: one filter key, 2,000 tools", statistics.median(keys), "ms CPU", 20, worst),
     )
+
+
+def _turns() -> tuple[Figure, ...]:
+    """How long the window computes at one go over 10,000 tools; measured by ui.dev.turns."""
+    with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
+        db = open_store(Path(folder) / "toolcrib.db")
+        fill(db, server_count=100, tools_each=100, encoding="o200k_base")
+        db.close()
+        longest = _offscreen("ui.dev.turns", folder)
+    note = "longest turn of the event loop"
+    return tuple(
+        Figure(f"window: {name}, 10,000 tools", ms, "ms CPU", 100, note)
+        for name, ms in longest.items()
+    )
+
+
+def _offscreen(module: str, home: str) -> Any:
+    """What a module prints that measures the window over the store in that folder."""
+    process = subprocess.run(
+        [sys.executable, "-m", module, home],
+        env={**os.environ, "TOOLCRIB_HOME": home, "QT_QPA_PLATFORM": "offscreen"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def _median_ms(act: Callable[[], object]) -> float:

@@ -1,7 +1,7 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 import apsw
@@ -28,19 +28,21 @@ class CatalogTool:
     held: str  # reasons.WITHHELD: why it is held back, "" when it is not
     tokens: TokenCount | None  # None until counted
     summary: str
+    # Every stored reason against it, the one to be named first. Kept, for a tick in the window
+    # walks over all tools several times.
+    reasons: tuple[Reason, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        tool = self.tool
+        reasons = availability.stored_reasons(
+            gone=tool.gone, on=self.on, withheld=self.held, problem=tool.problem
+        )
+        object.__setattr__(self, "reasons", reasons)
 
     @property
     def shown(self) -> bool:
         """Whether a host may get this tool."""
         return not self.reasons
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Every stored reason against it, the one to be named first."""
-        tool = self.tool
-        return availability.stored_reasons(
-            gone=tool.gone, on=self.on, withheld=self.held, problem=tool.problem
-        )
 
     @property
     def cost(self) -> int:

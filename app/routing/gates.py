@@ -127,7 +127,10 @@ def _off(row: CatalogTool, _conditions: Conditions, _state: State) -> Reason | N
 
 
 def _withheld(row: CatalogTool, _conditions: Conditions, _state: State) -> Reason | None:
-    return next((r for r in row.reasons if r.kind != reasons.OFF), None)
+    for reason in row.reasons:
+        if reason.kind != reasons.OFF:
+            return reason
+    return None
 
 
 def _unmet(row: CatalogTool, conditions: Conditions, state: State) -> Reason | None:
@@ -157,11 +160,11 @@ def _score_remedy(candidate: Candidate, standing: Standing) -> Remedy:
     cut, settings = standing.cut, standing.settings
     least = LEAST_SCORE if cut.setting == "delta" else 0.0
     if not standing.has_room(candidate.row.cost) or cut.value(candidate) <= least:
-        return Remedy((PIN,))
+        return _PIN
     if cut.setting == "delta":
         return Remedy(("delta",), math.ceil((cut.top - candidate.score) * 100 + 1e-6) / 100)
     if cut.setting == "floor" and not _passes_without_floor(candidate, cut, settings):
-        return Remedy((PIN,))
+        return _PIN
     reached = cut.top if cut.setting == "floor" else cut.value(candidate)
     return Remedy((cut.setting,), math.floor(reached * 100) / 100)
 
@@ -189,6 +192,7 @@ def _budget(candidate: Candidate, standing: Standing) -> Verdict | None:
     return Verdict(BUDGET, have=standing.used, needed=standing.settings.token_budget, remedy=wider)
 
 
+_IN = Verdict("")
 _PIN = Remedy((PIN,))
 LATE: Mapping[str, LateGate] = {SCORE: _score, TOP_K: _top_k, BUDGET: _budget}
 GATES = (*EARLY, *LATE)
@@ -239,8 +243,12 @@ def _early(
     row: CatalogTool, conditions: Conditions, state: State, order: Sequence[str]
 ) -> Mapping[str, Reason]:
     """The early gates that a tool fails, in that order, with the reasons."""
-    answers = ((gate, EARLY[gate](row, conditions, state)) for gate in order)
-    return {gate: reason for gate, reason in answers if reason is not None}
+    failed = {}
+    for gate in order:  # a loop: at 10,000 tools a step of the threshold judges each of them
+        reason = EARLY[gate](row, conditions, state)
+        if reason is not None:
+            failed[gate] = reason
+    return failed
 
 
 def _kept_out(candidate: Candidate, failed: Mapping[str, Reason], standing: Standing) -> Verdict:
@@ -251,5 +259,8 @@ def _kept_out(candidate: Candidate, failed: Mapping[str, Reason], standing: Stan
 
 
 def _late(candidate: Candidate, standing: Standing) -> Verdict:
-    verdicts = (gate(candidate, standing) for gate in LATE.values())
-    return next((verdict for verdict in verdicts if verdict is not None), Verdict(""))
+    for gate in LATE.values():
+        verdict = gate(candidate, standing)
+        if verdict is not None:
+            return verdict
+    return _IN

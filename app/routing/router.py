@@ -1,7 +1,7 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import apsw
 
@@ -41,6 +41,8 @@ class Scored:
     note: str
     share: float  # of the whole query's meaning in each score
     labelled: bool = False  # a label puts a tool that can be had first
+    # words of the query by tool row id, as far as they were looked for: no setting changes them
+    matched: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Router:
@@ -197,7 +199,7 @@ class Router:
         used = replace(settings, floor=floor)
         judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
         tools = tuple(
-            self._ranked(candidate, verdict, rank, scored.query_words)
+            self._ranked(candidate, verdict, rank, self._matched(candidate, scored))
             for rank, (candidate, verdict) in enumerate(
                 zip(scored.candidates, judged.verdicts, strict=True), 1
             )
@@ -304,7 +306,7 @@ class Router:
         return tuple(made)
 
     def _ranked(
-        self, candidate: Candidate, verdict: Verdict, rank: int, query_words: Sequence[str]
+        self, candidate: Candidate, verdict: Verdict, rank: int, matched: tuple[str, ...]
     ) -> RankedTool:
         tool = candidate.row.tool
         return RankedTool(
@@ -317,15 +319,20 @@ class Router:
             iso=candidate.iso,
             keyword=candidate.keyword,
             parts=candidate.parts,
-            matched=self._matched(candidate, query_words),
+            matched=matched,
             verdict=verdict,
             tokens=candidate.row.cost,
         )
 
-    def _matched(self, candidate: Candidate, query_words: Sequence[str]) -> tuple[str, ...]:
+    def _matched(self, candidate: Candidate, scored: Scored) -> tuple[str, ...]:
         if candidate.keyword <= 0:
             return ()
-        return tuple(matched_words(query_words, self._stems_of(candidate.row)))
+        row = candidate.row
+        known = scored.matched.get(row.tool.id)
+        if known is None:
+            known = tuple(matched_words(scored.query_words, self._stems_of(row)))
+            scored.matched[row.tool.id] = known
+        return known
 
     def _stems_of(self, row: CatalogTool) -> frozenset[str]:
         known = self._stems.get(row.tool.id)

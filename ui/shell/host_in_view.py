@@ -30,7 +30,7 @@ class HostInView(QObject):
         super().__init__(live)
         self._live = live
         self._statuses: tuple[HostStatus, ...] = ()
-        self._counted: tuple[Catalog, Verdict] | None = None
+        self._counted: tuple[Sequence[CatalogTool], object, Verdict] | None = None
         self.choice = choice  # a host's id, WORST, or EVERY for the sum over all servers
         self.sizes: tuple[HostSize, ...] = ()
         live.loaded.connect(self._measure)
@@ -55,10 +55,12 @@ class HostInView(QObject):
         return self._verdict_on(catalog) if catalog else verdict(0, 0, Budget())
 
     def _verdict_on(self, catalog: Catalog) -> Verdict:
-        """Counted once for each catalogue: several parts of the window ask after every tick."""
-        if self._counted is None or self._counted[0] is not catalog:
-            self._counted = (catalog, verdict_on(catalog))
-        return self._counted[1]
+        """Counted once for the same tools: several parts of the window ask after every change."""
+        tools, budget = catalog.tools, catalog.settings.budget
+        known = self._counted
+        if known is None or known[0] is not tools or known[1] != budget:
+            known = self._counted = (tools, budget, verdict_on(catalog))
+        return known[2]
 
     @property
     def tools(self) -> Sequence[CatalogTool]:

@@ -1,6 +1,6 @@
 """The catalogue that every view of the window shows: one value, loaded and changed here."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
@@ -67,6 +67,8 @@ class LiveCatalog(QObject):
         self.profiles: tuple[str, ...] = ()  # all there are, the oldest first
         self.catalog: Catalog | None = None  # None until the first load
         self._findings: tuple[Finding, ...] = ()
+        # what they were worked out of, and the items; settings change without them
+        self._items: tuple[Sequence[CatalogTool], object, tuple[ReviewItem, ...]] = ((), None, ())
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
         self._own = 0  # changes of ours that are still being written
@@ -86,7 +88,12 @@ class LiveCatalog(QObject):
     @property
     def items(self) -> tuple[ReviewItem, ...]:
         """What speaks against tools, what waits for a decision first."""
-        return review_items(self.catalog, self._findings) if self.catalog else ()
+        if self.catalog is None:
+            return ()
+        tools, findings = self.catalog.tools, self._findings
+        if self._items[0] is not tools or self._items[1] is not findings:
+            self._items = (tools, findings, review_items(self.catalog, findings))
+        return self._items[2]
 
     def tool(self, tool_id: int) -> CatalogTool | None:
         """The tool with that row id, as it is now."""

@@ -1,5 +1,7 @@
 """The strip under the toolbar: what the model of the host in view gets now, against the budget."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFont,
@@ -21,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.catalog.catalog import CatalogTool
 from app.policy.budget import PASS, Budget, Verdict
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from ui.look.colors import text_on
@@ -65,6 +68,8 @@ class BudgetStrip(QWidget):
         super().__init__(parent)
         self.setObjectName("budgetBar")
         self._live = live
+        # of all servers; settings change without them
+        self._every: tuple[Sequence[CatalogTool], tuple[Share, ...]] = ((), ())
         self._hosts = hosts
         self._theme = theme
         self.profile = QPushButton(self)
@@ -166,7 +171,9 @@ class BudgetStrip(QWidget):
             return ()
         places = self._live.places
         if size is None:
-            return server_shares(catalog, places)
+            if self._every[0] is not catalog.tools:
+                self._every = (catalog.tools, server_shares(catalog, places))
+            return self._every[1]
         return host_shares(catalog, size.sent.tools, size.sent.tokens, places)
 
     def _fill_menu(self) -> None:
