@@ -188,8 +188,6 @@ class MenuHandler:
             text += self._notes(session, best.server.name, best.server.instructions)
             evicted = self._load(session, best.tool.tool_id, best.tool.id)
         self._context.reply(message, text_result(text))
-        ranked = answer.ranked
-        tools = ranked.tools if ranked is not None else ()
         self._journal.add(
             "search",
             query=query[:_LONGEST_QUERY],
@@ -199,13 +197,10 @@ class MenuHandler:
                 "turn": session.turn,
                 "conversation": key,
                 "query_hash": query_hash(query),
-                "candidates": [t.tool_id for t in tools[:10]],
-                "scores": [round(t.score, 4) for t in tools[:10]],
-                "gated_out_by_state": [t.tool_id for t in tools if t.gate == "precondition"][:10],
+                **answer.decision(),
                 "active": list(session.loaded.ids),
                 "phase1": len(text) // results.CHARACTERS_A_TOKEN,
                 "phase2": session.loaded.tokens,
-                "words_only": bool(ranked and ranked.words_only),
             },
         )
         self._note_evicted(evicted)

@@ -44,6 +44,19 @@ class SearchAnswer:
     listed: tuple[str, ...]  # tool ids named in the text, best first
     ms: float
 
+    def decision(self) -> Json:
+        """What an event keeps of it: the best candidates, each one's gate, what was named."""
+        ranked = self.ranked
+        tools = ranked.tools if ranked is not None else ()
+        return {
+            "candidates": [t.tool_id for t in tools[:10]],
+            "scores": [round(t.score, 4) for t in tools[:10]],
+            "gates": [t.gate for t in tools[:10]],
+            "shown": list(self.listed),
+            "gated_out_by_state": [t.tool_id for t in tools if t.gate == "precondition"][:10],
+            "words_only": bool(ranked and ranked.words_only),
+        }
+
 
 class ToolSearch:
     """Searches one profile; the encoder joins in when it is there."""

@@ -232,6 +232,8 @@ def test_a_search_event_says_what_was_decided(stocked, gateway):
         "phase2",
         "words_only",
     } <= event.detail.keys()
+    assert event.detail["shown"][0] == event.detail["candidates"][0]
+    assert len(event.detail["gates"]) == len(event.detail["scores"])
 
 
 def test_the_pools_list_names_or_summaries_in_the_instructions(stocked, gateway):

@@ -51,6 +51,7 @@ class Row:
     event: EventRecord
     times: int
     facts: Facts
+    first: float  # when the first of them came
 
     @property
     def what(self) -> str:
@@ -61,8 +62,8 @@ class Row:
         return f"{text} x{self.times}" if self.times > 1 else text
 
 
-def make_row(event: EventRecord, times: int = 1) -> Row:
-    """The row of an event."""
+def make_row(event: EventRecord, times: int = 1, first: float = 0.0) -> Row:
+    """The row of an event, of the newest where it came several times."""
     server, _slash, tool = event.tool.partition("/")
     words = " ".join((_name(event), _host(event), event.tool, event.query, event.problem)).lower()
     failed = event.kind not in _EXPECTED and event.problem
@@ -74,7 +75,7 @@ def make_row(event: EventRecord, times: int = 1) -> Row:
         tokens=event.tokens,
         states=frozenset({event.kind, FAILED} if failed else {event.kind}),
     )
-    return Row(event, times, facts)
+    return Row(event, times, facts, first or event.at)
 
 
 class EventTable(RowTable[Row]):
@@ -90,7 +91,7 @@ class EventTable(RowTable[Row]):
             self.newest = max(self.newest, event.id)
             top = self._rows[0] if self._rows else None
             if top and _same(top.event, event):
-                self._rows[0] = make_row(event, top.times + 1)
+                self._rows[0] = make_row(event, top.times + 1, top.first)
                 self.rows_changed(0, 0)
                 continue
             self.beginInsertRows(_ROOT, 0, 0)

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSplitter,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.catalog.activity import label_query
 from app.core.changes import Changes
@@ -12,6 +19,7 @@ from app.core.context import Db
 from store.records import EventRecord
 from ui.look.text import plural
 from ui.look.theme import GAP
+from ui.pages.activity.event_details import EventDetails
 from ui.pages.activity.event_rows import COLUMNS, STATES, EventTable, Row
 from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
@@ -58,7 +66,9 @@ class LiveTab(QWidget):
         self.label.clicked.connect(self._label)
         self.clear = QPushButton("Clear view")
         self.clear.clicked.connect(self._clear)
+        self.details = EventDetails()
         self._lay_out()
+        self.model.dataChanged.connect(lambda *_: self._show_details())
         self.filter.filtered.connect(self._on_filtered)
         self.filter.left.connect(self.view.setFocus)
         self.view.selectionModel().currentRowChanged.connect(self._on_current)
@@ -100,10 +110,16 @@ class LiveTab(QWidget):
 
     def _clear(self) -> None:
         self.model.clear()
+        self._on_current()  # a model that is emptied tells of no other row
         self.show_count()
 
     def _on_current(self) -> None:
         self.label.setEnabled(self._labelled() is not None)
+        self._show_details()
+
+    def _show_details(self) -> None:
+        number = self.shown.mapToSource(self.view.currentIndex()).row()
+        self.details.show_row(self.model.row(number))
 
     def _labelled(self) -> tuple[str, str] | None:
         """The query of the current search and the tool that was called right after it."""
@@ -145,7 +161,15 @@ class LiveTab(QWidget):
         column.setSpacing(GAP)
         column.addLayout(row)
         column.addWidget(self.filter)
-        column.addWidget(self.view, 1)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setObjectName("eventSplit")
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(GAP)
+        split.addWidget(self.view)
+        split.addWidget(self.details)
+        split.setStretchFactor(0, 1)
+        split.setSizes([400, 170])
+        column.addWidget(split, 1)
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()

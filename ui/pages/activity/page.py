@@ -67,7 +67,8 @@ class ActivityPage(Page):
             return (self.main_view(),)
         label = self.suggestions.label
         filters = (self.live.filter.edit, self.usage.period, label, self.servers.sharing)
-        return (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
+        panes = (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
+        return (*panes, self.live.details) if self.live.details.isVisible() else panes
 
     def focus_filter(self) -> None:
         """Ctrl+F goes to the events' filter."""

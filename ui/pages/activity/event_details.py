@@ -1,0 +1,134 @@
+"""One event in full: when, who, what was asked, what was shown and why, size and time."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+from PySide6.QtWidgets import QTextEdit, QWidget
+
+from app.routing import phrases
+from store.records import EventRecord
+from ui.look.text import APPROX, count, plural, visible
+from ui.pages.activity.event_rows import Row
+
+_MOST = 10  # tools named
+Line = tuple[str, str]  # name and value
+_PLAIN = {
+    "near": "Nearest tools",
+    "tools": "Tools",
+    "stderr": "Last lines of the server",
+    "kind": "What would leave",
+    "from": "It came from",
+    "decision": "Decision",
+    "hook": "Asked by the hook of",
+    "silence": "Silent, as",
+    "likeness": "Likeness of the best",
+    "turn": "Turn of the conversation",
+}
+
+
+def event_lines(row: Row) -> list[Line]:
+    """What is known of the event, in the order in which one asks for it; "" is left out."""
+    event = row.event
+    lines = [
+        ("Time", _times(row)),
+        ("Host", event.host or "unknown"),
+        ("Profile", event.profile),
+        ("Query", event.query),
+        ("Tool", event.tool),
+        ("Result", event.problem),
+        *_answer(event),
+        ("Size", f"{count(event.tokens)} tokens {APPROX}" if event.tokens else ""),
+        ("Took", f"{event.ms:,.1f} ms" if event.ms else ""),
+        ("Session", event.session),
+    ]
+    return [(name, visible(value)) for name, value in lines if value]
+
+
+def _times(row: Row) -> str:
+    last = _moment(row.event.at)
+    return f"{row.times} times, from {_moment(row.first)} to {last}" if row.times > 1 else last
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _answer(event: EventRecord) -> Iterator[Line]:
+    detail = event.detail
+    if event.kind == "search":
+        yield from _searched(detail)
+        return
+    for key, name in _PLAIN.items():
+        value = detail.get(key)
+        if isinstance(value, list):
+            value = ", ".join(map(str, value[:_MOST]))
+        if value not in (None, ""):
+            yield name, str(value)
+
+
+def _searched(detail: Mapping[str, object]) -> Iterator[Line]:
+    """What the model was told of, what else came near, and what kept that out."""
+    candidates, scores = _texts(detail.get("candidates")), _numbers(detail.get("scores"))
+    gates = _texts(detail.get("gates"))
+    score = dict(zip(candidates, scores, strict=False))
+    gate = dict(zip(candidates, gates, strict=False))
+    shown = _texts(detail.get("shown"))
+    named = [f"{tool} ({score[tool]:.2f})" if tool in score else tool for tool in shown]
+    if shown or "shown" in detail:
+        yield "Shown to the model", "\n".join(named) or "nothing"
+    left = [
+        f"{tool} ({score.get(tool, 0):.2f}): {_why(gate.get(tool, ''))}"
+        for tool in candidates
+        if tool not in shown
+    ]
+    yield "Not shown" if "shown" in detail else "Candidates", "\n".join(left)
+    if detail.get("words_only"):
+        yield "Compared", "words only: the encoder was not loaded yet"
+    loaded = _texts(detail.get("active"))
+    yield "Loaded then", f"{plural(len(loaded), 'tool')}: {', '.join(loaded)}" if loaded else ""
+    yield "Turn of the conversation", str(detail.get("turn") or "")
+
+
+def _why(gate: str) -> str:
+    """The first gate that failed; a tool that passed them all found no room in the answer."""
+    return f"out by {phrases.TITLES.get(gate, gate)}" if gate else "no room in the answer"
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _numbers(value: object) -> list[float]:
+    return [float(one) for one in value] if isinstance(value, list) else []
+
+
+class EventDetails(QTextEdit):
+    """The card below the events; hidden while no event is chosen."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("eventDetails")
+        self.setAccessibleName("Event details")
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setMinimumHeight(90)
+        self.lines: list[Line] = []
+        self.hide()
+
+    def show_row(self, row: Row | None) -> None:
+        """Show an event; one that stays keeps its place."""
+        lines = event_lines(row) if row is not None else []
+        if lines != self.lines:
+            self.lines = lines
+            self.setHtml(_html(lines))
+        self.setVisible(bool(lines))
+
+
+def _html(lines: Sequence[Line]) -> str:
+    rows = "".join(
+        f"<tr><td style='padding:2px 18px 2px 0'><b>{escape(name)}</b></td>"
+        f"<td style='padding:2px 0'>{escape(value).replace(chr(10), '<br>')}</td></tr>"
+        for name, value in lines
+    )
+    return f"<table>{rows}</table>"
