@@ -56,7 +56,6 @@ def desktop(qapp):
 @pytest.fixture
 def window(guarded, ctx, fill, open_window, monkeypatch, tmp_path, desktop):
     """Servers that were read, and linear, which asks for a sign-in."""
-    monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "no-models"))
     guarded.control(life=3600, deny="", state="", hide=[], down=False, page="", more={})
     fill()
     db = ctx.open_store()

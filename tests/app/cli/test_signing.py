@@ -49,7 +49,6 @@ def verb(
     guarded.control(deny="", life=3600)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
-    monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "no-models"))
 
     def call(*argv: str, code: int = 0) -> tuple[Any, str]:
         capsys.readouterr()
