@@ -59,6 +59,7 @@ _SELECT_HEAD = (
     "Toolcrib: tools that may fit this request. Load them with ToolSearch and the query"
     ' "select:{names}"; ignore this where none fits.'
 )
+_STEP = 60  # characters of a step's words
 _ABOUT = 90  # characters of a description
 _WIDE = 1.0  # tokens of a character outside ASCII, at most in the usual tokenizers,
 _NARROW = 0.4  # and of one inside: names and punctuation together
@@ -140,7 +141,11 @@ def suggest(
         return replace(made, silence=SAME)
     return replace(
         made,
-        text=_select_text(chosen, names) if names else _call_text(chosen, tool, doubted),
+        text=(
+            _select_text(chosen, names)
+            if names
+            else _call_text(chosen, tool, ranked.steps, doubted)
+        ),
         tools=ids,
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),
@@ -154,16 +159,32 @@ def _select_text(chosen: "Sequence[RankedTool]", names: Callable[[str, str], str
 def _call_text(
     chosen: "Sequence[RankedTool]",
     tool: "Callable[[int], CatalogTool | None]",
+    steps: Sequence[str],
     doubted: Callable[[int], bool],
 ) -> str:
+    """A line a tool; where the tools are for several steps of the prompt, under each step's words.
+
+    Headings take no tool's place: the best tools of each step alone would be right less often.
+    """
+    heads = {one.step: _step_head(steps, one.step) for one in chosen}
+    if len(heads) < 2:
+        heads = dict.fromkeys(heads, "")
     lines = [_CALL_HEAD.format()]
-    room = (MOST_TOKENS - tokens_at_most(lines[0])) // len(chosen) - 1
-    for one in chosen:
-        row = tool(one.id)
-        if row is not None:
-            about = "" if doubted(one.id) else row.summary
-            lines.append(_line(one, row, about, room))
+    taken = sum(map(tokens_at_most, [*lines, *heads.values()])) + len(heads)
+    room = (MOST_TOKENS - taken) // len(chosen) - 1
+    for step, head in sorted(heads.items()):
+        texts = []
+        for one in chosen:
+            row = tool(one.id)
+            if one.step == step and row is not None:
+                about = "" if doubted(one.id) else row.summary
+                texts.append(_line(one, row, about, room))
+        lines += [head, *texts] if head and texts else texts
     return "\n".join(lines)
+
+
+def _step_head(steps: Sequence[str], step: int) -> str:
+    return f"For “{cut(_plain(steps[step]), _STEP)}”:" if 0 <= step < len(steps) else ""
 
 
 def _line(one: "RankedTool", row: "CatalogTool", summary: str, room: int) -> str:

@@ -22,7 +22,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="try a query: which tools it gets, and why",
         description='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
-        '"tokens", "gate", "parts", "matched"}], "tokens", "note"}, best tool first. '
+        '"tokens", "gate", "parts", "matched"}], "tokens", '
+        '"steps": [{"step", "tool"}], "note"}, best tool first. '
         "A backend that runs answers with the encoder it has loaded.",
     )
     parser.add_argument("query")
@@ -83,6 +84,7 @@ def _text(ranked: Json, limit: int, *, explain: bool) -> str:
     lines = [table(rows, right=frozenset({0, 3, 4, 5}))]
     shown = sum(tool["in"] for tool in ranked["tools"])
     lines.append(f"\n{shown} tools in · {number(ranked['tokens'])} tokens ≈")
+    lines += [f"For “{one['step']}”: {one['tool']}" for one in ranked["steps"]]
     return "\n".join(lines + ([ranked["note"]] if ranked["note"] else []))
 
 

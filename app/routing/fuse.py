@@ -82,10 +82,11 @@ NO_EXTRAS = Extras({}, {})
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A tool's score, 0 to 1, and the parts that sum to it."""
+    """A tool's score, 0 to 1, the parts that sum to it, and the step that it serves best."""
 
     score: float
     parts: tuple[tuple[str, float], ...]
+    step: int = -1  # from 0, in the query's order; -1: none, or the query has no steps
 
 
 def shares(length: int, *, has_steps: bool, lengths: Lengths = LONGQ) -> Shares:
@@ -132,10 +133,11 @@ def fuse(
     share = weights.siblings(extras.siblings_weight) if siblings else 0.0
     fused = {}
     for tool in tools:
+        step = -1
         word_score = weights.words * words.get(tool, 0.0)
         meaning_score = weights.meaning * meaning.get(tool, 0.0)
         if clauses:
-            step_word_score, step_meaning_score = _best_step(tool, clauses, weights)
+            step, step_word_score, step_meaning_score = _best_step(tool, clauses, weights)
             word_score, meaning_score = (
                 word_score + step_word_score,
                 meaning_score + step_meaning_score,
@@ -149,7 +151,7 @@ def fuse(
         if server_change:
             moved = weights.meaning * server_change.get(tool, 0.0)
             score, parts = score + moved, (*parts, (SERVER, moved))
-        fused[tool] = Fused(score, parts)
+        fused[tool] = Fused(score, parts, step)
     return _with_past(fused, extras.past) if extras.past else fused
 
 
@@ -173,20 +175,20 @@ def _with_past(fused: Mapping[int, Fused], past: Scores) -> dict[int, Fused]:
     for tool, one in fused.items():
         score = max(0.0, gained[tool] - above)
         parts = (*one.parts, (PAST_USE, score - one.score))
-        changed[tool] = Fused(score, parts)
+        changed[tool] = Fused(score, parts, one.step)
     return changed
 
 
 def _best_step(
     tool: int, clauses: Iterable[tuple[Scores, Scores]], weights: Shares
-) -> tuple[float, float]:
-    """Words and meaning of the step with the greatest sum."""
-    best = (0.0, 0.0)
-    for meaning, words in clauses:
+) -> tuple[int, float, float]:
+    """The step with the greatest sum, its words and its meaning."""
+    best = (-1, 0.0, 0.0)
+    for step, (meaning, words) in enumerate(clauses):
         word_score = weights.step_words * words.get(tool, 0.0)
         meaning_score = weights.step_meaning * meaning.get(tool, 0.0)
-        if word_score + meaning_score > best[0] + best[1]:
-            best = (word_score, meaning_score)
+        if word_score + meaning_score > best[1] + best[2]:
+            best = (step, word_score, meaning_score)
     return best
 
 

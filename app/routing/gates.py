@@ -36,6 +36,7 @@ class Candidate:
     iso: float | None
     keyword: float
     parts: tuple[tuple[str, float], ...]
+    step: int = -1  # of the query's steps, the one it serves best
 
 
 @dataclass(frozen=True, slots=True)

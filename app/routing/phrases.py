@@ -11,7 +11,9 @@ from app.routing.gates import (
     Remedy,
     Verdict,
 )
+from app.routing.ranked import Ranked, first_of_steps
 
+LONGEST_STEP = 60  # characters of a step's words
 TITLES = {
     ON: "Turned on",
     TRUSTED: "Trusted",
@@ -30,6 +32,18 @@ _SETTINGS = {
     "token_budget": "the budget were {} tokens",
     PIN: "you pinned it",
 }
+
+
+def steps(ranked: Ranked) -> str:
+    """The best tool of each step of a request with several, as sentences; "" without steps."""
+    first = first_of_steps(ranked.shown)
+    return " ".join(
+        f"For “{_shortened(ranked.steps[step])}”: {tool.tool_id}." for step, tool in first.items()
+    )
+
+
+def _shortened(step: str) -> str:
+    return step if len(step) <= LONGEST_STEP else f"{step[:LONGEST_STEP].rsplit(' ', 1)[0]} ..."
 
 
 def why(verdict: Verdict) -> str:

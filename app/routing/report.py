@@ -1,7 +1,7 @@
 """A ranking in its stable JSON form: what `toolcrib route --json` prints, whoever ranked."""
 
 from app.routing import phrases
-from app.routing.ranked import Ranked, RankedTool
+from app.routing.ranked import Ranked, RankedTool, first_of_steps
 from store.typed import Json
 
 
@@ -12,6 +12,10 @@ def ranked_json(ranked: Ranked) -> Json:
         "tools": [_tool_json(tool) for tool in ranked.tools],
         "tokens": ranked.tokens,
         "note": ranked.note,
+        "steps": [
+            {"step": ranked.steps[step], "tool": tool.tool_id}
+            for step, tool in first_of_steps(ranked.shown).items()
+        ],
         "words_only": ranked.words_only,
     }
 

@@ -40,6 +40,7 @@ class Scored:
     words_only: bool
     note: str
     share: float  # of the whole query's meaning in each score
+    steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
     # words of the query by tool row id, as far as they were looked for: no setting changes them
     matched: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
@@ -153,6 +154,7 @@ class Router:
             words_only,
             note,
             weights.meaning,
+            steps=tuple(steps),
             labelled=bool(chosen),
         )
 
@@ -218,6 +220,7 @@ class Router:
             judged.cut,
             scored.words_only,
             nearest,
+            steps=scored.steps,
             likely=scored.labelled
             or (not scored.words_only and likest >= (settings.floor or self.floor)),
         )
@@ -297,7 +300,12 @@ class Router:
         isos = whole.meaning
         made = [
             Candidate(
-                self._rows[id_], one.score, isos.get(id_), whole.words.get(id_, 0.0), one.parts
+                self._rows[id_],
+                one.score,
+                isos.get(id_),
+                whole.words.get(id_, 0.0),
+                one.parts,
+                one.step,
             )
             for id_, one in fused.items()
         ]
@@ -322,6 +330,7 @@ class Router:
             matched=matched,
             verdict=verdict,
             tokens=candidate.row.cost,
+            step=candidate.step,
         )
 
     def _matched(self, candidate: Candidate, scored: Scored) -> tuple[str, ...]:

@@ -322,3 +322,17 @@ def test_weights_of_words_change_scores_are_kept_and_can_be_undone(page, qtbot):
     dialog.reject()
     page.services.undo.undo()
     assert page.editor.stored.name_weight == 0.0
+
+
+def test_a_request_of_several_steps_names_the_best_tool_of_each(page, qtbot):
+    query = (
+        "Merge the pull request of the release branch in the repository, and then post a message"
+        " about it to the channel of the team"
+    )
+    answer = ask(page, qtbot, query)
+    groups = phrases.steps(answer.ranked)
+    assert "For “Merge the pull request" in groups
+    assert groups.count("For “") == 2
+    qtbot.waitUntil(lambda: groups in page.messages.text, timeout=20_000)
+    ask(page, qtbot)
+    qtbot.waitUntil(lambda: groups not in page.messages.text, timeout=20_000)

@@ -24,6 +24,7 @@ _CHARACTERS_A_TOKEN = 3.6  # an estimate for names, prose and JSON together
 _CLEAR = 0.1
 _UNCLEAR = 3  # signatures that are given otherwise
 _BEST_SHARE = 0.75  # of an answer's room, for the best tool or for the signatures
+_STEP = 60  # characters of a step's words
 _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
@@ -159,7 +160,8 @@ class ToolSearch:
         pool = max(limit, _SERVER_POOL if server else _POOL)
         ranked = self.rank(fields, state, generation, pool)
         tools = self._tiered(_of_server(ranked.tools, server))
-        answer = _Answer(self, tools, limit, int(tokens * _CHARACTERS_A_TOKEN), level)
+        room = int(tokens * _CHARACTERS_A_TOKEN)
+        answer = _Answer(self, tools, ranked.steps, limit=limit, budget=room, level=level)
         if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
         elif ranked.words_only and ranked.tools:
@@ -198,12 +200,15 @@ class _Answer:
         self,
         finder: ToolSearch,
         tools: "Sequence[RankedTool]",
+        steps: Sequence[str],
+        *,
         limit: int,
         budget: int,
         level: str,
     ) -> None:
         self._finder = finder
         self._tools = tools
+        self._steps = steps
         self._limit = limit
         self._left = budget
         self._level = level
@@ -217,10 +222,12 @@ class _Answer:
         self.best = self._finder.tool(shown[0].id)
         room = int(self._left * _BEST_SHARE)
         clear = len(shown) == 1 or shown[0].score - shown[1].score >= _CLEAR
-        given = shown[: 1 if clear else _UNCLEAR]
+        several = self._of_steps(shown) or shown[:_UNCLEAR]
+        given = shown[:1] if clear else several[: self._limit]
         lines = [self._first(given[0], room)] if clear else self._signatures(given, room)
         self._left -= sum(map(len, lines)) + len(note)
-        rest = shown[len(given) :] + [t for t in self._tools if t.gate in ("top-k", "score")]
+        rest = [t for t in self._tools if t.gate in ("", "top-k", "score") and t not in given]
+        rest.sort(key=lambda tool: not tool.shown)  # tools that are in before the others
         roster = self._roster(rest[: self._limit - len(given)])
         if roster:
             lines += ["Also:", *roster]
@@ -234,15 +241,32 @@ class _Answer:
 
     def _signatures(self, tools: "Sequence[RankedTool]", room: int) -> list[str]:
         """How to call each of the best, where none is clearly the right one."""
-        lines = []
-        for ranked in tools:
+        lines: list[str] = []
+        heads = self._heads(tools)
+        room = max(0, room - sum(map(len, heads)))
+        for ranked, head in zip(tools, heads, strict=True):
             self.listed.append(ranked.tool_id)
             row = self._finder.tool(ranked.id)
             if row is not None:
+                lines += filter(None, [head])
                 about = cut(_short(row.summary, ranked.name), _SUMMARY)
                 line = f"{signature(ranked.tool_id, row.tool.raw)}: {about}"
                 lines.append(line[: room // len(tools)].rstrip(": "))
         return lines
+
+    def _of_steps(self, shown: "list[RankedTool]") -> "list[RankedTool]":
+        """The best tool of each step, where the request has several that differ."""
+        from app.routing.ranked import first_of_steps
+
+        steps = list(first_of_steps(shown).values())
+        return steps if not steps or shown[0] in steps else [shown[0], *steps]
+
+    def _heads(self, tools: "Sequence[RankedTool]") -> list[str]:
+        """The step's own words before each tool that stands for one."""
+        if tools != self._of_steps(list(tools)):
+            return [""] * len(tools)
+        texts = [self._steps[tool.step] if tool.step >= 0 else "" for tool in tools]
+        return [f"For “{cut(text, _STEP)}”:" if text else "" for text in texts]
 
     def _roster(self, tools: "list[RankedTool]") -> list[str]:
         lines: list[str] = []

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import ToolcribError
+from app.routing import phrases
 from app.routing.ranked import RankedTool
 from ui.look.text import short
 from ui.look.theme import GAP
@@ -226,10 +227,17 @@ class TryTab(QWidget):
         elif state == OFF and detail:
             again = ("Try again", self.session.load_encoder)
             self._show_note(WARN, f"Meaning scores are off: {detail} Words only.", again)
-        elif self.answer is not None and self.answer.ranked.note and self.isVisible():
-            self._show_note(INFO, self.answer.ranked.note)
+        elif (note := self._answer_note()) and self.isVisible():
+            self._show_note(INFO, note)
         elif self._note and self.messages.text == self._note:
             self.messages.clear()
+
+    def _answer_note(self) -> str:
+        """What is to be said of the whole answer, with the best tool of each step."""
+        if self.answer is None:
+            return ""
+        ranked = self.answer.ranked
+        return " ".join(filter(None, [ranked.note, phrases.steps(ranked)]))
 
     def _show_note(self, kind: str, text: str, *buttons: Button) -> None:
         self._note = text
