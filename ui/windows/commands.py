@@ -75,6 +75,8 @@ class Commands(QObject):
         edit.addSeparator()
         self._add(edit, "&Find", lambda: do.page().focus_filter(), "Ctrl+F")
         edit.addSeparator()
+        self._add(edit, "Turn selection &on or off", lambda: do.catalog().toggle_selection())
+        self._add(edit, "&Pin or unpin selection", lambda: do.catalog().pin_selection())
         self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         edit.addSeparator()

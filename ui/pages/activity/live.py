@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.activity import label_query
+from app.catalog.catalog import CatalogTool
 from app.core.changes import Changes
 from app.core.context import Db
 from store.records import EventRecord
@@ -22,6 +23,7 @@ from ui.look.theme import GAP
 from ui.pages.activity.event_details import EventDetails
 from ui.pages.activity.event_rows import COLUMNS, STATES, EventTable, Row
 from ui.shell.services import Services
+from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
@@ -177,7 +179,12 @@ class LiveTab(QWidget):
         view.setAccessibleName("Activity")
         view.setModel(self.shown)
         as_rows(view, self._services.theme, COLUMNS)
+        add_tool_menu(view, self._services, self._named)
         return view
+
+    def _named(self) -> list[CatalogTool]:
+        row = self.model.row(self.shown.mapToSource(self.view.currentIndex()).row())
+        return named_tool(self._services, row.event.tool) if row is not None else []
 
 
 class _Shown(QSortFilterProxyModel):

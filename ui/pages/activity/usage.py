@@ -23,6 +23,7 @@ from ui.pages.activity.figures import Figures
 from ui.pages.activity.usage_tree import NEVER, UsageTree
 from ui.shell.actions import Tick, turn_off_words
 from ui.shell.services import Services
+from ui.shell.tool_menu import add_tool_menu
 from ui.widgets.columns import place
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.rows import as_rows
@@ -136,6 +137,11 @@ class UsageTab(QWidget):
             place(self.model.columns, NEVER), Qt.SortOrder.DescendingOrder
         )
         view.setSortingEnabled(True)
+        add_tool_menu(
+            view,
+            self._services,
+            lambda: self.model.tools_under(view.selectionModel().selectedRows()),
+        )
         return view
 
     def _lay_out(self) -> None:

@@ -171,6 +171,22 @@ class CatalogPage(Page):
         self.content.tree.give_back()
         super().save(settings, key)
 
+    def toggle_selection(self) -> None:
+        """Space, from a menu."""
+        if self._has_tools():
+            self.content.tree.toggle()
+
+    def pin_selection(self) -> None:
+        """P, from a menu."""
+        if self._has_tools():
+            self.content.tree.pin_requested.emit(self.content.tree.selected_tools())
+
+    def _has_tools(self) -> bool:
+        some = self.state == "content" and bool(self.content.tree.selected_tools())
+        if not some:
+            self.services.show_status("Select tools in the Catalog first.")
+        return some
+
     def call_tool(self) -> None:
         """Call the selected tool by hand."""
         tools = self.content.tree.selected_tools()

@@ -126,7 +126,7 @@ class CatalogTreeView(QTreeView):
         """Space, P, W, T, / and Enter; the rest is Qt's."""
         tools = self.selected_tools()
         if event.key() == Qt.Key.Key_Space:
-            self._toggle(tools)
+            self.toggle()
         elif event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
         elif event.key() == Qt.Key.Key_P and tools:
@@ -172,7 +172,7 @@ class CatalogTreeView(QTreeView):
 
     def _add_for_tools(self, menu: QMenu, tools: list[CatalogTool]) -> None:
         on, pinned = all(t.on for t in tools), all(t.pinned for t in tools)
-        menu.addAction("Turn &off" if on else "Turn &on", lambda: self._toggle(tools))
+        menu.addAction("Turn &off" if on else "Turn &on", self.toggle)
         menu.addAction("Un&pin" if pinned else "&Pin", lambda: self.pin_requested.emit(tools))
         tool = self._tree.tool_at(self.currentIndex())
         if tool is not None:
@@ -238,8 +238,9 @@ class CatalogTreeView(QTreeView):
         """A column of calls, once any was seen: nobody can tell before."""
         tools_of(self).hide(place(self._tree.columns, CALLS), not self._tree.usage.calls)
 
-    def _toggle(self, tools: list[CatalogTool]) -> None:
-        """All take the state of the current one, turned round."""
+    def toggle(self) -> None:
+        """All selected tools take the state of the current one, turned round."""
+        tools = self.selected_tools()
         current = self._tree.tools_under([self.currentIndex()]) if self._any() else []
         if tools and current:
             on = not all(tool.on for tool in current)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.catalog.catalog import CatalogTool
 from app.export.report import report_of, written
 from app.export.sizes import HostSize
 from app.export.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
@@ -20,6 +21,7 @@ from ui.look.theme import GAP, Theme
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.save_report import save_report
 from ui.shell.services import Services
+from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.columns import Column
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
@@ -167,7 +169,12 @@ class ToolsSheet(QWidget):
         as_rows(view, theme, self.model.columns)
         view.setSortingEnabled(True)
         view.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        add_tool_menu(view, self._services, self._named)
         return view
+
+    def _named(self) -> list[CatalogTool]:
+        tool = self.model.row(self.shown.mapToSource(self.view.currentIndex()).row())
+        return named_tool(self._services, tool.tool_id) if tool is not None else []
 
     def _lay_out(self) -> None:
         copy, save, close = QPushButton("Copy"), QPushButton("Export…"), QPushButton("Close")

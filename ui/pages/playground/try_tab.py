@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
 from app.routing import phrases
 from app.routing.ranked import RankedTool
@@ -32,6 +33,7 @@ from ui.shell.query_set import QuerySet
 from ui.shell.routing_session import RoutingSession
 from ui.shell.services import Services
 from ui.shell.summaries import edit_summary
+from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
 
 SIDE = 310  # px of the explain card
@@ -132,6 +134,10 @@ class TryTab(QWidget):
         if self.answer is not None:
             self._show(self.answer)
 
+    def _named(self) -> list[CatalogTool]:
+        current = self.table.current
+        return named_tool(self.services, current.tool_id) if current is not None else []
+
     def _connect(self) -> None:
         live, theme = self.services.live, self.services.theme
         self.query.submitted.connect(self._submit)
@@ -151,6 +157,7 @@ class TryTab(QWidget):
         self.strip.settled.connect(lambda v: self.editor.set_threshold(v, self.answer))
         self.strip.picked.connect(self.table.choose)
         self.table.chosen.connect(self._explain)
+        add_tool_menu(self.table.view, self.services, self._named)
         self.explain.cure_wanted.connect(self.editor.cure)
         self.explain.label_wanted.connect(self._label)
         self.explain.summary_wanted.connect(self._edit_summary)

@@ -30,6 +30,7 @@ from ui.pages.review.rows import ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.shell.tool_menu import add_tool_menu
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
@@ -253,4 +254,9 @@ class ReviewPage(Page):
         view.setAccessibleName("Tools to review")
         view.setModel(self.model)
         as_rows(view, self.services.theme, self.model.columns)
+        add_tool_menu(view, self.services, lambda: self._rows(view))
         return view
+
+    def _rows(self, view: QTreeView) -> list[CatalogTool]:
+        item = self.model.row(view.currentIndex().row())
+        return [item.row] if item is not None else []
