@@ -292,6 +292,22 @@ LOOK: tuple[Group, ...] = (
     ),
 )
 
+HTTP: tuple[Group, ...] = (
+    (
+        "Clients that only speak HTTP",
+        (
+            Switch(
+                "http",
+                "&Answer at a URL of this machine",
+                tip="The process behind all hosts stays while this is on. Each profile has a URL"
+                " and a token of its own; no other machine and no web page gets in.",
+                step_noun="answering at a URL",
+            ),
+            Number("http_port", "P&ort", 1_024, 65_535, tip="Another one where this is taken."),
+        ),
+    ),
+)
+
 READING: tuple[Group, ...] = (
     (
         "Reading servers",

@@ -25,6 +25,7 @@ from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
+from ui.windows.http_tab import HttpTab
 from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
 from ui.windows.setting_form import SettingForm
 
@@ -51,10 +52,12 @@ class SettingsDialog(QDialog):
         self.profile = SettingForm(theme, PROFILE)
         self.look = SettingForm(theme, LOOK)
         self.reading = SettingForm(theme, READING)
+        self.http = HttpTab(services)
         self.tabs = QTabWidget()
         self.tabs.addTab(_page(self.whose, self.profile), "&Profile")
         self.tabs.addTab(_page(self.look), "&Window")
         self.tabs.addTab(_page(self.reading), "&Reading and keeping")
+        self.tabs.addTab(_page(self.http), "&HTTP")
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Settings")
         self.problem = plain_label("")
@@ -89,6 +92,8 @@ class SettingsDialog(QDialog):
         self.profile.checked.connect(self._check)
         self.look.changed.connect(self._set_own)
         self.reading.changed.connect(self._set_own)
+        self.http.form.changed.connect(self._set_own)
+        self.http.failed.connect(self._show_error)
         live.failed.connect(self._show_error)
         for signal in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
             signal.connect(self.refresh)
@@ -100,6 +105,7 @@ class SettingsDialog(QDialog):
         catalog, own = self._services.live.catalog, self._services.ctx.settings
         self.look.show_settings(own)
         self.reading.show_settings(own)
+        self.http.form.show_settings(own)
         self.profile.setEnabled(self._services.live.in_view)
         if catalog is None:
             return
@@ -113,8 +119,8 @@ class SettingsDialog(QDialog):
         self._show_usual()
 
     @property
-    def _forms(self) -> tuple[SettingForm, SettingForm, SettingForm]:
-        return self.profile, self.look, self.reading
+    def _forms(self) -> tuple[SettingForm, ...]:
+        return self.profile, self.look, self.reading, self.http.form
 
     def _seek(self, text: str) -> None:
         """Show what has these words, and the first tab that has any."""
@@ -186,6 +192,8 @@ class SettingsDialog(QDialog):
             services.theme.set_zoom(own.zoom)
             if name == "encoding":
                 services.live.load()
+            if name in self.http.form.fields:
+                self.http.follow()
             services.show_status(text)
             self.problem.hide()
         self.refresh()

@@ -45,21 +45,25 @@ def switch_on(ctx: AppContext, port: int) -> HttpState:
         raise ToolcribError(f"{port} is no port for it.", "Choose one from 1024 to 65535.")
     endpoint_secret(ctx.paths)
     ctx.keep(http=True, http_port=port)
-    if not start(place):
-        raise ToolcribError("No backend could be started.", f"See {place.folder}.")
-    state = _followed(ctx)
+    state = bring_up(ctx, _SECONDS)
     if not state.answers:
         reason = state.problem or "The backend does not listen yet."
         raise ToolcribError(reason, "toolcrib backend http on --port N takes another port.")
     return state
 
 
-def _followed(ctx: AppContext) -> HttpState:
-    """The state once the backend has taken in what the settings say, or does not in time."""
-    limit = time.monotonic() + _SECONDS
+def bring_up(ctx: AppContext, seconds: float) -> HttpState:
+    """The state once a backend does what the settings say, or did not in time.
+
+    Raises ToolcribError where the endpoint shall be on and no backend can be had.
+    """
+    limit = time.monotonic() + seconds
+    place = Place(str(ctx.paths.home))
+    if ctx.settings.http and not start(place):
+        raise ToolcribError("No backend could be started.", "toolcrib backend on allows one.")
     while True:
         state = http_state(ctx)
-        if state.answers or state.problem or time.monotonic() > limit:
+        if not state.on or state.answers or state.problem or time.monotonic() > limit:
             return state
         time.sleep(0.1)
 

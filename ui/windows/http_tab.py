@@ -1,0 +1,99 @@
+"""Settings, HTTP: the switch, whether the endpoint answers, and what a client needs to know."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
+
+from app.core.errors import ToolcribError
+from app.gateway.backend.http_access import HttpState, bring_up, token_for, url_of
+from ui.look.theme import GAP, MARGIN
+from ui.shell.services import Services
+from ui.widgets.form_dialog import plain_label
+from ui.windows.setting_fields import HTTP
+from ui.windows.setting_form import SettingForm
+
+_SECONDS = 5.0  # that the backend may take to start and to listen
+_LOOKING = "Waiting for the backend ..."
+
+
+class HttpTab(QWidget):
+    """URL and token are those of the profile in view.
+
+    Signals: failed(ToolcribError).
+    """
+
+    failed = Signal(object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self.form = SettingForm(services.theme, HTTP)
+        port = self.form.fields["http_port"]
+        assert isinstance(port, QSpinBox)
+        port.setGroupSeparatorShown(False)  # it is a name, not a quantity
+        self.state = plain_label("", faint=True)
+        self.copy_url = QPushButton("Copy the &URL")
+        self.copy_token = QPushButton("Copy the &token")
+        self.copy_token.setToolTip("A secret; a client sends it as Authorization: Bearer")
+        row = QHBoxLayout()
+        for button in (self.copy_url, self.copy_token):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        row.addStretch(1)
+        row.setSpacing(GAP)
+        inside = QVBoxLayout()
+        inside.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
+        inside.addWidget(self.state)
+        inside.addLayout(row)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.form)
+        column.addLayout(inside)
+        self.copy_url.clicked.connect(self._copy_url)
+        self.copy_token.clicked.connect(self._copy_token)
+        self._enable(on=False)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look whether it answers."""
+        super().showEvent(event)
+        self.follow()
+
+    def follow(self) -> None:
+        """Have a backend do what the settings say, and show whether it does."""
+        ctx = self._services.ctx
+        self._enable(on=ctx.settings.http)
+        self.state.setText(_LOOKING if ctx.settings.http else "")
+        self._services.tasks.wait(
+            lambda _job: bring_up(ctx, _SECONDS), self._show, failed=self._on_failed
+        )
+
+    def _show(self, state: HttpState) -> None:
+        self.state.setText(state.sentence)
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self.state.setText(f"{error.title} {error.hint}".strip())
+
+    def _enable(self, *, on: bool) -> None:
+        self.copy_url.setEnabled(on)
+        self.copy_token.setEnabled(on)
+
+    # ---- what a client needs
+
+    def _profile(self) -> str:
+        catalog = self._services.live.catalog
+        return catalog.profile.name if catalog is not None else "default"
+
+    def _copy_url(self) -> None:
+        name = self._profile()
+        QGuiApplication.clipboard().setText(url_of(self._services.ctx, name))
+        self._services.show_status(f"Copied the URL of {name}")
+
+    def _copy_token(self) -> None:
+        name, ctx = self._profile(), self._services.ctx
+
+        def copy(token: str) -> None:
+            QGuiApplication.clipboard().setText(token)
+            self._services.show_status(f"Copied the token of {name}")
+
+        read = self._services.tasks.wait  # the keychain may ask the user
+        read(lambda _job: token_for(ctx, name), copy, failed=self.failed.emit)
