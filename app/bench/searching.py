@@ -85,7 +85,7 @@ def gateway_over(
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         paths = Paths(Path(folder), models)
         open_corpus(paths.database, given, encoder).close()
-        finder = ToolSearch(_Store(paths).load_encoder, "default", str(paths.database))
+        finder = ToolSearch(_Store(paths), "default", str(paths.database))
         finder.warm()
         finder.wait(_WAIT)
         try:

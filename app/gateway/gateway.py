@@ -31,7 +31,7 @@ class Gateway:
         self._options = options
         self._host = host
         self._outside = outside
-        self._profile = ProfileView(outside.database, options.profile)
+        self._profile = ProfileView(outside.database, options.profile, clock=outside.clock)
         self.journal = journal or Journal(
             self._open_store,
             profile=options.profile,

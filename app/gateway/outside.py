@@ -1,6 +1,7 @@
 """What a gateway takes from the process around it: surroundings, servers, the encoder."""
 
 import os
+import time
 
 from app.core.scrubber import Scrubber
 from app.gateway.outgoing import Seen
@@ -26,10 +27,16 @@ class Outside:
 
     tag = ""  # tells backends apart in ids that hosts answer
 
-    def __init__(self, environ: "Mapping[str, str]" = os.environ, folder: str = "") -> None:
+    def __init__(
+        self,
+        environ: "Mapping[str, str]" = os.environ,
+        folder: str = "",
+        clock: "Callable[[], float]" = time.monotonic,
+    ) -> None:
         self._noted: set[tuple[str, str]] = set()
         self.environ = environ
         self.folder = folder
+        self.clock = clock
         self.scrubber = Scrubber()  # knows the secret values of every server started so far
         self.seen = Seen()
 
@@ -58,7 +65,7 @@ class Outside:
         """The server of that name for one gateway; nothing is started yet."""
         from app.mcp.session import Upstream
 
-        return Upstream(name, self.launcher(row, command), events, modern=modern)
+        return Upstream(name, self.launcher(row, command), events, modern=modern, clock=self.clock)
 
     def launcher(self, row: "ServerRow | None", command: "Sequence[str]") -> "Callable":  # type: ignore[type-arg]
         """How to start a server."""
@@ -75,6 +82,10 @@ class Outside:
 
         noted = (self.database, server, method)
         start_thread(note_request, *noted)
+
+    def loaded_encoder(self) -> "Encoder | None":
+        """The encoder that other sessions of this process have loaded already; there are none."""
+        return None
 
     def load_encoder(self) -> "Encoder | None":
         """The encoder, loaded and warm; None where it is not prepared.

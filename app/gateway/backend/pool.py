@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,7 +31,8 @@ _IDLE_GRACE = 2.0  # seconds that an idle server has to exit
 class Pool:
     """Made once a backend; usable from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self._lock = threading.Lock()
         self._servers: dict[tuple[str, str], SharedServer] = {}
         self.secret = secrets.token_bytes(32)
@@ -44,6 +46,11 @@ class Pool:
     def outside(self, session: int, hello: Hello) -> "SessionOutside":
         """What a session's gateway takes from this process."""
         return SessionOutside(self, session, hello)
+
+    @property
+    def loaded_encoder(self) -> "Encoder | None":
+        """The one encoder, None as long as it is not loaded; never waits."""
+        return self._encoder
 
     def encoder(self, load: "Callable[[], Encoder | None]") -> "Encoder | None":
         """The one encoder of the process; the first session that needs it waits for its loading."""
@@ -82,7 +89,7 @@ class Pool:
         with self._lock:
             server = self._servers.get((scope, key))
             if server is None:
-                server = SharedServer(row.name, launch, modern=modern)
+                server = SharedServer(row.name, launch, modern=modern, clock=self.clock)
                 self._servers[scope, key] = server
             return server
 
@@ -113,7 +120,7 @@ class SessionOutside(Outside):
     """The surroundings of a host that is connected to the backend."""
 
     def __init__(self, pool: Pool, session: int, hello: Hello) -> None:
-        super().__init__(hello.environ, hello.folder)
+        super().__init__(hello.environ, hello.folder, pool.clock)
         self._pool = pool
         self._session = session
         self._hello = hello
@@ -149,6 +156,10 @@ class SessionOutside(Outside):
         from app.gateway.stored_sharing import sharing_of
 
         return sharing_of(self.database, row).choice
+
+    def loaded_encoder(self) -> "Encoder | None":
+        """The process's own, if it is there."""
+        return self._pool.loaded_encoder
 
     def load_encoder(self) -> "Encoder | None":
         """The process's own encoder."""

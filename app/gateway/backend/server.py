@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -45,19 +46,26 @@ _SWITCH = 0.0005  # seconds; at Python's 0.005 a message waits that long for a b
 class Backend:
     """Accepts connections; one thread a host, one clock for all."""
 
-    def __init__(self, place: Place, listener: socket.socket, token: str) -> None:
+    def __init__(
+        self,
+        place: Place,
+        listener: socket.socket,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._place = place
         self._listener = listener
         self._token = token
         self._lock = threading.Lock()
         self._sessions: dict[int, Session] = {}
         self._count = 0
-        self._idle_since = time.monotonic()
+        self._clock = clock
+        self._idle_since = clock()
         self._idle_seconds = float(os.environ.get(_IDLE_VARIABLE, IDLE_SECONDS))
         self._stopping = threading.Event()
         self._inode = os.stat(place.socket).st_ino
         self.started = time.time()
-        self.pool = Pool()
+        self.pool = Pool(clock)
         self.suggestions = Suggestions(self.pool)
         self.rankings = Rankings(self.pool)
         self.http = HttpSwitch(self.pool.outside, self._next_number, place.build)
@@ -113,7 +121,7 @@ class Backend:
     def _touch(self) -> None:
         """Somebody needed this process just now."""
         with self._lock:
-            self._idle_since = time.monotonic()
+            self._idle_since = self._clock()
 
     def _next_number(self) -> int:
         with self._lock:
@@ -134,20 +142,24 @@ class Backend:
         """The clock: ticks of sessions and servers, and the end of the process."""
         while True:
             ended = signalled.wait(0) or self._stopping.wait(_TICK)
-            for session in self.sessions():
-                session.gateway.tick()
-            self.pool.tick()
-            self.suggestions.tick()
-            self.http.tick()
-            if ended or self._is_idle() or self._is_displaced():
+            if self.tick() or ended:
                 self._end()
+
+    def tick(self) -> bool:
+        """Once a second; whether nobody needs the process any more."""
+        for session in self.sessions():
+            session.gateway.tick()
+        self.pool.tick()
+        self.suggestions.tick()
+        self.http.tick()
+        return self._is_idle() or self._is_displaced()
 
     def _is_idle(self) -> bool:
         if self.http.holds or self.http.sessions():
             self._touch()
             return False
         with self._lock:
-            idle = time.monotonic() - self._idle_since > self._idle_seconds
+            idle = self._clock() - self._idle_since > self._idle_seconds
             if self._sessions or not idle:
                 return False
             self._stopping.set()  # under the lock: nobody enters from here on

@@ -18,7 +18,7 @@ from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
 from app.gateway.menu.naming import Naming
-from app.gateway.menu.search import ToolSearch
+from app.gateway.menu.search import Encoders, ToolSearch
 from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
 from app.gateway.menu.suggesting import SUGGEST, HookRequest, Suggester, event
 from app.gateway.menu.tool_call import CallContext, ToolCall
@@ -32,7 +32,6 @@ from store.serving import ToolRow
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.small_talk import SmallTalk
     from app.attention.suggestion import Suggestion
     from app.encoder.onnx import Encoder
 
@@ -50,8 +49,7 @@ class MenuContext:
     live: LiveTools
     journal: Journal
     outgoing: Outgoing
-    load_encoder: "Callable[[], Encoder | None]"
-    load_small_talk: "Callable[[Encoder], SmallTalk]"
+    encoders: Encoders
     upstream: Callable[[str], Upstream]  # by the server's name
     send: Callable[[Route, float], None]  # a call, with its limit in seconds
     reply: Callable[[Json, Json], None]  # a result for a request of the host
@@ -67,8 +65,8 @@ class MenuHandler:
         self._view = context.view
         self._access = Access(self._view, context.live)
         view = context.view
-        self._finder = ToolSearch(context.load_encoder, view.profile_name, view.database)
-        self._suggester = Suggester(self._finder, context.load_small_talk)
+        self._finder = ToolSearch(context.encoders, view.profile_name, view.database)
+        self._suggester = Suggester(self._finder, context.encoders)
         self._checker = Checker()
         self._noted: set[tuple[int, str]] = set()
         self.results = results.Results()

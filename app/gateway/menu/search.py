@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from app.attention.signatures import cut, signature
 from app.gateway.menu.compact import describe
@@ -12,6 +12,7 @@ from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
+    from app.attention.small_talk import SmallTalk
     from app.catalog.catalog import Catalog, CatalogTool
     from app.catalog.conditions import State
     from app.encoder.onnx import Encoder
@@ -59,13 +60,24 @@ class SearchAnswer:
         }
 
 
+class Encoders(Protocol):
+    """Where the process's encoder comes from."""
+
+    def loaded_encoder(self) -> "Encoder | None":
+        """The one that is loaded already, None where none is; at once."""
+
+    def load_encoder(self) -> "Encoder | None":
+        """The encoder, loaded; None where it is not prepared."""
+
+    def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
+        """What suggestions for prompts are silent about, by this encoder."""
+
+
 class ToolSearch:
     """Searches one profile; the encoder joins in when it is there."""
 
-    def __init__(
-        self, load_encoder: "Callable[[], Encoder | None]", profile: str, database: str
-    ) -> None:
-        self._load_encoder = load_encoder
+    def __init__(self, encoders: Encoders, profile: str, database: str) -> None:
+        self._encoders = encoders
         self._profile = profile
         self._database = database
         self._lock = threading.RLock()
@@ -94,13 +106,23 @@ class ToolSearch:
         try:
             with self._lock:
                 self._prepare(self._generation)
-            encoder = self._load_encoder()
+            encoder = self._encoders.load_encoder()
         except (ToolcribError, StoreError, OSError, ImportError):
             encoder = None  # words must do
         with self._lock:
             self.encoder = encoder
             self._router = None
         self._loaded.set()
+
+    def _take_loaded(self) -> None:
+        """Use an encoder that another session has loaded: the first search has it, too."""
+        encoder = None if self._loaded.is_set() else self._encoders.loaded_encoder()
+        if encoder is not None:
+            with self._lock:
+                self.encoder = encoder
+                self._router = None
+                self._warmed = True
+            self._loaded.set()
 
     def wait(self, seconds: float) -> None:
         """Let an encoder that is on its way arrive."""
@@ -132,6 +154,7 @@ class ToolSearch:
 
         query = str(fields.get("query") or fields.get("tool") or "")
         request = Request(query, str(fields.get("server") or ""), str(fields.get("tool") or ""))
+        self._take_loaded()
         with self._lock:
             return self._prepare(generation).route(request, state=state, limit=limit)
 

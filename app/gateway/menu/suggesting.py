@@ -4,20 +4,18 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.attention.suggestion import LOADING, READ, Suggestion, silence_of, suggest
 from app.gateway.menu.naming import Naming
-from app.gateway.menu.search import ToolSearch
+from app.gateway.menu.search import Encoders, ToolSearch
 from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
     from app.attention.small_talk import SmallTalk
     from app.catalog.conditions import State
-    from app.encoder.onnx import Encoder
 
 _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
 _POOL = 10  # tools asked of the router
@@ -39,11 +37,9 @@ class HookRequest:
 class Suggester:
     """Decides for one profile; remembers ids of tools, never a prompt."""
 
-    def __init__(
-        self, finder: ToolSearch, load_small_talk: "Callable[[Encoder], SmallTalk]"
-    ) -> None:
+    def __init__(self, finder: ToolSearch, encoders: Encoders) -> None:
         self._finder = finder
-        self._load_small_talk = load_small_talk
+        self._encoders = encoders
         self._lock = threading.Lock()
         self._warmed = False  # asked for,
         self._ready = threading.Event()  # and over
@@ -63,7 +59,7 @@ class Suggester:
         self._finder.wait(_ENCODER_SECONDS)
         encoder = self._finder.encoder
         if encoder is not None:
-            self._small_talk = self._load_small_talk(encoder)
+            self._small_talk = self._encoders.load_small_talk(encoder)
         self._ready.set()
 
     def suggest(

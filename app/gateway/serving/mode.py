@@ -91,7 +91,9 @@ class ServingMode:
 
     def __init__(self, context: GatewayContext) -> None:
         self.context = context
-        self.live = LiveTools(context.view, self.ingest, context.outside.scrubber)
+        self.live = LiveTools(
+            context.view, self.ingest, context.outside.scrubber, clock=context.outside.clock
+        )
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
         self._streams: dict[str, PendingRequest] = {}  # a stateless server's subscriptions/listen
 

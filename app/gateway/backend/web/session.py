@@ -1,7 +1,6 @@
 """One client's conversation over HTTP: the gateway's own loop, fed by requests, not by a pipe."""
 
 import queue
-import time
 from collections import deque
 
 from app.gateway.backend.hello import Hello
@@ -182,7 +181,8 @@ class WebSession:
         prefix = f"toolcrib-{outside.tag}-{number}-"
         self.host = WebHost(prefix, stateless=stateless)
         self.gateway = Gateway(options, self.host, outside)
-        self.used = time.monotonic()
+        self._clock = outside.clock
+        self.used = self._clock()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     @property
@@ -200,7 +200,7 @@ class WebSession:
 
     def take(self, message: Json) -> None:
         """A message of the client, in our numbers."""
-        self.used = time.monotonic()
+        self.used = self._clock()
         self._lines.put(jsonrpc.dump(message) + b"\n")
 
     def withdraw(self, number: int) -> None:
@@ -212,8 +212,8 @@ class WebSession:
     def idle(self, seconds: float) -> bool:
         """Whether nobody has needed it for so long."""
         if self.host.busy:
-            self.used = time.monotonic()
-        return time.monotonic() - self.used > seconds
+            self.used = self._clock()
+        return self._clock() - self.used > seconds
 
     def end(self) -> None:
         """Stop serving, soon."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import gateway_store
 import pytest
+import raw_host
 
 from app.gateway.backend.rendezvous import STANDALONE_VARIABLE
 from store import tools
@@ -121,3 +122,13 @@ def test_the_light_form_imports_little(verb: Verb) -> None:
     heavy = ("numpy", "onnxruntime", "re2", "app.indexing", "app.routing", "PySide6", "tiktoken")
     lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     assert not [name for name in lines if name.startswith(heavy)]
+
+
+def test_a_new_hosts_first_search_has_the_encoder_that_is_loaded(
+    verb: Verb, adapter: Callable[..., raw_host.RawHost]
+) -> None:
+    verb("backend", "restart")
+    same(verb, QUERY)
+    host = adapter()
+    host.initialize()
+    assert "Words only" not in host.search("please read the note with number 7")
