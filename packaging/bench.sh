@@ -32,7 +32,9 @@ if [ -d "$data" ]; then
   for name in requests own paper haystack registry discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done
-  run 5-scanner scanner --data "$data" --last
+  fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh
+  own=(); [ ! -f "$fresh" ] || own=(--own "$fresh")
+  run 5-scanner scanner --data "$data" --last "${own[@]}"
 else
   echo "No data at $data: only Toolcrib's own costs were measured."
 fi

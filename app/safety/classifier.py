@@ -19,17 +19,6 @@ _WORD = re.compile(r"\w+")
 _BATCH = 256  # sentences scored at once
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 5
-# what an attack is after, or how it is put: with one of these a lower score is enough
-_TARGET = re.compile(
-    r"\b(?:secret|credential|password|token|api[ _-]?key|private key|ssh|passphrase)s?\b"
-    r"|(?:~|/etc|/home|/root)/|\bid_rsa\b|\.env\b|\.ssh\b|mcp\.json|https?://"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|[\w.+-]{1,40}@[\w-]{1,40}\.[a-z]{2,8}"
-    r"|\b(?:send|forward|upload|post|transmit|leak|exfiltrat\w*|copy|bcc|append|attach)\b"
-    r"|\b(?:ignore|disregard|forget|override|bypass|skip)\b"
-    r"|\b(?:conversation|chat|history|system prompt|context|previous|instructions?|rules)\b"
-    r"|\b(?:silently|quietly|secretly|covertly|hidden|confirmation|permission|approv\w*)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +27,11 @@ class Limits:
 
     warn: float
     hold: float
-    hold_named: float  # where the sentence names a target
 
 
 def says_enough(sentence: str) -> bool:
-    """Whether a sentence is long enough to be judged by its score alone; fragments score oddly."""
+    """Whether a sentence is long enough to be judged by its score; fragments score oddly."""
     return len(_LETTERS.findall(sentence)) >= _FEWEST_WORDS or not sentence.isascii()
-
-
-def names_a_target(sentence: str) -> bool:
-    """Whether a sentence names data, a receiver, rules to drop, or a way to hide."""
-    return bool(_TARGET.search(sentence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +44,11 @@ class Classifier:
 
     def holds(self, sentence: str, score: float) -> bool:
         """Whether a sentence of this score is reason enough to hold a tool."""
-        limit = self.limits.hold_named if names_a_target(sentence) else self.limits.hold
-        return score >= limit and says_enough(sentence)
+        return score >= self.limits.hold and says_enough(sentence)
 
-    def warns(self, score: float) -> bool:
-        """Whether a score is worth a warning."""
-        return score >= self.limits.warn
+    def warns(self, sentence: str, score: float) -> bool:
+        """Whether a sentence of this score is worth a warning."""
+        return score >= self.limits.warn and says_enough(sentence)
 
     def scores(self, sentences: Sequence[str]) -> list[float]:
         """The log-odds of each sentence."""

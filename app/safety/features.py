@@ -24,7 +24,7 @@ _FLAGS = (
     r"\b(?:before|after|when|whenever|first|then|also|instead)\b",
     r"\b(?:secret|credential|password|token|api[ _-]?key|private key|ssh|passphrase)s?\b",
     r"(?:~|/etc|/home|/root)/|\bid_rsa\b|\.env\b|\.ssh\b|mcp\.json",
-    r"https?://|\b\d{1,3}(?:\.\d{1,3}){3}\b",
+    r"https?://[^\s/.)]|\b\d{1,3}(?:\.\d{1,3}){3}\b",  # "must start with https://" names no place
     r"[\w.+-]{1,40}@[\w-]{1,40}\.[a-z]{2,8}",
     r"\b(?:send|forward|upload|post|transmit|leak|exfiltrat\w*|copy|bcc|append|attach)\b",
     r"\b(?:ignore|disregard|forget|override|bypass|skip)\b",

@@ -121,7 +121,7 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
             continue
         for sentence in scores.sentences[index]:
             score = scores.of(sentence)
-            if model.warns(score):
+            if model.warns(sentence, score):
                 yield from _order(reading, sentence, score, model)
 
 
@@ -131,7 +131,7 @@ def _order(reading: _Reading, sentence: str, score: float, model: Classifier) ->
     if (
         severity == "block"
         and unquoted != sentence
-        and not model.warns(model.scores([unquoted])[0])
+        and not model.warns(unquoted, model.scores([unquoted])[0])
     ):
         severity = "warn"
     yield Sighting(
@@ -211,7 +211,7 @@ def _decoded_orders(readings: Sequence[_Reading], scores: _Scores) -> Iterator[S
     encoded = rule_set().by_id[ENCODED_RULE]
     for index, reading in enumerate(readings):
         score = scores.of_reading(index)
-        if reading.view.kind == DECODED and scores.model.warns(score):
+        if reading.view.kind == DECODED and score >= scores.model.limits.warn:
             quote = visible(reading.view.text[:EXCERPT])
             yield Sighting(
                 encoded.id, encoded.severity, _place(reading.place), quote, score,

@@ -22,7 +22,18 @@ _LOOKS_FOR = re.compile(
     r"orders?|ordering)\b[^.:;!?]{0,40}$",
     re.I,
 )
-_LABEL = re.compile(r"\b(?:mock|canned|fake|dummy|sample)\w*(?: \w+){0,2}:\s*$", re.I)
+_LABEL = re.compile(
+    r"\b(?:(?:mock|canned|fake|dummy|sample)\w*(?: \w+){0,2}"
+    r"|(?:training|test|demo|example|illustrative|placeholder|fixture)s? (?:\w+ )?"
+    r"(?:text|string|phrase|sentence|response|reply|output|prompt|message|payload|passage)s?):\s*$",
+    re.I,
+)
+# what makes a sample an order: somebody who gets something, or something worth getting
+_CARRIES = re.compile(
+    r"https?://[^\s/.)]|[\w.+-]{1,40}@[\w-]{1,40}\.|(?:~|/etc|/home|/root)/|\.env\b|\bid_rsa\b"
+    r"|\b(?:secret|credential|password|token|key|passphrase|cookie|conversation|chat)s?\b",
+    re.I,
+)
 _WINDOW = 160  # characters of a sentence before the words in question
 
 
@@ -40,8 +51,9 @@ def mentioned(text: str, start: int, end: int) -> bool:
 
 
 def labelled_as_sample(text: str, start: int) -> bool:
-    """Whether the words stand right after "Mock response:" and the like."""
-    return bool(_LABEL.search(_sentence_before(text, start)))
+    """Whether the words stand right after "Mock response:" and the like, and carry nothing off."""
+    labelled = bool(_LABEL.search(_sentence_before(text, start)))
+    return labelled and not _CARRIES.search(text[start : start + 2 * _WINDOW])
 
 
 def without_quotations(sentence: str) -> str:

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from app.safety.hidden import LOOK_ALIKES
@@ -47,6 +48,8 @@ _COMMON = (
 )
 _ROT13 = [codecs.encode(word, "rot13") for word in _COMMON]
 _BACKWARDS = [word[::-1] for word in _COMMON]
+_SHORT = 40  # characters of a text that is likely to be a name
+_SHORTEST_CODE = 14  # characters of an encoded passage, and of words in a cipher
 _ENOUGH = 3  # words that tell that a text is written in a cipher
 
 
@@ -60,6 +63,16 @@ class View:
 
 def views(text: str) -> tuple[View, ...]:
     """The plain reading first, then every other reading that differs from it."""
+    return _views_of_name(text) if len(text) <= _SHORT else _views(text)
+
+
+@lru_cache(maxsize=4096)
+def _views_of_name(text: str) -> tuple[View, ...]:
+    """The names in schemas are the same few in thousands of tools."""
+    return _views(text)
+
+
+def _views(text: str) -> tuple[View, ...]:
     shown = _shown(text)
     plain = _single_spaced(shown)
     readings = [View(PLAIN, plain)]
@@ -160,6 +173,8 @@ def _decoded(text: str, plain: str, depth: int) -> Iterator[str]:
     """What encoded passages say; only what is readable text."""
     for match in _TAG_LETTERS.finditer(text):
         yield "".join(chr(ord(c) - 0xE0000) for c in match.group())
+    if len(plain) < _SHORTEST_CODE:
+        return
     for pattern, decode in _CODES:
         for count, match in enumerate(pattern.finditer(plain)):
             if count >= _MOST_DECODED:

@@ -1,11 +1,12 @@
 """The scanner's material from ../shared/data: sentences, real tools and specimens, by part."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bench.scanner.split import server_part, specimen_part
+from app.bench.scanner.split import fresh_part, server_part, specimen_part
 from app.core.errors import ToolcribError
 from app.safety.normalise import plain_text
 from app.safety.sentences import sentences
@@ -14,6 +15,19 @@ from store.records import ToolRecord
 from store.typed import Json
 
 OFFENSIVE = "overtly_malicious_capability"
+# what honest tools say too: a login asks for a password, a failure is told to the user
+_SECRET = (
+    r"(?:(?:master |ssh )?pass(?:word|phrase)|pin|bank login|credit card number|one-time code"
+    r"|recovery code|seed phrase|social security number)"
+)
+_NO_ORDER = re.compile(
+    r"(?:(?:inform|tell) the user that (?:the )?\w+ (?:has )?(?:failed|was refused)"
+    rf"|(?:provide|enter|give|insert|type) (?:the |your |the user's )?{_SECRET} ?"
+    r"(?:(?:here|to (?:continue|verify)|for access|so that the service can log in) ?)*"
+    rf"|{_SECRET} of the user, (?:needed|required|used) (?:for|to) (?:verification|identity check)"
+    r"|new instructions:)\W*",
+    re.IGNORECASE,
+)
 TEXT, CAPABILITY, CODE, BENIGN = "poisoned text", "offensive capability", "bad code", "benign"
 
 
@@ -40,10 +54,11 @@ class SplitTool:
 
 
 def corpus_sentences(data: Path) -> list[Sentence]:
-    """poison/sentences.jsonl."""
+    """poison/sentences.jsonl, without the orders that honest tools give as well."""
     return [
         Sentence(row["text"], row["label"] == 1, row["language"], row["style"])
         for row in _rows(data / "poison" / "sentences.jsonl")
+        if row["label"] == 0 or not _NO_ORDER.fullmatch(row["text"])
     ]
 
 
@@ -67,7 +82,13 @@ def real_tools(data: Path) -> list[SplitTool]:
 def own_tools(file: Path) -> list[SplitTool]:
     """Tools of servers that are in none of the data: a line a server, {"package", "tools"}."""
     return [
-        SplitTool(_tool(number, row["package"], tool), (), "own", BENIGN)
+        SplitTool(
+            _tool(number, row["package"], tool),
+            (),
+            fresh_part(row["package"]),
+            BENIGN,
+            is_catalogued=True,
+        )
         for row in _rows(file)
         for number, tool in enumerate(row["tools"])
     ]

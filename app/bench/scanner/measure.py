@@ -1,6 +1,6 @@
 """`bench scanner`: what the scanner holds and warns of, by part of the split.
 
-The parts named `last` and `own` were read by nobody while rules were written, weights fitted or
+The parts named `last` and `report` were read by nobody while rules were written, weights fitted or
 thresholds set; they are to be measured once and reported as they come out.
 """
 
@@ -10,17 +10,18 @@ from pathlib import Path
 
 from app.bench.report import Cell, Column, Report, Table, label, table
 from app.bench.scanner.corpus import BENIGN, SplitTool, own_tools, real_tools, specimens
-from app.bench.scanner.split import LAST, OPEN, TRAIN
+from app.bench.scanner.split import LAST, OPEN, REPORT, TRAIN, TUNING
 from app.safety.patterns import check
 
-_PARTS = (OPEN, TRAIN, LAST, "own")
+_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT)
+_ONCE = (LAST, REPORT)  # to be read at the end
 
 
 def run(data: Path, *, last: bool = False, own: Path | None = None) -> Report:
     """Specimens and real tools by part; `last` also measures what is to be read once."""
     tools = [*specimens(data / "poison" / "tools.jsonl"), *real_tools(data)]
     tools += own_tools(own) if own is not None else []
-    chosen = [tool for tool in tools if last or tool.part != LAST]
+    chosen = [tool for tool in tools if last or tool.part not in _ONCE]
     start = time.process_time()
     severities = [_severity(tool) for tool in chosen]
     spent = 1000 * (time.process_time() - start) / max(1, len(chosen))
@@ -48,7 +49,7 @@ def _by_part(tools: Sequence[SplitTool], severities: Sequence[str]) -> Table:
 
 
 def _group(tool: SplitTool) -> str:
-    if tool.part in (TRAIN, "own") or (tool.part == LAST and tool.is_catalogued):
+    if tool.is_catalogued:
         return "real tools"
     return "hard negatives" if tool.family == BENIGN and tool.is_hard else tool.family
 

@@ -7,6 +7,7 @@ import hashlib
 
 TRAIN, LAST = "train", "last"  # of servers
 OPEN = "open"  # of specimens; the others are LAST
+TUNING, REPORT = "tuning", "report"  # of servers that are in none of the data
 
 
 def server_part(package: str) -> str:
@@ -17,6 +18,11 @@ def server_part(package: str) -> str:
 def fold_of(package: str, folds: int) -> int:
     """Which training servers are left out together, from 0."""
     return int(_share("fold " + package.strip().casefold()) * folds)
+
+
+def fresh_part(package: str) -> str:
+    """Whether a server that is in none of the data may be read before the very end."""
+    return TUNING if _share("fresh " + package.strip().casefold()) < 0.5 else REPORT
 
 
 def specimen_part(description: str) -> str:

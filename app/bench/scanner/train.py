@@ -16,19 +16,21 @@ from numpy.typing import NDArray
 
 from app.bench.scanner.corpus import corpus_sentences, real_tools, tool_sentences
 from app.bench.scanner.split import LAST, fold_of, sentence_is_checked
-from app.safety.classifier import Classifier, Limits, names_a_target, says_enough
+from app.safety.classifier import Classifier, Limits, says_enough
 from app.safety.features import SIZE, Features, features
 from store.records import ToolRecord
 from store.typed import Json
 
 SEED = 17
-NO_LIMITS = Limits(0.0, 0.0, 0.0)
-_EPOCHS, _BATCH, _RATE, _DECAY = 16, 256, 1.0, 2e-5
-_LEFT_OUT = 0.5  # share of a sentence's features at each step
+NO_LIMITS = Limits(0.0, 0.0)
+_EPOCHS, _BATCH, _RATE, _DECAY = 40, 256, 1.0, 1e-5
+_LEFT_OUT = 0.8  # share of a sentence's features at each step
+_SETTLED = _EPOCHS // 2  # the weights of later epochs are averaged
 _ORDER_WEIGHT = 2.0  # orders are fewer than honest sentences
 _STEP = 0.25  # thresholds are multiples of it
+_MARGIN = 0.5  # above the worst left-out tool, for servers that word things as none of them does
 _FOLDS = 4
-_WARNED = 1 / 200  # of left-out servers' tools; none of them is to be held
+_WARNED = 1 / 500  # of left-out servers' tools; none of them is to be held
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def fit(material: Labelled) -> tuple[NDArray[np.float32], float]:
     weights = np.zeros(SIZE, dtype=np.float32)
     squares = np.full(SIZE, 1e-3, dtype=np.float32)
     bias, bias_squares = 0.0, 1e-3
+    sums, bias_sum = np.zeros(SIZE, dtype=np.float64), 0.0
     for epoch in range(_EPOCHS):
         order = rng.permutation(len(material.texts))
         for start in range(0, len(order), _BATCH):
@@ -91,7 +94,11 @@ def fit(material: Labelled) -> tuple[NDArray[np.float32], float]:
             step = float(error.mean())
             bias_squares += step * step
             bias -= rate * step / bias_squares**0.5
-    return weights, bias
+        if epoch >= _SETTLED:
+            sums += weights
+            bias_sum += bias
+    settled = _EPOCHS - _SETTLED
+    return (sums / settled).astype(np.float32), bias_sum / settled
 
 
 def _slice(rows: Features, ends: NDArray[np.int64], batch: NDArray[np.int64]) -> Features:
@@ -132,24 +139,18 @@ def _labelled(texts: dict[str, bool]) -> Labelled:
 def _thresholds(data: Path) -> Limits:
     """Limits that hold none of the left-out servers' tools and warn of one in two hundred."""
     known = [t.tool for t in real_tools(data) if t.part != LAST]
-    by_tool: list[dict[str, float]] = []
+    worst: list[float] = []
     for fold in range(_FOLDS):
         model = Classifier(*fit(_material(data, fold)[0]), NO_LIMITS)
         for texts in (_texts(t) for t in known if fold_of(t.server, _FOLDS) == fold):
-            by_tool.append(dict(zip(texts, model.scores(texts), strict=True)))
-    worst = sorted((max(scores.values(), default=-9.0) for scores in by_tool), reverse=True)
-    long = {text: z for scores in by_tool for text, z in scores.items() if says_enough(text)}
-    named = max(z for text, z in long.items() if names_a_target(text))
-    other = max(z for text, z in long.items() if not names_a_target(text))
-    return Limits(
-        warn=_above(worst[int(_WARNED * len(worst))]),
-        hold=max(_above(other), _above(named)) + _STEP,
-        hold_named=_above(named) + _STEP,
-    )
+            worst.append(max(model.scores(texts), default=-9.0))
+    worst.sort(reverse=True)
+    return Limits(warn=_above(worst[int(_WARNED * len(worst))]), hold=_above(worst[0]) + _MARGIN)
 
 
 def _texts(tool: ToolRecord) -> list[str]:
-    return tool_sentences([tool])
+    """Its sentences that are judged by their score."""
+    return [sentence for sentence in tool_sentences([tool]) if says_enough(sentence)]
 
 
 def _above(score: float) -> float:
@@ -161,7 +162,7 @@ def _checked(model: Classifier, checked: Labelled) -> dict[str, float]:
     """What the kept sentences of the corpus score; it flatters, they are of the same styles."""
     scores = model.scores(checked.texts)
     held = np.array([model.holds(t, z) for t, z in zip(checked.texts, scores, strict=True)])
-    warned = np.array(scores) >= model.limits.warn
+    warned = np.array([model.warns(t, z) for t, z in zip(checked.texts, scores, strict=True)])
     orders = checked.labels == 1
     shares = {
         "orders held %": held[orders],
