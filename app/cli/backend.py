@@ -4,7 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
-from app.cli import backend_http
+from app.cli import backend_http, backend_login
 from app.cli.console import Console, table
 from app.cli.options import Verbs
 from app.core.context import AppContext
@@ -46,6 +46,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     on = parts.add_parser("on", parents=[common], help="one process for all hosts (the default)")
     on.set_defaults(run=run_on)
     backend_http.add(parts, common)
+    backend_login.add(parts, common)
     share = parts.add_parser(
         "share", parents=[common], help="which servers hosts share, and why; or your own choice"
     )

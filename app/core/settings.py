@@ -36,6 +36,7 @@ class Settings:
     events_kept: int = 100_000
     http: bool = False  # serve clients that only speak HTTP, on this machine
     http_port: int = 41380
+    at_login: bool = False  # the backend starts with the login and stays
 
     @classmethod
     def load(cls, path: "Path") -> Self:

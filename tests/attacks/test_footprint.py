@@ -88,6 +88,7 @@ def test_scan_starts_the_servers_and_writes_its_own_folder_only(machine: Machine
         ["check"],
         ["export", "cursor", "--mode", "through", "--dry-run"],
         ["profile", "off", "tracker"],
+        ["backend", "login", "on"],  # which shows the file only
     ],
     ids=lambda words: words[0],
 )

@@ -36,13 +36,13 @@ class HttpSwitch:
         self._ticks = 0
         self._old = False  # a newer build is installed: it shall have the port
         self._server: WebServer | None = None
-        self._is_on = False
+        self._is_on = self._stays = False
         self._problem = ""
 
     @property
     def holds(self) -> bool:
-        """Whether the process must stay, for clients that could not start it."""
-        return self._is_on and not self._old
+        """Whether the process must stay: for clients of HTTP, or by the user's word."""
+        return self._stays and not self._old
 
     def sessions(self) -> "Sequence[WebSession]":
         """The conversations over HTTP."""
@@ -67,7 +67,7 @@ class HttpSwitch:
     def tick(self) -> None:
         """Once a second."""
         self._ticks += 1
-        if self._ticks % _BUILD_SECONDS == 0 and self._is_on:
+        if self._ticks % _BUILD_SECONDS == 0 and self._stays:
             self._old = build_id() != self._build
         if self._server is not None:
             self._server.sessions.tick()
@@ -97,7 +97,7 @@ class HttpSwitch:
         except ToolcribError as error:  # what it said before holds on
             self._problem = error.title
             return
-        self._is_on = settings.http
+        self._is_on, self._stays = settings.http, settings.http or settings.at_login
         wanted = (settings.http, settings.http_port)
         if wanted == self._serving and not self._problem:
             return

@@ -1,0 +1,73 @@
+"""`toolcrib backend login ...`: the backend starts with the user's login and stays, or does not."""
+
+import argparse
+
+from app.cli.console import Console
+from app.cli.options import NEEDS_CONSENT, Verbs
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.paths import gateway_program
+from app.gateway.backend.rendezvous import supported
+from app.system.autostart import LoginEntry, login_entry
+
+_OFF = "The backend starts with the first host that needs it."
+_ON = "The backend starts with your login and stays."
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the part."""
+    parser = verbs.add_parser(
+        "login",
+        help="start the backend with your login: on, off, status",
+        description="Off at first. One file in the form of your desktop, shown before it is "
+        "written; off removes it. A backend that starts with the login stays until you log out.",
+    )
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    on = parts.add_parser("on", parents=[common], help="show the file, then write it")
+    on.add_argument("--yes", action="store_true", help="agree to the file that is shown, unasked")
+    on.set_defaults(run=run_on)
+    off = parts.add_parser("off", parents=[common], help="remove the file")
+    off.set_defaults(run=run_off)
+    status = parts.add_parser("status", parents=[common], help="whether it is there")
+    status.set_defaults(run=run_status)
+
+
+def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Write the file once the user has agreed to it."""
+    if not supported():
+        raise ToolcribError("There is no backend on this system.", "Each host has its own gateway.")
+    entry = _entry()
+    console.note(f"{entry.file}\n\n{entry.text}")
+    if not (args.yes or (console.can_ask and console.confirm("Write this file?"))):
+        console.note("Nothing was written. Agree with --yes.")
+        return NEEDS_CONSENT
+    entry.write()
+    ctx.keep(at_login=True)
+    console.result(_shown(entry, on=True), lambda: _ON)
+    return 0
+
+
+def run_off(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Remove the file; a running backend ends when nothing else holds it."""
+    entry = _entry()
+    entry.remove()
+    if ctx.settings.at_login:
+        ctx.keep(at_login=False)
+    console.result(_shown(entry, on=False), lambda: _OFF)
+    return 0
+
+
+def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Whether the file is there."""
+    entry = _entry()
+    on = entry.is_there
+    console.result(_shown(entry, on=on), lambda: f"{_ON} {entry.file}" if on else _OFF)
+    return 0
+
+
+def _entry() -> LoginEntry:
+    return login_entry([str(gateway_program()), "serve"])
+
+
+def _shown(entry: LoginEntry, *, on: bool) -> dict[str, object]:
+    return {"on": on, "file": str(entry.file)}
