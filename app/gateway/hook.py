@@ -119,9 +119,9 @@ def _from_backend(body: str, limit: float) -> "Json":
 
 def prompt_of(host: str, fields: "Json") -> str:
     """The user's own words; "" where the host runs the hook for something else."""
-    if host == "qwen-code" and not fields.get("submitted_prompt"):
-        return ""  # it runs the hook on tools' results as well
     value = fields.get("prompt")
+    if host == "qwen-code":  # it runs the hook on tools' results as well, with nothing submitted
+        value = fields.get("submitted_prompt", value)
     return value if isinstance(value, str) else ""
 
 

@@ -1,10 +1,12 @@
 """Real hosts with Toolcrib's hook: what a prompt's first request holds, and what it does not."""
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,11 @@ from judge.hooked import HINT, HookedHousehold
 from judge.journey import script
 from judge.real import HOSTS, chosen, real_host
 from judge.trial import program
+from judge.trust import CodexWindow
 
 from app.export.hooks.entries import COMMAND, MCP
 from app.export.hooks.files import hook_state
+from app.export.hooks.standing import ON, WAITING
 from app.hosts.facts import host as facts_of
 from store.records import THROUGH
 
@@ -36,8 +40,7 @@ def _marked(host_id: str, form: str) -> object:
     return pytest.param(host_id, form, marks=left_out, id=f"{host_id} {form}")
 
 
-# Codex runs a hook only after the user has trusted it; opencode fetches a package before any plugin
-LEFT_OUT = ("codex", "opencode")
+LEFT_OUT = ("codex",)  # it runs a hook only after the user has trusted it
 HOOKED = [host.id for host in HOSTS if facts_of(host.id).hook and host.id not in LEFT_OUT]
 
 
@@ -105,6 +108,80 @@ def test_a_prompts_first_request_holds_the_right_tool(house: Make, host_id: str,
         without = say(home, model, PROMPT)
         assert HINT not in without.results
         assert 0 < first.size - without.size < 4_000
+
+
+def own_hook(home: HookedHousehold, mark: Path) -> Path:
+    """A hook of the user's own that leaves a mark; the file that holds it."""
+    hook = facts_of(home.host.id).hook
+    assert hook is not None
+    path = hook_state(home.places, facts_of(home.host.id)).path
+    line = f"touch {mark}"
+    tree: dict[str, Any]
+    if hook.shape == "list":
+        path = path.with_name("mine.json")
+        tree = {"version": 1, "hooks": {hook.event: [{"type": "command", "bash": line}]}}
+    else:
+        tree = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        tree["hooks"] = {hook.event: [{"hooks": [{"type": "command", "command": line}]}]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(tree, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("host_id", "form"), [_marked(host, COMMAND) for host in HOOKED if host != "opencode"]
+)
+def test_a_hook_of_the_users_own_runs_on_and_stays(house: Make, host_id: str, form: str) -> None:
+    home = house(host_id)
+    mark = home.home / "mine"
+    with FakeModel(asked()) as model:
+        home.set_up(model.port)
+        home.read()
+        home.write(THROUGH)
+        say(home, model, THANKS)  # Gemini CLI brings its file up to date when it first runs
+        path = own_hook(home, mark)
+        before = path.read_bytes()
+        home.install(form)
+        home.warm()
+        first = say(home, model, PROMPT)
+        assert HINT in first.results, "no hint"
+        assert mark.exists(), "the user's own hook did not run"
+        home.remove()
+        assert path.read_bytes() == before, "not as it was"
+        mark.unlink()
+        without = say(home, model, f"please {PROMPT}")
+        assert HINT not in without.results
+        assert mark.exists(), "the user's own hook went with ours"
+
+
+@pytest.mark.parametrize(("host_id", "form"), [_marked("codex", COMMAND), _marked("codex", MCP)])
+def test_codex_runs_the_hook_once_the_user_has_trusted_it(
+    house: Make, host_id: str, form: str
+) -> None:
+    home = house(host_id)
+    path = hook_state(home.places, facts_of(host_id)).path
+    with FakeModel(asked()) as model:
+        home.set_up(model.port)
+        home.read()
+        home.write(THROUGH)
+        home.install(form)
+        home.warm()
+        assert home.standing().kind == WAITING
+        assert HINT not in say(home, model, PROMPT).results, "Codex ran what nobody trusted"
+        assert home.standing().kind == WAITING, "running Codex is no trust"
+        with CodexWindow(home.host, home.home, home.host.environ(model.port)) as window:
+            [hook] = window.hooks()
+            assert hook["trustStatus"] != "trusted"
+            window.trust(hook)
+        assert home.standing().kind == ON
+        first = say(home, model, f"please {PROMPT}")
+        assert HINT in first.results, "no hint"
+        assert "alpha_get" in first.named
+        small = say(home, model, THANKS)
+        assert HINT not in small.results, "it spoke on small talk"
+        home.remove()
+        assert not path.exists(), "a file of ours is left"
+        assert HINT not in say(home, model, f"{PROMPT} again").results
 
 
 def say(home: HookedHousehold, model: FakeModel, prompt: str) -> Request:

@@ -138,6 +138,22 @@ def test_the_menu_stands_in_the_first_request_of_a_host_that_defers(
     assert after.asked == ("search_tools", "call_tool"), "a turn went on finding the menu"
 
 
+@pytest.mark.parametrize("host_id", [_marked("claude-code")])
+def test_a_pinned_tool_stands_in_the_first_request_of_a_host_that_defers(
+    installed: RealHost, tmp_path: Path
+) -> None:
+    house = Household(installed, tmp_path)
+    with FakeModel(script(PRUNED), delay=installed.delay) as model:  # it wants the tool itself
+        house.set_up(model.port)
+        house.export(THROUGH)
+        house.pin("stub/alpha_get")
+        after = house.talk(model, mode=THROUGH)
+    assert after.first == {"search_tools", "call_tool"}, said(after)
+    assert after.shown == {"alpha_get"}, said(after)
+    assert after.asked == ("direct",), "a turn went on finding the tool"
+    assert after.called == ("alpha_get",)
+
+
 @PRUNING_HOST
 def test_a_server_without_any_tool_on_stays_away_from_the_model(
     installed: RealHost, trip: Trip

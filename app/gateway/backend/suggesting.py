@@ -31,6 +31,8 @@ SUGGEST = "suggest"
 _TWICE_SECONDS = 3.0  # within which the same prompt in the same folder is one prompt
 _WAIT_SHARE = 0.6  # of the hook's time, for an encoder that is being loaded
 _REMEMBERED = 64
+_STARTING_SECONDS = 30.0  # in which a host may not have started its gateway yet
+_SHELLS = ("sh", "bash", "dash", "zsh", "fish", "cmd", "powershell", "pwsh")  # that run a hook
 _GENERATIONS = 6  # processes between a hook and its host: shells, wrappers
 
 
@@ -58,9 +60,9 @@ class Suggestions:
         if not isinstance(mode, Through):
             return _silent("not connected")
         way = way_of(mode.view.database, host)
-        if way is None or way.through:
+        if way is None or (way.through and not _is_starting(hello.parent)):
             return _silent("not connected")
-        if way.names is None:
+        if not way.through and way.names is None:
             return _silent("sent all")
         return _json(mode.menu.suggest(given, way.names))
 
@@ -130,6 +132,24 @@ def _session_of(
         if not options.server and session.hello.parent in above:
             return session
     return None
+
+
+def _is_starting(pid: int) -> bool:
+    """Whether the host that runs the hook has only just begun.
+
+    Its first prompt may come before it has started the gateway, whose menu its first request then
+    has all the same (opencode run: 1.5 s).
+    """
+    import psutil
+
+    try:
+        for above in _ancestors(pid):
+            process = psutil.Process(above)
+            if process.name().removesuffix(".exe") not in _SHELLS:
+                return time.time() - process.create_time() < _STARTING_SECONDS
+    except psutil.Error:
+        pass
+    return False
 
 
 def _ancestors(pid: int) -> Iterable[int]:

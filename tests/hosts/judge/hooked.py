@@ -13,6 +13,7 @@ from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
 from app.export.hooks import files as hooks
+from app.export.hooks.standing import HookStanding, hook_standing
 from app.export.plan import plan
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place
@@ -23,6 +24,7 @@ from judge.journey import GATEWAY, Household
 from judge.real import PROMPT, RealHost
 from judge.trial import LIMIT, Ended, run_program
 from store import exports
+from store.records import THROUGH
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fakes"))
 from raw_host import RawHost, text
@@ -95,6 +97,11 @@ class HookedHousehold(Household):
         if host.before:
             run_program(host, self.home, host.before(model.port))
         return run_program(host, self.home, host.arguments, environ=environ)
+
+    def standing(self) -> HookStanding:
+        """How Toolcrib says that the hook stands."""
+        facts = facts_of(self.host.id)
+        return hook_standing(self.places, facts, mode=THROUGH, here=True)
 
     def stop(self) -> None:
         """End the backend that the host started."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.catalog.catalog import load_catalog, match_tools, set_on
+from app.catalog.catalog import load_catalog, match_tools, set_on, set_pinned
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
@@ -93,6 +93,12 @@ class Household:
                 history=exports.for_host(db, self.host.id),
             )
             return apply(made, self.ctx, db)
+
+    def pin(self, *patterns: str) -> None:
+        """Pin tools, as the user would after the export."""
+        with closing(self.ctx.open_store()) as db:
+            rows = match_tools(load_catalog(db), list(patterns))
+            set_pinned(db, "default", [row.tool.id for row in rows], True)
 
     def promised(self) -> HostSize:
         """What every page and the command line say that the model gets, once it was exported."""

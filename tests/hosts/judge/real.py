@@ -109,7 +109,8 @@ def _opencode(stub: Stub, port: int) -> dict[str, str]:
   }},
 }}
 """
-    return {".config/opencode/opencode.jsonc": text}
+    # with plugins it fetches a package of its own, and would try for a minute where there is no way
+    return {".config/opencode/opencode.jsonc": text, ".npmrc": "fetch-retries=0\n"}
 
 
 def _gemini_cli(stub: Stub, port: int) -> dict[str, str]:

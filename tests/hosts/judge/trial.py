@@ -68,7 +68,7 @@ def run_program(
     words = [str(path), *arguments]
     if path.suffix in (".js", ".mjs"):
         words.insert(0, shutil.which("node") or "node")
-    env = _environment(home) | dict(environ or {})
+    env = environment(home) | dict(environ or {})
     begun, used = time.monotonic(), _children_cpu()
     prepared = prepare(words[0], words[1:], cwd=str(project), environ=env)
     process, tree = start(prepared)
@@ -87,7 +87,7 @@ def run_program(
     return Ended(code, _text(out), _text(err), seconds, _children_cpu() - used)
 
 
-def _environment(home: Path) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     """Nothing of the user's: a home, the programs, and a way out that is shut."""
     node = Path(shutil.which("node") or "/usr/bin/node").parent
     env = {

@@ -1,5 +1,6 @@
 """What a hook adds to a prompt: real backends, real hook processes, a real encoder."""
 
+import itertools
 import json
 import os
 import resource
@@ -22,12 +23,13 @@ from app.core.paths import Paths
 from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
+from app.gateway.backend import suggesting
 from app.gateway.hook import HOSTS, printed
 from app.gateway.rehearsal import rehearse_hook
 from app.tokens.counters import counter
-from store import events, findings, profiles, servers, tools
+from store import events, exports, findings, profiles, servers, tools
 from store.connection import open_store, transaction
-from store.records import EntryRecord, Finding
+from store.records import THROUGH, EntryRecord, ExportRecord, Finding
 
 ROOT = Path(__file__).parents[4]
 pytestmark = pytest.mark.usefixtures("encoder_at_hand", "backends")
@@ -177,6 +179,43 @@ def test_without_an_encoder_a_preview_says_so(notes: Path) -> None:
     assert made.why.startswith("The encoder is not prepared")
 
 
+def test_a_host_that_has_only_just_begun_gets_its_first_prompt_answered(
+    notes: Path, home: Path, hook: Hook
+) -> None:
+    """Its gateway is started a moment later; one that runs for long has none on purpose."""
+    db = open_store(notes)
+    with transaction(db):
+        record = ExportRecord(0, 1.0, "opencode", "user", "/f", THROUGH, "default", "", "", "")
+        exports.add(db, record)
+    db.close()
+    code = (
+        "import subprocess, sys; sys.exit(subprocess.run("
+        "[sys.executable, '-m', 'app.gateway.main', 'hook', 'opencode']).returncode)"
+    )
+    numbers = itertools.count()
+
+    def just_begun() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps({"prompt": PROMPT, "session_id": f"n{next(numbers)}"}).encode(),
+            env={**os.environ, "TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        return spoken(done.stdout.decode())
+
+    until(lambda: "notes/read_note" in just_begun(), seconds=60)
+
+
+def test_a_host_that_runs_for_long_is_not_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not suggesting._is_starting(1)
+    monkeypatch.setattr(suggesting, "_STARTING_SECONDS", 1e9)
+    assert suggesting._is_starting(os.getpid())
+    monkeypatch.setattr(suggesting, "_STARTING_SECONDS", 0.0)
+    assert not suggesting._is_starting(os.getpid())
+
+
 def test_silence_is_the_rule(warm: raw_host.RawHost, hook: Hook) -> None:
     long = "Read a note. " * 1_000
     for prompt in ("thanks!", "ok, go on", "/compact", "!ls", "", "  ", long):
@@ -197,7 +236,8 @@ def test_a_prompt_that_two_hooks_see_is_answered_once(warm: raw_host.RawHost, ho
 
 def test_qwens_hook_on_a_tools_result_is_no_prompt(warm: raw_host.RawHost, hook: Hook) -> None:
     assert hook("qwen-code", "") == ""
-    assert hook("qwen-code", PROMPT) == "", "there is no submitted_prompt"
+    assert hook("qwen-code", PROMPT, submitted_prompt="") == "", "nothing was submitted"
+    assert hook("qwen-code", f"{PROMPT}, qwen"), "a version that does not say it twice"
 
 
 def test_only_tools_that_are_available_are_suggested(
