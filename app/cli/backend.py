@@ -10,6 +10,7 @@ from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
+from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.rendezvous import OFF_FILE, STATUS, STOP, STOP_SERVER, Place, supported
 from app.gateway.sharing import CHOICES
@@ -162,7 +163,7 @@ def _off_file() -> Path:
 def _status_text(status: Json) -> str:
     lines = [
         f"Process {status['pid']}, {status['megabytes']} MB, for {status['seconds']} s,"
-        f" {len(status['sessions'])} sessions."
+        f" {plural(len(status['sessions']), 'session')}."
     ]
     rows = [["Host", "Profile", "Server", "State", "Calls", "MB"]]
     for session in status["sessions"]:
@@ -170,9 +171,11 @@ def _status_text(status: Json) -> str:
         for server in session["servers"] or [{}]:
             rows.append([host, session["profile"], *_server_cells(server)])
     for server in status["shared"]:
-        sessions = f"{server['sessions']} sessions"
+        sessions = plural(server["sessions"], "session")
         rows.append([sessions, "", *_server_cells(server)])
-    return "\n".join([*lines, table(rows, right=frozenset({4, 5}))])
+    if len(rows) > 1:
+        lines.append(table(rows, right=frozenset({4, 5})))
+    return "\n".join(lines)
 
 
 def _server_cells(server: Json) -> list[str]:

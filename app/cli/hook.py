@@ -12,7 +12,7 @@ from app.core.context import AppContext
 from app.core.paths import gateway_program
 from app.export.hooks import files as hooks
 from app.export.hooks.entries import COMMAND, MCP
-from app.export.hooks.standing import HookStanding, hook_standing
+from app.export.hooks.standing import SILENT, HookStanding, hook_standing
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
@@ -78,13 +78,15 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             keeps=hooks.keeps_prompts(db, args.profile),
         )
         done = () if args.dry_run else hooks.install(made, ctx, db)
+        standing = _standing(db, ctx, facts)
+    silence = [standing.words] if done and standing.kind == SILENT else []
     file = str(hooks.hook_state(Places.here(), facts).path)
     value = {
         "host": facts.id,
         "file": file,
         "form": form,
         "written": bool(done),
-        "notes": list(made.warnings),
+        "notes": [*made.warnings, *silence],
     }
 
     def text() -> str:
@@ -92,7 +94,7 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             return f"{facts.name} has the hook already: nothing to write."
         lines = [] if done else shown_difference(made)
         lines.append(f"{file}: {'; '.join(made.changes)}")
-        lines += made.warnings
+        lines += [*made.warnings, *silence]
         end = f"Take it out with: toolcrib hook remove {facts.id}"
         lines.append(end if done else "Nothing was written (--dry-run).")
         return "\n".join(lines)

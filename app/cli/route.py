@@ -8,6 +8,7 @@ from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.home import home_folder
+from app.core.text import plural
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import ROUTE, STANDALONE_VARIABLE, Place
 from store.typed import Json
@@ -83,7 +84,7 @@ def _text(ranked: Json, limit: int, *, explain: bool) -> str:
             rows += [["", "", f"  {line}", "", "", "", ""] for line in _explained(tool)]
     lines = [table(rows, right=frozenset({0, 3, 4, 5}))]
     shown = sum(tool["in"] for tool in ranked["tools"])
-    lines.append(f"\n{shown} tools in · {number(ranked['tokens'])} tokens ≈")
+    lines.append(f"\n{plural(shown, 'tool')} in · {number(ranked['tokens'])} tokens ≈")
     lines += [f"For “{one['step']}”: {one['tool']}" for one in ranked["steps"]]
     return "\n".join(lines + ([ranked["note"]] if ranked["note"] else []))
 

@@ -1,4 +1,4 @@
-"""Texts of others made safe to show: what cannot be seen, or moves the cursor, is spelled out."""
+"""Words for people: texts of others with what cannot be seen spelled out, and counted nouns."""
 
 import re
 import unicodedata
@@ -29,3 +29,8 @@ def _is_drawn(char: str, before: str) -> bool:
     if char == _EMOJI_STYLE:
         return bool(before) and unicodedata.category(before) == "So"
     return char.isprintable() and not _BLANKS.match(char)
+
+
+def plural(number: int, word: str) -> str:
+    """12, tool -> 12 tools."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import apsw
 
+from app.core.text import plural
 from store import events
 from store.records import Observed
 
@@ -37,8 +38,8 @@ class Usage:
         days, total = round(self.days), self.total
         if not self.enough:
             return f"Not enough evidence yet ({int(self.days)} of {int(ENOUGH_DAYS)} days)."
-        hosts = "1 host" if self.seen.hosts == 1 else f"{self.seen.hosts} hosts"
-        return f"Observed {days} days, {hosts}, {total:,} calls."
+        hosts = plural(self.seen.hosts, "host")
+        return f"Observed {plural(days, 'day')}, {hosts}, {plural(total, 'call')}."
 
 
 def read_usage(db: apsw.Connection, now: float, *, days: float = 30.0) -> Usage:

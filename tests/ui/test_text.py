@@ -2,7 +2,8 @@
 
 import pytest
 
-from ui.look.text import ago, count, plural, short, tokens, visible
+from app.core.text import plural
+from ui.look.text import ago, count, short, tokens, visible
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,6 @@ def tokens(number: int) -> str:
     return f"{number:,} tokens {APPROX}"
 
 
-def plural(number: int, word: str) -> str:
-    """12, tool -> 12 tools."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
 def ago(seconds: float) -> str:
     """7300 seconds -> 2 h ago."""
     steps = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))

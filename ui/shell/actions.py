@@ -7,7 +7,8 @@ from PySide6.QtGui import QUndoCommand
 
 from app.catalog.catalog import CatalogTool
 from app.core.settings import ProfileSettings, changed_parts
-from ui.look.text import APPROX, plural
+from app.core.text import plural
+from ui.look.text import APPROX
 from ui.shell.live_catalog import LiveCatalog
 
 MERGE_SECONDS = 2.0  # neighbouring steps on the same thing become one

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from app.core.text import plural
 from app.export.drift import OUTSIDE
 from app.export.plan import MODES
 from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from app.hosts.facts import HostFacts
 from app.policy.profiles import DEFAULT
 from store.records import AS_IS, NATIVE
-from ui.look.text import plural, short
+from ui.look.text import short
 from ui.shell.host_names import MODE_NAMES
 
 

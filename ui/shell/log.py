@@ -22,7 +22,7 @@ from app.core.errors import ToolcribError
 from app.core.logs import log_tail
 from app.core.safe_write import write_file
 from app.core.server_logs import server_log
-from ui.look.text import plural
+from app.core.text import plural
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
 from ui.widgets.form_dialog import plain_label

@@ -24,10 +24,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.catalog import CatalogTool
+from app.core.text import plural
 from app.policy.budget import PASS, Budget, Verdict
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from ui.look.colors import text_on
-from ui.look.text import APPROX, count, in_menu, plain_tip, plural, short
+from ui.look.text import APPROX, count, in_menu, plain_tip, short
 from ui.look.theme import GAP, MARGIN, STRIP, Theme
 from ui.shell.badges import BADGES
 from ui.shell.host_in_view import EVERY, WORST, HostInView

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.core.changes import Changes
 from app.core.context import Db
-from ui.look.text import plural
+from app.core.text import plural
 from ui.shell.services import Services
 
 if TYPE_CHECKING:

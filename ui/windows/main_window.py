@@ -13,11 +13,12 @@ from PySide6.QtWidgets import (
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.hosts.places import Places
 from app.policy.budget import PASS
 from app.policy.profiles import DEFAULT
 from app.safety.review import OPEN
-from ui.look.text import APPROX, plural
+from ui.look.text import APPROX
 from ui.look.theme import Theme
 from ui.pages.catalog.page import CatalogPage
 from ui.shell.actions import LateCommand, past

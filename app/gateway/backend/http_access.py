@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.rendezvous import RENEW, STATUS, Place, supported
 from app.gateway.backend.web.access import path_of
@@ -29,7 +30,7 @@ class HttpState:
         if not self.on:
             return "The HTTP endpoint is off."
         if self.answers:
-            return f"It answers; {self.sessions} sessions."
+            return f"It answers; {plural(self.sessions, 'session')}."
         return self.problem or "No backend runs; the first host, or switching it on, starts one."
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.core.text import plural
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STATUS, Place
 from app.gateway.sharing import Sharing
@@ -54,7 +55,7 @@ def overview(place: Place, decisions: Mapping[str, Sharing]) -> Overview | None:
 def _shared(server: Json, decisions: Mapping[str, Sharing]) -> RunningServer:
     count = server["sessions"]
     saved = max(0, count - 1) * server["megabytes"]
-    return _row(server, 0, f"{count} sessions", saved, decisions)
+    return _row(server, 0, plural(count, "session"), saved, decisions)
 
 
 def _host(session: Json) -> str:

@@ -87,3 +87,13 @@ def test_status_says_what_a_hook_waits_for(home: Path, verb: Verb) -> None:
     assert "write it through Toolcrib" in row["words"]
     states = {one["id"]: one["state"] for one in verb("status")["hosts"]}
     assert states["claude-code"] == "off"
+
+
+def test_a_hook_that_would_stay_silent_is_not_called_done(
+    home: Path, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [note] = [text for text in verb("install", "gemini-cli")["notes"] if "silent" in text]
+    assert note == verb("status", "gemini-cli")["hosts"][0]["words"]
+    verb("remove", "gemini-cli")
+    assert run(["hook", "install", "gemini-cli"]) == 0
+    assert note in capsys.readouterr().out

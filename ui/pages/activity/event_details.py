@@ -6,9 +6,10 @@ from html import escape
 
 from PySide6.QtWidgets import QTextEdit, QWidget
 
+from app.core.text import plural
 from app.routing import phrases
 from store.records import EventRecord
-from ui.look.text import APPROX, count, plural, visible
+from ui.look.text import APPROX, count, visible
 from ui.pages.activity.event_rows import Row
 
 _MOST = 10  # tools named

@@ -17,8 +17,8 @@ from app.catalog.activity import label_query
 from app.catalog.catalog import CatalogTool
 from app.core.changes import Changes
 from app.core.context import Db
+from app.core.text import plural
 from store.records import EventRecord
-from ui.look.text import plural
 from ui.look.theme import GAP
 from ui.pages.activity.event_details import EventDetails
 from ui.pages.activity.event_rows import COLUMNS, STATES, EventTable, Row

@@ -15,13 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.text import plural
 from app.gateway.backend.client import request
 from app.gateway.backend.overview import Overview, RunningServer, overview
 from app.gateway.backend.rendezvous import STOP, STOP_SERVER, Place
 from app.gateway.sharing import Sharing
 from app.gateway.stored_sharing import every_sharing
 from store.typed import Json
-from ui.look.text import count, plural
+from ui.look.text import count
 from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
 from ui.pages.activity.sharing_step import AUTO, TITLES, Share

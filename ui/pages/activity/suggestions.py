@@ -16,6 +16,7 @@ from app.attention.suggestion import SILENCES
 from app.catalog.activity import label_query
 from app.core.changes import Changes
 from app.core.context import Db
+from app.core.text import plural
 from app.policy.hook_use import (
     HIT,
     MISSED,
@@ -29,7 +30,7 @@ from app.policy.hook_use import (
     weeks,
 )
 from app.policy.usage import DAY
-from ui.look.text import count, moment, plural
+from ui.look.text import count, moment
 from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
 from ui.shell.badges import badge

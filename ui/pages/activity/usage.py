@@ -15,9 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.context import Db
+from app.core.text import plural
 from app.policy.coverage import ServerUse, coverage
 from app.policy.usage import Usage, read_usage
-from ui.look.text import count, plural, short
+from ui.look.text import count, short
 from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
 from ui.pages.activity.usage_tree import NEVER, UsageTree

@@ -6,8 +6,9 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QIcon
 
 from app.catalog.catalog import CatalogTool
+from app.core.text import plural
 from app.policy.coverage import ServerUse, ToolUse
-from ui.look.text import ago, count, plural
+from ui.look.text import ago, count
 from ui.widgets.columns import Cell, TreeColumn, head_data, place, side
 from ui.widgets.delegates import BarDelegate
 from ui.widgets.roles import BAR, FAINT

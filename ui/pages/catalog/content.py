@@ -7,10 +7,11 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplica
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.catalog.catalog import CatalogTool, trust_server
+from app.core.text import plural
 from app.policy.usage import Usage, read_usage
 from app.tokens.host_text import compact
 from store.records import ServerRecord
-from ui.look.text import APPROX, plural, short
+from ui.look.text import APPROX, short
 from ui.look.theme import MARGIN
 from ui.pages.catalog.details import DetailsCard
 from ui.pages.catalog.details_text import server_details, several_details, tool_details

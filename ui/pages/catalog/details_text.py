@@ -8,10 +8,11 @@ from app.catalog.availability import Conditions
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.conditions import matches
 from app.catalog.reasons import sentence
+from app.core.text import plural
 from app.hosts.display import spec_text
 from store.records import ServerRecord
 from store.typed import Json
-from ui.look.text import APPROX, ago, count, plural, visible
+from ui.look.text import APPROX, ago, count, visible
 from ui.pages.catalog.tree_rows import status_words, tool_badge
 from ui.shell.badges import badge
 from ui.widgets.roles import BadgeText

@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from store.records import NEEDS_SIGN_IN, STOPPED
-from ui.look.text import APPROX, count, plural, visible
+from ui.look.text import APPROX, count, visible
 from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.reading_table import (
     ReadingRow,

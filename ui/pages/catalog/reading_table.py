@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Qt, Signal
 
+from app.core.text import plural
 from store import records
-from ui.look.text import count, plural, visible
+from ui.look.text import count, visible
 from ui.pages.catalog.server_work import Candidate
 from ui.shell.badges import badge
 from ui.widgets.columns import Column, MakeDelegate, Roles

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtGui import QUndoCommand
 
+from app.core.text import plural
 from app.discovery.own_servers import bring_back, remove_own
 from store.records import ServerRecord
-from ui.look.text import plural
 from ui.shell.tasks import Tasks
 
 

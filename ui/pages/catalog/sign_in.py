@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from store.records import READ
-from ui.look.text import plural
 from ui.pages.catalog.server_work import read
 from ui.pages.catalog.sign_in_work import sign_in, sign_out
 from ui.shell.services import Services

@@ -8,7 +8,8 @@ from PySide6.QtGui import QIcon
 
 from app.catalog.catalog import CatalogTool
 from app.catalog.reasons import sentence
-from ui.look.text import APPROX, count, plural
+from app.core.text import plural
+from ui.look.text import APPROX, count
 from ui.pages.catalog.tree_rows import Branch, Leaf, server_badge, status_words, tool_badge
 from ui.widgets.columns import Cell, TreeColumn
 from ui.widgets.delegates import BadgeDelegate, BarDelegate, TextDelegate

@@ -6,10 +6,10 @@ from math import inf
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.reasons import CHANGED
+from app.core.text import plural
 from app.policy.usage import DAY, Usage
 from store import records
 from store.records import ServerRecord
-from ui.look.text import plural
 from ui.shell.badges import badge
 from ui.widgets.filter_query import Facts
 from ui.widgets.roles import BadgeText

@@ -19,8 +19,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from app.core.text import plural
 from ui.look.colors import text_on
-from ui.look.text import APPROX, count, plural, short
+from ui.look.text import APPROX, count, short
 from ui.look.theme import Theme
 from ui.pages.catalog.treemap_layout import HEADER, Box, Cell, Field, Group, Item, lay_out
 from ui.widgets.delegates import hatch

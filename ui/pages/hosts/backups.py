@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.text import plural
 from app.export.backups import Backup
-from ui.look.text import plural
 from ui.look.theme import GAP, ROW, Theme
 from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.session import HostsSession, when

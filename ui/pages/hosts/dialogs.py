@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from app.core.text import plural
 from app.policy.budget import Verdict
-from ui.look.text import plural
 from ui.widgets.question import confirm
 
 

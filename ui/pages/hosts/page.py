@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.changes import Changes
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift, dropped
 from app.export.plan import Plan
 from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
-from ui.look.text import plural
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
 from ui.pages.hosts.commands import WriteCommand

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.settings import RoutingSettings
-from ui.look.text import plural
+from app.core.text import plural
 from ui.look.theme import GAP, Theme
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import threshold_of

@@ -19,9 +19,9 @@ from app.catalog.catalog import CatalogTool
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.safety.notices import notices
 from app.safety.review import OPEN, ReviewItem, Standing, approve, hold, standing
-from ui.look.text import plural
 from ui.look.theme import GAP, MARGIN
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
