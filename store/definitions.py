@@ -2,14 +2,19 @@
 
 import re
 
-_PIECES = re.compile(r"\w+|[^\w\s]")
+# names joined by commas alone, as a word of a text: with marks around, as in ('a,b').
+_NAME = r"[*\w](?:[\w.*/-]*[\w*])?"
+_QUOTED = re.compile(rf"(['\"`]){_NAME}\1(?:, ?\1{_NAME}\1)+")  # a set as Python writes it
+_JOINED = re.compile(rf"([^\w*]*)({_NAME}(?:,{_NAME})+)([^\w*]*)")
 
 
 def same_definition(one: object, other: object) -> bool:
     """Whether two JSON values of a tool differ in nothing but the order of unordered things.
 
     Some servers join a set into a default (`a,b,c`), which comes in another order in every
-    process. So lists of plain values, and commas' neighbours in a word of a text, have no order.
+    process. So lists of plain values have no order, nor have names that commas join into a word
+    and quoted names with commas between; anything else in a text has, or `allow:a,deny:b` would
+    be `allow:b,deny:a`.
     """
     try:
         return bool(one == other or _unordered(one) == _unordered(other))
@@ -25,6 +30,11 @@ def _unordered(value: object) -> object:
         plain = not any(isinstance(item, dict | list) for item in value)
         return sorted(items, key=repr) if plain else items
     if isinstance(value, str) and "," in value:
-        words = value.split(" ")
-        return [sorted(_PIECES.findall(word)) if "," in word else word for word in words]
+        value = _QUOTED.sub(lambda match: ",".join(sorted(re.split(", ?", match[0]))), value)
+        return [_names(word) for word in value.split(" ")]
     return value
+
+
+def _names(word: str) -> object:
+    match = _JOINED.fullmatch(word) if "," in word else None
+    return (match[1], sorted(match[2].split(",")), match[3]) if match else word

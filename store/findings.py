@@ -45,6 +45,12 @@ def all_findings(db: apsw.Connection) -> list[Finding]:
     return [Finding(*row) for row in db.execute(f"SELECT {_COLUMNS} FROM findings ORDER BY id")]
 
 
+def outline(db: apsw.Connection) -> tuple[object, ...]:
+    """A value that differs when a finding came, went or was decided on."""
+    sql = "SELECT count(*), max(id), total(decided_at), total(decided != '') FROM findings"
+    return tuple(db.execute(sql).fetchone() or ())
+
+
 def of_tool(db: apsw.Connection, tool_id: int) -> list[Finding]:
     """One tool's findings, also those of texts that it had before."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM findings WHERE tool_id = ? ORDER BY id", (tool_id,))

@@ -1,4 +1,4 @@
-"""Numbered migrations, each in one transaction together with its record."""
+"""Numbered migrations; all that a file lacks are one transaction, together with its number."""
 
 import contextlib
 import os
@@ -30,9 +30,11 @@ def migrate(db: apsw.Connection, path: str) -> None:
     _refuse_newer(version(db), newest, path)
     if version(db) > 0:
         _copy_aside(db, path)
+    texts = []
     for number, file in known:
         with open(file, encoding="utf-8") as sql:
-            _apply(db, number, sql.read())
+            texts.append((number, sql.read()))
+    _apply(db, texts)
 
 
 def _refuse_newer(current: int, newest: int, path: str) -> None:
@@ -77,12 +79,13 @@ def roll_back(db: apsw.Connection) -> None:
             db.execute("ROLLBACK")
 
 
-def _apply(db: apsw.Connection, number: int, sql: str) -> None:
+def _apply(db: apsw.Connection, texts: list[tuple[int, str]]) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
-        if version(db) < number:  # another process may have been first
-            db.execute(sql)
-            db.pragma("user_version", number)
+        for number, sql in texts:
+            if version(db) < number:  # another process may have been first
+                db.execute(sql)
+                db.pragma("user_version", number)
         db.execute("COMMIT")
     except BaseException:
         roll_back(db)

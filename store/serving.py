@@ -148,8 +148,11 @@ def tool_texts(db: apsw.Connection, server_id: int) -> list[str]:
 
 
 def named_tool_texts(db: apsw.Connection, server_id: int) -> dict[str, list[str]]:
-    """The same by the tools' names, several where names repeat."""
-    sql = "SELECT name, raw FROM tools WHERE gone = 0 AND server_id = ? ORDER BY name, twin"
+    """The same by the tools' names, several where names repeat, of those that were indexed."""
+    sql = (
+        "SELECT t.name, t.raw FROM tools t JOIN summaries s ON s.tool_id = t.id AND s.hash = t.hash"
+        " WHERE t.gone = 0 AND t.server_id = ? ORDER BY t.name, t.twin"
+    )
     texts: dict[str, list[str]] = {}
     for name, raw in db.execute(sql, (server_id,)):
         texts.setdefault(name, []).append(raw)

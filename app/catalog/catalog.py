@@ -12,7 +12,7 @@ from app.catalog.setting_checks import check_change
 from app.core.changes import Changes
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings, with_settings
-from store import findings, profiles, servers, tools
+from store import findings, profiles, servers, serving, tools
 from store.connection import data_version, transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
 
@@ -127,6 +127,15 @@ def _row(
 def version(db: apsw.Connection) -> int:
     """A number that changes when another connection wrote to the store."""
     return data_version(db)
+
+
+def outline(db: apsw.Connection, profile: str) -> tuple[object, ...]:
+    """A value that differs when servers, tools, what waits in Review or a profile changed.
+
+    What is journalled does not count: it changes with every call.
+    """
+    record = profiles.by_name(db, profile)
+    return (*serving.state(db, record.id if record else 0), *findings.outline(db))
 
 
 def find_profile(db: apsw.Connection, name: str) -> ProfileRecord:

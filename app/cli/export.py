@@ -12,7 +12,7 @@ from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.core.paths import gateway_program
 from app.export import apply as writes
-from app.export.drift import dropped, find_drift
+from app.export.drift import dropped, find_drift, way_out
 from app.export.hooks.files import remove_all
 from app.export.masking import DiffFile, masked_diff
 from app.export.overview import survey
@@ -173,9 +173,7 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
 def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
     """Say which later changes of the files would be lost; whether that is agreed to."""
     every = args.host == "all"
-    lost = dropped(
-        find_drift(exports.all_exports(db) if every else exports.for_host(db, args.host))
-    )
+    lost = way_out(db)[1] if every else dropped(find_drift(exports.for_host(db, args.host)))
     for sentence in lost:
         console.note(f"Dropped by restoring: {sentence}")
     if not lost or args.yes:

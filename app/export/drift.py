@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
+
 from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.history import active_writes
@@ -17,7 +19,8 @@ from app.hosts.facts import HostFacts, host
 from app.hosts.importing import read_data
 from app.hosts.places import Places, is_file
 from app.hosts.reading import FoundEntry, hash_bytes, read_bytes
-from store.records import AS_IS, ExportRecord
+from store import exports
+from store.records import AS_IS, HOOK, ExportRecord
 
 _MOST_KEYS = 8  # named in a sentence
 _NOTHING = object()
@@ -59,6 +62,20 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
         if active and active[0].mode != AS_IS:  # as is: nothing of ours can be missing
             drifts.append(file_drift(active[0]))
     return tuple(drifts)
+
+
+def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What restoring every host concerns, files of projects too: names of hosts, and what is lost.
+
+    The second are sentences for changes made since Toolcrib wrote; hooks are taken out of a file
+    and lose nothing.
+    """
+    every = exports.all_exports(db)
+    files = dict.fromkeys(record.file for record in every)
+    active = [record for file in files for record in active_writes(every, Path(file))[:1]]
+    names = dict.fromkeys(host(record.host).name for record in active if record.mode != AS_IS)
+    about_servers = [record for record in every if record.mode != HOOK]
+    return tuple(names), dropped(find_drift(about_servers))
 
 
 def dropped(drifts: Sequence[Drift]) -> tuple[str, ...]:

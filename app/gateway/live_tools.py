@@ -65,16 +65,20 @@ class LiveTools:
         items = self._list(server).items
         return None if items is None else items.keys()
 
-    def before_call(self, upstream: Upstream, call: Callable[[str], None]) -> None:
+    def before_call(
+        self, upstream: Upstream, call: Callable[[str], None], *, name: str | None = None
+    ) -> None:
         """Run `call` when the server's list is known, starting the server if need be.
 
-        `call` gets "", or why the server could not be started.
+        `call` gets "", or why the server could not be started. `name`: of a tool that is not
+        stored; the list is read again where it lacks it.
         """
         live = self._list(upstream.name)
         with self._lock:
             age = self._clock() - live.at
             same = live.changes == upstream.list_changes
-            current = same and upstream.started and age < _BLOCKING_SECONDS
+            lacks = name is not None and name not in (live.items or ())
+            current = same and upstream.started and age < _BLOCKING_SECONDS and not lacks
             if not current:
                 live.waiting.append(call)
         if not current or age > FRESH_SECONDS:
@@ -149,7 +153,7 @@ class LiveTools:
         live = self._list(row.name).items
         if tool is None:
             unlisted = live is not None and name not in live  # the server's to refuse
-            return "" if unlisted or self._view.settings.get("new_tools") == "on" else NEW
+            return "" if unlisted else NEW  # until it was checked, whoever wants new tools
         if tool.reason or live is None or name not in live:
             return tool.reason
         return "" if self._same(row.name, name, tool.raw) else CHANGED

@@ -15,17 +15,20 @@ if TYPE_CHECKING:
 
     _List = tuple[list[Json], Callable[[ListChanges], None]]
 
+_PAUSE, _LONGEST_PAUSE = 0.1, 3.0  # seconds
+
 
 class NewTools:
     """Takes in what running servers list; usable from any thread.
 
-    One list of a server at a time and a pause behind it: a server that announces changes without
-    end costs little, and only its newest list counts.
+    One list of a server at a time and a pause behind it, each twice as long as the one before: a
+    change is in Review at once, a server that announces changes without end costs little, and
+    only its newest list counts.
     """
 
     __slots__ = ("_database", "_idle", "_lock", "_newest", "_pause", "_scrubber")
 
-    def __init__(self, database: str, scrubber: Scrubber, *, pause: float = 1.0) -> None:
+    def __init__(self, database: str, scrubber: Scrubber, *, pause: float = _PAUSE) -> None:
         self._database = database
         self._scrubber = scrubber
         self._pause = pause
@@ -54,6 +57,7 @@ class NewTools:
             return self._idle.wait_for(lambda: not self._newest, seconds)
 
     def _run(self, server_id: int) -> None:
+        pause = self._pause
         while True:
             with self._lock:
                 newest = self._newest.pop(server_id)
@@ -65,7 +69,8 @@ class NewTools:
             changes = self._changes(server_id, items)
             if changes:
                 done(changes)
-            threading.Event().wait(self._pause)
+            threading.Event().wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _changes(self, server_id: int, items: Sequence[Json]) -> "ListChanges | None":
         try:

@@ -2,6 +2,7 @@
 
 import json
 
+from app.core.scrubber import Scrubber
 from app.gateway.journal import Journal
 from app.gateway.profile_view import ProfileView
 from app.mcp.protocol import LISTS
@@ -16,18 +17,19 @@ _MOST = 2_000  # verdicts that are remembered
 class ServerLists:
     """What may be shown of live lists: entries as they were read, and new ones that pass."""
 
-    def __init__(self, view: ProfileView, journal: Journal) -> None:
+    def __init__(self, view: ProfileView, journal: Journal, scrubber: Scrubber) -> None:
         self._view = view
         self._journal = journal
+        self._scrubber = scrubber
         self._verdicts: dict[str, bool] = {}  # of entries that the store does not have
 
     def shown(self, row: ServerRow, method: str, entries: list[Json]) -> list[Json]:
-        """The entries that a host may get; others are noted in the journal, once."""
+        """The entries that a host may get, without secrets; others are noted, once."""
         key = NAME_KEYS[KINDS[method]]
         stored = {str(entry.get(key)): entry for entry in self._view.lists(row)[method]}
         return [
             entry
-            for entry in entries
+            for entry in self._scrubber.json(entries)
             if not isinstance(entry, dict)  # the host's to refuse
             or stored.get(str(entry.get(key))) == entry
             or (
@@ -37,13 +39,13 @@ class ServerLists:
         ]
 
     def answer(self, row: ServerRow, method: str, answer: Json) -> Json | None:
-        """A server's answer to a list without what is held; None where nothing is."""
+        """A server's answer to a list without what is held or secret; None where nothing is."""
         result = answer.get("result")
         entries = result.get(LISTS[method]) if isinstance(result, dict) else None
         if not isinstance(result, dict) or not isinstance(entries, list):
             return None
         kept = self.shown(row, method, entries)
-        if len(kept) == len(entries):
+        if kept == entries:
             return None
         return {**answer, "result": {**result, LISTS[method]: kept}}
 

@@ -9,7 +9,6 @@ import apsw
 from app.catalog.reasons import NEW
 from app.core.context import AppContext
 from app.core.scrubber import Scrubber
-from app.core.settings import ProfileSettings
 from app.indexing.indexer import Indexer
 from app.indexing.list_changes import ListChanges
 from app.indexing.reading import Limits, Reading
@@ -79,8 +78,7 @@ def ingest(
             return ListChanges()
         merged = _merged(tools.tools(db, server_id), live)
         delta = _save_tools(db, server, merged, ctx.clock())
-    if delta.added or delta.changed:
-        Indexer(ctx, db).texts(server_id, only={*delta.added, *delta.changed})
+    Indexer(ctx, db).texts(server_id)  # also what a process that was killed had left
     return _changes(tools.tools(db, server_id), delta)
 
 
@@ -95,10 +93,9 @@ def _save_tools(
 
 
 def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
-    """Hold tools in the profiles that want new ones held."""
+    """Hold tools in every profile; those that want new ones get them once they are checked."""
     for profile in profiles.all_profiles(db) if tool_ids else ():
-        if ProfileSettings.from_json(profile.settings).new_tools == "held":
-            profiles.set_held(db, profile.id, tool_ids, NEW)
+        profiles.set_held(db, profile.id, tool_ids, NEW)
 
 
 def _merged(stored: Sequence[ToolRecord], live: Sequence[NewTool]) -> list[NewTool]:

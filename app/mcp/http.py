@@ -113,9 +113,10 @@ class RemoteChannel:
             text = self._unwelcome(self.auth)
         elif self.refusal:
             text = _REFUSALS.get(self.refusal, f"It answered with status {self.refusal}.")
-        return self._redacted(text)
+        return self.redacted(text)
 
-    def _redacted(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
+        """A text of the server without secrets, tokens of the sign-in among them."""
         return redact(text, (*self._secrets, *(self.auth.values() if self.auth else ())))
 
     def printed(self) -> str:
@@ -257,7 +258,7 @@ class RemoteChannel:
 
         Where that cannot be made up for, the session ends and the next call opens another.
         """
-        reason = self._redacted(str(error) or type(error).__name__)
+        reason = self.redacted(str(error) or type(error).__name__)
         unsent = isinstance(error, _UNSENT)
         text = "It could not be reached" if unsent else "The connection broke, it may have run"
         answers = _answers(request, self._named(f"{text}: {reason}"))

@@ -98,6 +98,9 @@ class Channel(Protocol):
     def printed(self) -> str:
         """The last of what the server printed on stderr, without secrets."""
 
+    def redacted(self, text: str) -> str:
+        """A text of the server without secrets."""
+
     def pids(self) -> tuple[int, ...]:
         """The server's processes, none for one behind a URL."""
 

@@ -23,6 +23,7 @@ CONFIGURED, KNOWN, STARTING, STARTED, FAILED = (
 )
 _REST_GRACE = 5.0  # seconds that an idle server has to exit
 BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 60.0)  # seconds before the next start, by failures
+_LONGEST_REASON = 1_000  # characters of what a server says when it refuses a greeting
 
 
 class Upstream:
@@ -290,6 +291,8 @@ class Upstream:
         detail = channel.last_sentence() if channel is not None else ""
         if detail.startswith(SIGN_IN):
             return detail
+        if channel is not None:  # a refused greeting is quoted
+            reason = channel.redacted(reason[:_LONGEST_REASON])
         return " ".join(filter(None, [f"{self.name} {what}.", reason, detail]))
 
 

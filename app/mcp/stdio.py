@@ -201,11 +201,15 @@ class StdioChannel:
 
     def printed(self) -> str:
         """The last 40 lines of stderr, at most 16 kB, without colours, redacted."""
+        text = _ANSI.sub("", self._stderr.decode("utf-8", "replace")).replace("\r", "")
+        lines = [line.rstrip() for line in self.redacted(text).split("\n")]
+        return "\n".join([line for line in lines if line][-_TAIL_LINES:])
+
+    def redacted(self, text: str) -> str:
+        """A text of the server without secrets."""
         from app.core.logs import redact  # logging is not needed while all goes well
 
-        text = _ANSI.sub("", self._stderr.decode("utf-8", "replace")).replace("\r", "")
-        lines = [line.rstrip() for line in redact(text, self._secrets).split("\n")]
-        return "\n".join([line for line in lines if line][-_TAIL_LINES:])
+        return redact(text, self._secrets)
 
     def pids(self) -> tuple[int, ...]:
         """The server's process and everything it started."""

@@ -88,6 +88,10 @@ class TracedChannel:
         """As the channel's."""
         return self._channel.printed()
 
+    def redacted(self, text: str) -> str:
+        """As the channel's."""
+        return self._channel.redacted(text)
+
     def pids(self) -> tuple[int, ...]:
         """As the channel's."""
         return self._channel.pids()

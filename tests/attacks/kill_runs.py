@@ -3,6 +3,9 @@
 python tests/attacks/kill_runs.py --runs 10000 [--seed 1] [--faults kill,full,broken]
 python tests/attacks/kill_runs.py --every    each scenario at each of its system calls, once a fault
 
+What is written: exports, undo, settings, secrets, ticks; and (kill_beds.py) the store as it is
+made, upgraded and filled, the backend's folder, lock, socket and descriptor.
+
 After each run every file must hold its old bytes or its new ones; after the next start nothing may
 be left over, the store must be whole, and taking the write back must give the old bytes.
 """
@@ -21,11 +24,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fakes")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fakes"), str(Path(__file__).parent)]
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 import faults  # noqa: E402
 from host_world import HostWorld  # noqa: E402
+from kill_beds import other_beds  # noqa: E402
 
 from app.catalog.catalog import set_on  # noqa: E402
 from app.core.context import AppContext  # noqa: E402
@@ -244,6 +248,7 @@ def main() -> int:
             if args.only in scenario.name:
                 (Path(folder) / str(index)).mkdir()
                 beds.append(Bed(scenario, Path(folder) / str(index)))
+        beds += other_beds(Path(folder), args.only)
         points = (
             [(b, at, f) for b in beds for at in range(len(b.calls)) for f in _of(b, at, numbers)]
             if args.every

@@ -4,66 +4,20 @@ Over stdio and HTTP, to the scan and through the gateway, in answers, errors and
 byte of a secret is in any file but the secret store, none is in a line that Toolcrib prints.
 """
 
-import base64
-import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SERVER = str(ROOT / "tests" / "fakes" / "echoing_server.py")
+sys.path.insert(0, str(ROOT / "tests" / "fakes"))
+
+from echo_kit import FLAG, LOCAL, PATH, REMOTE, config, files_that_leak, leaks  # noqa: E402
+
 TOOLCRIB = [sys.executable, "-m", "ui.main"]
-
-# one of each kind; none has an ordinary word for its own
-KEY = "k7Qw-9zPx-33ab"
-URL = "postgres://app:pW4-zz81-Lq9@db.example:5432/main"
-ODD = 'q"uo/te+Zx19&é'
-SHORT = "x9Kq2p"
-FLAG = "f1aG-77-value"
-PAIR = "pA1r-55-value"
-BEARER = "bEar-61-t0ken"
-TEAM = "t3Am-29-value"
-PATH = "pAth-83-t0ken"
-ENVIRONMENT = {
-    "ECHO_GIVEN_API_KEY": KEY,
-    "ECHO_GIVEN_DATABASE_URL": URL,
-    "ECHO_GIVEN_NOTE": ODD,
-    "ECHO_GIVEN_PIN": SHORT,
-}
-ARGUMENTS = ["-p", FLAG, f"Server=db;Password={PAIR};", f"https://h.example/s/{PATH}/mcp"]
-LOCAL = (KEY, URL, "pW4-zz81-Lq9", ODD, SHORT, FLAG, PAIR, PATH)
-REMOTE = (BEARER, TEAM, PATH)
-
-
-def encodings(secret: str) -> set[bytes]:
-    """The secret in six encodings; base64 without the ends that its neighbours share."""
-    data = secret.encode()
-    found = {data, json.dumps(secret)[1:-1].encode(), quote(secret, safe="").encode()}
-    found |= {data.hex().encode(), data.hex().upper().encode()}
-    for before in range(3):
-        text = base64.b64encode(b"\0" * before + data).decode()
-        core = text[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
-        found |= {core.encode(), core.replace("+", "-").replace("/", "_").encode()}
-    return found
-
-
-def leaks(data: bytes, secrets: tuple[str, ...]) -> set[str]:
-    return {secret for secret in secrets if any(one in data for one in encodings(secret))}
-
-
-def files_that_leak(home: Path, secrets: tuple[str, ...]) -> dict[str, set[str]]:
-    found = {}
-    for file in home.rglob("*"):
-        kept = file.name == "secrets.json" or not file.is_file()
-        if not kept and (lost := leaks(file.read_bytes(), secrets)):
-            found[str(file.relative_to(home))] = lost
-    return found
 
 
 @pytest.fixture
@@ -88,28 +42,6 @@ def toolcrib(home: Path, tmp_path: Path):
     return run
 
 
-@contextlib.contextmanager
-def web(mode: str) -> Iterator[str]:
-    env = {**os.environ, "ECHO_WEB": "1", "ECHO_MODE": mode}
-    with subprocess.Popen([sys.executable, SERVER], env=env, stdout=subprocess.PIPE) as process:
-        try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp/{PATH}"
-        finally:
-            process.kill()
-
-
-@contextlib.contextmanager
-def config(kind: str, mode: str) -> Iterator[dict]:
-    """The entry of a host's file for an echoing server."""
-    if kind == "stdio":
-        env = {**ENVIRONMENT, "ECHO_MODE": mode}
-        yield {"command": sys.executable, "args": [SERVER, *ARGUMENTS], "env": env}
-        return
-    with web(mode) as url:
-        headers = {"Authorization": f"Bearer {BEARER}", "X-Team": TEAM}
-        yield {"type": "http", "url": url, "headers": headers}
-
-
 def imported(toolcrib, tmp_path: Path, entry: dict) -> bytes:
     file = tmp_path / "given.json"
     file.write_text(json.dumps({"mcpServers": {"echo": entry}}), encoding="utf-8")
@@ -131,32 +63,148 @@ def test_a_scan_keeps_no_secret_that_a_server_repeats(kind, mode, toolcrib, home
         assert "••••".encode() in (home / "toolcrib.db").read_bytes()
 
 
+class Listener:
+    """A gateway over the echoing server; keeps what Toolcrib itself says, on stdout and stderr."""
+
+    def __init__(self, home: Path, way: str, raw_host, alone: str = "1") -> None:
+        self.way, self._raw_host = way, raw_host
+        self.own = b""
+        self._errors = (home.parent / "stderr").open("w+b")
+        options = ["--server", "echo"] if way == "pruned" else []
+        env = {"TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT), "TOOLCRIB_STANDALONE": alone}
+        command = raw_host.gateway_command("--profile", "default", *options)
+        self.host = raw_host.RawHost(command, env, stderr=self._errors)
+        self.keep(self.host.initialize())
+
+    def keep(self, answer: object) -> None:
+        """An answer of Toolcrib's own making."""
+        self.own += json.dumps(answer, ensure_ascii=False).encode() + json.dumps(answer).encode()
+
+    def ask(self, method: str, **params: object) -> None:
+        self.keep(self.host.wait(self.host.ask(method, params), 60))
+
+    def call(self, tool: str, *, own: bool = False, **arguments: object) -> None:
+        """`own`: Toolcrib answers this call itself; else the server's result is passed on."""
+        called = {"name": tool, "arguments": arguments}
+        if self.way == "through":
+            called = {"name": "call_tool", "arguments": {**called, "name": f"echo/{tool}"}}
+        answer = self.host.wait(self.host.ask("tools/call", called), 60)
+        if own:
+            self.keep(answer)
+
+    def search(self, query: str) -> None:
+        if self.way == "through":
+            self.ask("tools/call", name="search_tools", arguments={"query": query})
+
+    def lists(self) -> None:
+        for kind in ("tools", "prompts", "resources", "resources/templates"):
+            self.ask(f"{kind}/list")
+
+    def close(self) -> bytes:
+        """All that Toolcrib said."""
+        self.host.close()
+        self._errors.seek(0)
+        errors = self._errors.read()
+        self._errors.close()
+        notes = [note for note in self.host.notes if note["method"] != "notifications/message"]
+        self.keep([*notes, *self.host.asked])
+        return self.own + errors
+
+
 @pytest.mark.parametrize("way", ["through", "pruned"])
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 def test_a_gateway_keeps_no_secret_that_a_server_repeats(
     kind, way, toolcrib, home, tmp_path, raw_host
 ):
+    """Results are passed on as they come: what Toolcrib itself says, and all files, hold none."""
     secrets = LOCAL if kind == "stdio" else REMOTE
     with config(kind, "ok") as entry:
         imported(toolcrib, tmp_path, entry)
         toolcrib("profile", "set", "new_tools=on")
-        options = ["--server", "echo"] if way == "pruned" else []
-        env = {"TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT), "TOOLCRIB_STANDALONE": "1"}
-        host = raw_host.RawHost(raw_host.gateway_command("--profile", "default", *options), env)
+        one = Listener(home, way, raw_host)
         try:
-            host.initialize()
+            one.lists()
+            for query in ("plain thing", "echo/tainted", "echo/nothing"):
+                one.search(query)
             for tool in ("add", "fail", "protocol", "crash", "fail"):
                 if tool == "crash" and kind == "http":
                     continue
-                called = {"name": tool, "arguments": {}}
-                if way == "through":
-                    called = {"name": "call_tool", "arguments": {**called, "name": f"echo/{tool}"}}
-                host.wait(host.ask("tools/call", called))
-                host.tools()
+                one.call(tool, own=tool == "crash")
+                one.lists()
                 if tool == "add" and kind == "stdio":  # the server forgets it with its crash
-                    host.until(lambda: b"late_0" in stored(home), 60)
+                    one.host.until(lambda: b"late_0" in stored(home), 60)
+            for name in ("tainted", "nothing"):
+                one.call(name, own=True, other="x")
+            if way == "through":
+                one.call("tainted", own=True)
+                one.search(secrets[0])  # typed by a model that has it from the server
         finally:
-            host.close()
+            printed = one.close()
+        for words in (["review", "--info", "--json"], ["footprint", "--json", "--tools"]):
+            printed += toolcrib(*words)
+    assert not files_that_leak(home, secrets)
+    assert not leaks(printed, secrets)
+
+
+@pytest.mark.parametrize("mode", ["crash", "refuse"])
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+@pytest.mark.parametrize("alone", ["1", ""], ids=["alone", "backend"])
+def test_a_gateway_whose_server_fails_at_its_start_says_no_secret(
+    alone, mode, kind, toolcrib, home, tmp_path, raw_host
+):
+    secrets = LOCAL if kind == "stdio" else REMOTE
+    turned = tmp_path / "mode"
+    with config(kind, "ok", str(turned)) as entry:
+        imported(toolcrib, tmp_path, entry)
+        turned.write_text(mode)
+        one = Listener(home, "through", raw_host, alone)
+        try:
+            for tool in ("fail", "tainted", "fail"):
+                one.call(tool, own=True)
+                one.lists()
+            one.ask("resources/read", uri="x://nothing")
+        finally:
+            printed = one.close()
+            if not alone:
+                printed += toolcrib("backend", "status", "--json") + toolcrib("backend", "stop")
+        printed += toolcrib("scan", "--yes", "--json") + toolcrib("check", "--json")
+    assert not files_that_leak(home, secrets)
+    # arguments that nothing names a credential are shown to the person who agrees to the command
+    assert not leaks(printed, tuple({*secrets} - ({FLAG, PATH} if kind == "stdio" else set())))
+
+
+JSON_VERBS = [
+    ["footprint", "--tools"],
+    ["review", "--info"],
+    ["route", "plain thing"],
+    ["route", "echo/tainted", "--words-only"],
+    ["profile", "show", "default"],
+    ["summary", "list"],
+    ["requests", "list"],
+    ["labels", "list"],
+    ["check", "--suggest"],
+    ["hosts"],
+    ["backend", "share"],
+    ["export", "cursor", "--mode", "through", "--dry-run"],
+    ["export", "cursor", "--mode", "pruned", "--dry-run"],
+    ["scan", "--yes"],
+]
+
+
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_no_verb_prints_a_secret_as_text_or_as_json(kind, toolcrib, home, tmp_path):
+    secrets = LOCAL if kind == "stdio" else REMOTE
+    with config(kind, "ok") as entry, config(kind, "crash") as dead:
+        file = tmp_path / "person" / ".cursor" / "mcp.json"
+        file.parent.mkdir(parents=True)
+        servers = {"echo": entry, "dead": dead}
+        file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+        toolcrib("scan", "--yes")
+        for words in JSON_VERBS:
+            known = {FLAG, PATH} if words[0] in ("scan", "export") and kind == "stdio" else set()
+            for more in ([], ["--json"]):
+                lost = leaks(toolcrib(*words, *more), tuple({*secrets} - known))
+                assert not lost, (words, more)
     assert not files_that_leak(home, secrets)
 
 

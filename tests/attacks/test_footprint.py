@@ -133,6 +133,28 @@ def test_the_gateway_writes_its_own_folder_only(machine: Machine) -> None:
     assert any(file.name == "model.onnx" for file in footprint.read), "no query was encoded"
 
 
+def test_the_backend_and_its_adapter_writes_its_own_folder_only(machine: Machine) -> None:
+    def serve(process) -> None:
+        for message in (*_OPENING, _search(2)):
+            _send(process, message)
+        assert "result" in _answer(process, 2)
+        process.stdin.close()
+        process.stdin = None  # or communicate() flushes it
+        process.wait(_WAIT_SECONDS)  # strace ends with the backend, which nobody needs any more
+
+    machine.env |= {"TOOLCRIB_STANDALONE": "", "TOOLCRIB_BACKEND_IDLE": "0.5"}
+    try:
+        footprint = machine.run("toolcrib-gateway", "--profile", "default", until=serve)
+    finally:
+        machine.env["TOOLCRIB_STANDALONE"] = "1"
+    run = machine.own / "run"
+    assert any(file.parent == run and file.suffix == ".txt" for file in footprint.written)
+    assert footprint.outside(machine.own, machine.state) == []
+    own = f'AF_UNIX, sun_path="{run}/'
+    assert [one for one in footprint.addresses if not one.startswith(f"sa_family={own}")] == []
+    assert footprint.addresses and not run.exists()
+
+
 def _search(number: int) -> dict:
     params = {"name": "search_tools", "arguments": {"query": "what is the weather"}}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
@@ -181,6 +203,7 @@ def test_bench_writes_its_own_folder_and_temporary_files_only(machine: Machine) 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_the_encoder_export_writes_its_folder_and_temporary_files_only(machine: Machine) -> None:
     models = machine.base / "models"
     code = (
@@ -189,7 +212,7 @@ def test_the_encoder_export_writes_its_folder_and_temporary_files_only(machine: 
         "ensure_model(Paths(Path(sys.argv[1]), Path(sys.argv[1])))"
     )
     machine.env["PYTHONPATH"] = str(ROOT)
-    footprint = machine.run(sys.executable, "-c", code, models)
+    footprint = machine.run(sys.executable, "-c", code, models, seconds=1500)
     assert footprint.code == 0, footprint.output
     assert footprint.outside(models, machine.base / "tmp") == []
     assert not any("AF_INET" in address for address in footprint.addresses)

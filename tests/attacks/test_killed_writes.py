@@ -18,5 +18,11 @@ def test_a_write_that_ends_at_any_system_call_leaves_the_old_or_the_new_file(fau
     runs("--runs", "150")
 
 
+def test_the_store_and_the_backends_files_may_lose_any_system_call(faults):
+    """Every call of a backend's start and end, each kind of fault; and the newest list kept."""
+    runs("--every", "--only", "backend")
+    runs("--every", "--only", "list into the store", "--faults", "kill")
+
+
 def test_every_single_system_call_of_an_export_may_be_the_last(faults):
     runs("--every", "--only", "export", "--faults", "kill")

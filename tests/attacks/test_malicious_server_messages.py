@@ -18,11 +18,15 @@ def home(tmp_path_factory):
     return stock(tmp_path_factory.mktemp("odd") / "home")
 
 
-@pytest.fixture(scope="module", params=["pruned", "through"])
+@pytest.fixture(
+    scope="module",
+    params=[("pruned", False), ("through", False), ("pruned", True), ("through", True)],
+    ids=["pruned", "through", "pruned-backend", "through-backend"],
+)
 def odd(request, home):
-    one = start(home, request.param)
+    one = start(home, *request.param)
     yield one
-    one.host.close()
+    one.close()
 
 
 @pytest.mark.parametrize("answer", REFUSALS, ids=range(len(REFUSALS)))

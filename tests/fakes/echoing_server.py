@@ -1,8 +1,8 @@
 """An MCP server that repeats every secret it was given in every field the protocol has.
 
 Over stdio, or over HTTP on the port given as PORT. ECHO_MODE: ok | crash (before it greets) |
-refuse (an error for initialize). Secrets are every argument, every request header, and every
-environment value whose name begins with ECHO_GIVEN_.
+refuse (an error for initialize), or what stands in the file ECHO_MODE_FILE. Secrets are every
+argument, every request header, and every environment value whose name begins with ECHO_GIVEN_.
 """
 
 import base64
@@ -10,10 +10,15 @@ import json
 import os
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import quote
 
-MODE = os.environ.get("ECHO_MODE", "ok")
 LATE: list = []
+
+
+def mode() -> str:
+    file = Path(os.environ.get("ECHO_MODE_FILE") or "/nowhere")
+    return file.read_text() if file.exists() else os.environ.get("ECHO_MODE", "ok")
 
 
 def spellings(secret: str) -> list[str]:
@@ -109,7 +114,7 @@ def answer(message: dict, headers: dict[str, str], out) -> dict | None:
         return None
     error = {"code": -32000, "message": text, "data": {text: text}}
     if method == "initialize":
-        return {**reply, **({"error": error} if MODE == "refuse" else {"result": greeting(text)})}
+        return {**reply, **({"error": error} if mode() == "refuse" else {"result": greeting(text)})}
     if method.endswith("/list"):
         return {**reply, "result": lists(method, text)}
     if method != "tools/call":
@@ -141,7 +146,7 @@ def stdio() -> None:
 
     sys.stderr.write(echo({}) + "\n")
     sys.stderr.flush()
-    if MODE == "crash":
+    if mode() == "crash":
         sys.exit(3)
     for line in sys.stdin:
         response = answer(json.loads(line), {}, out)
@@ -158,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         secret = {k: v for k, v in self.headers.items() if k.lower().startswith(("auth", "x-"))}
         secret[":path"] = self.path.rpartition("/")[2]
-        if MODE == "crash":
+        if mode() == "crash":
             self.reply(500, echo(secret).encode(), "text/plain")
             return
         response = answer(json.loads(body), secret, lambda _message: None)

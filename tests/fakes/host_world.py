@@ -36,6 +36,13 @@ class HostWorld:
     tools = TOOLS
     gateway = GATEWAY
 
+    @classmethod
+    def over(cls, places: Places, ctx: AppContext, db: apsw.Connection) -> "HostWorld":
+        """The same over a home folder that is there already."""
+        world = cls.__new__(cls)
+        world.home, world.ctx, world.db, world.places = places.home, ctx, db, places
+        return world
+
     def write(self, path: str, content: str | bytes | Mapping[str, Any]) -> Path:
         """A file below the home folder."""
         file = self.home / path

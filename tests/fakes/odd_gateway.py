@@ -5,22 +5,27 @@ import sys
 from pathlib import Path
 
 import gateway_store
+import psutil
 import raw_host
+
+from app.gateway.backend.client import request
+from app.gateway.backend.rendezvous import STOP, Place
 
 ROOT = Path(__file__).parents[2]
 FAKES = ROOT / "tests" / "fakes"
 SERVER = {"command": sys.executable, "args": ["-S", str(FAKES / "odd_upstream.py")], "env": {}}
 RIGHT = "as it should be"
-AT_ONCE = 8  # seconds
+AT_ONCE = 8  # seconds; under half of one on an idle machine, and tests run on busy ones
 DOUBTED = 25  # the same for answers that belong to no request
 
 
 class Odd:
     """The odd server behind a gateway, called the same way in both ways of serving."""
 
-    def __init__(self, host, way):
+    def __init__(self, host, way, home=None):
         self.host = host
         self.way = way
+        self.home = home  # of the backend, where there is one
         self.count = 0
 
     def call(self, tool, seconds=AT_ONCE, **arguments):
@@ -37,7 +42,25 @@ class Odd:
 
     def assert_well(self):
         assert self.send() == RIGHT
-        assert self.host.request("ping") == {}
+        assert self.host.request("ping", seconds=AT_ONCE) == {}
+
+    def close(self):
+        """End the host, and the backend that it has."""
+        self.host.close()
+        if self.home is not None:
+            running = backends(self.home)
+            request(Place(str(self.home)), STOP)
+            assert not psutil.wait_procs(running, timeout=20)[1]
+
+
+def backends(home):
+    """The backend processes over that home."""
+    found = []
+    for one in psutil.process_iter(["cmdline", "environ"]):
+        words, environ = one.info["cmdline"] or [], one.info["environ"] or {}
+        if words[-1:] == ["serve"] and environ.get("TOOLCRIB_HOME") == str(home):
+            found.append(one)
+    return found
 
 
 def stock(folder):
@@ -46,13 +69,16 @@ def stock(folder):
     return folder
 
 
-def start(home, way):
+def start(home, way, backend=False):
+    """A host and its gateway, or its adapter and the backend over that home."""
     arguments = ["--server", "odd"] if way == "pruned" else []
     models = str(home / "no-models")
     env = {"TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT), "TOOLCRIB_MODELS": models}
+    env["TOOLCRIB_STANDALONE"] = "" if backend else "1"
     host = raw_host.RawHost(raw_host.gateway_command(*arguments), env)
     host.initialize()
-    return Odd(host, way)
+    assert not backend or backends(home)
+    return Odd(host, way, home if backend else None)
 
 
 def line(**message):

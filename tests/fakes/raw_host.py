@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
@@ -31,11 +31,16 @@ class RawHost:
     """Starts a command and speaks JSON-RPC with it; `answers` are given to its requests."""
 
     def __init__(
-        self, command: list[str], env: dict[str, str], answers: dict[str, Any] | None = None
+        self,
+        command: list[str],
+        env: dict[str, str],
+        answers: dict[str, Any] | None = None,
+        *,
+        stderr: IO[bytes] | None = None,
     ) -> None:
-        self.process = subprocess.Popen(
-            command, env={**os.environ, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        whole = {**os.environ, **env}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
+        self.process = subprocess.Popen(command, env=whole, **pipes)
         self.answers = answers or {}
         self.notes: list[Json] = []
         self.asked: list[Json] = []

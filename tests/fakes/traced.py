@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 _CALLS = (
-    "connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,"
+    "bind,connect,sendto,sendmsg,sendmmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,"
     "link,linkat,symlink,symlinkat,unlink,unlinkat,truncate,mknod,mknodat"
 )
 _CALL = re.compile(r"^(?P<name>\w+)\((?P<args>.*)\)\s+= (?P<result>-?\w+)")
@@ -21,7 +21,7 @@ _PATH = re.compile(_FD + r'"(?P<path>(?:[^"\\]|\\.)*)"')
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 _ADDRESS = re.compile(r"sa_family=(AF_INET6?|AF_UNIX|AF_NETLINK)[^}]*")
 _NAMES_FILES = ("open", "openat", "creat")
-_SECONDS = 120.0
+_SECONDS = 300.0  # of nothing but waiting: strace and a busy machine slow all down
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Footprint:
     code: int
     read: frozenset[Path]
     written: frozenset[Path]
-    addresses: frozenset[str]  # of connections and datagrams, tried or made
+    addresses: frozenset[str]  # of sockets, connections and datagrams, tried or made
 
     def outside(self, *folders: Path) -> list[Path]:
         """What was written outside these folders; devices and pipes are no files."""
@@ -63,8 +63,12 @@ def trace(
     *,
     until: Callable[[subprocess.Popen[str]], None] | None = None,
     stdin: str = "",
+    seconds: float = _SECONDS,
 ) -> Footprint:
-    """Run a program to its end, or until `until` returns and a signal ends it."""
+    """Run a program and its children to their end, or until `until` returns and a signal ends it.
+
+    `until` may wait for the end itself.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / "trace"
     words = [strace(), "-ff", "-qq", "-y", "-s", "4096", "-e", f"trace={_CALLS}", "-o", str(out)]
@@ -81,8 +85,9 @@ def trace(
     try:
         if until is not None:
             until(process)
-            os.killpg(process.pid, signal.SIGTERM)
-        output, _ = process.communicate(stdin, timeout=_SECONDS)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+        output, _ = process.communicate(stdin, timeout=seconds)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -100,7 +105,7 @@ def _footprint(folder: Path, output: str, code: int) -> Footprint:
             if match is None:
                 continue
             name, args, result = match["name"], match["args"], match["result"]
-            if name in ("connect", "sendto", "sendmsg", "sendmmsg"):
+            if name in ("bind", "connect", "sendto", "sendmsg", "sendmmsg"):
                 addresses.update(found[0] for found in _ADDRESS.finditer(args))
             elif not result.startswith("-1"):
                 writes = name not in _NAMES_FILES or name == "creat" or _WRITES.search(args)

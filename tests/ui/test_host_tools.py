@@ -68,4 +68,5 @@ def test_the_list_is_saved_as_markdown_csv_and_json(page, services, qtbot, home)
 
 def test_the_way_out_without_any_write_says_so(page, qtbot):
     page.restore_all()
-    assert page.messages.text == "Toolcrib's writes stand in no host's file."
+    text = "Toolcrib's writes stand in no host's file."
+    qtbot.waitUntil(lambda: page.messages.text == text, timeout=20_000)

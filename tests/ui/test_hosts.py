@@ -1,8 +1,10 @@
 """The Hosts page over real host files in a home of its own."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from host_world import HostWorld
 from hosts_kit import (
     CLAUDE,
     CODEX,
@@ -221,25 +223,52 @@ def test_the_way_out_puts_every_file_back_after_asking(page, qtbot, home):
     qtbot.waitUntil(lambda: not page.side.way_out.isHidden())
     answer_dialog("Restore")
     page.side.way_out.click()
-    qtbot.waitUntil(lambda: page.messages.text == "Restored 2 files.")
+    qtbot.waitUntil(lambda: page.messages.text == "Restored 2 files.", timeout=20_000)
     assert before == {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
     qtbot.waitUntil(lambda: page.side.way_out.isHidden())
 
 
+def test_the_way_out_names_later_edits_of_projects_files_too(page, qtbot, places, services):
+    project = places.home / "shop"
+    put(project / CURSOR, {"mcpServers": {"db": {"command": "db"}}})
+    db = services.ctx.open_store()
+    world = HostWorld.over(places, services.ctx, db)
+    world.learn(places=replace(places, project=project))
+    world.export("cursor", "pruned", project=project)
+    db.close()
+    text = (project / CURSOR).read_text(encoding="utf-8")
+    written = text.replace("mcpServers", "mine", 1).replace("{", '{"colour": "red",', 1)
+    (project / CURSOR).write_text(written, encoding="utf-8")
+    questions = answer_dialog("Cancel")
+    page.restore_all()
+    qtbot.waitUntil(lambda: len(questions) == 1, timeout=20_000)
+    assert "Put the files of 1 host back?" in questions[0]
+    assert f"Dropped by this: {project / CURSOR} changed since Toolcrib wrote it." in questions[0]
+    assert "colour" in questions[0] and "red" not in questions[0]
+    assert (project / CURSOR).read_text(encoding="utf-8") == written
+
+
 def answer_dialog(word):
-    """Press a button of the dialog that opens next; its default must be the safe one."""
+    """Press a button of the dialog that opens next; its default must be the safe one.
+
+    The texts of the dialog, once it was there.
+    """
+    texts = []
 
     def press():
         box = QApplication.activeModalWidget()
+        if box is None:
+            QTimer.singleShot(20, press)
+            return
         assert box.defaultButton().text().replace("&", "") == "Cancel"
-        next(b for b in box.buttons() if b.text() == word).click()
+        texts.append(f"{box.text()}\n{box.informativeText()}")
+        next(b for b in box.buttons() if b.text().replace("&", "") == word).click()
 
     QTimer.singleShot(0, press)
+    return texts
 
 
 def test_over_budget_with_the_policy_to_refuse_disables_the_button_in_words(page, qtbot):
-    from dataclasses import replace
-
     live = page.services.live
     budget = replace(live.catalog.settings.budget, tokens=1, on_block="refuse")
     live.change_settings({"budget": budget})

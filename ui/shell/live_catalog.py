@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.catalog.catalog import (
     Catalog,
     CatalogTool,
     change_settings,
     load_catalog,
+    outline,
     set_on,
     set_pinned,
     version,
@@ -24,12 +26,15 @@ from store.records import Finding
 from ui.shell.tasks import Tasks
 from ui.widgets.shares import ServerPlaces
 
+_LOOK_MS = 400  # what a gateway changed is in view within a second
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """What one look at the store gave."""
 
     version: int
+    outline: tuple[object, ...]
     wanted: str  # the profile asked for; the catalogue is of another one where that is gone
     profiles: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -71,6 +76,11 @@ class LiveCatalog(QObject):
         self._items: tuple[Sequence[CatalogTool], object, tuple[ReviewItem, ...]] = ((), None, ())
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
+        self._outline: tuple[object, ...] = ()  # of what was loaded
+        self._stamp: tuple[int, ...] = ()  # of the store's files, when they were looked at last
+        self._timer = QTimer(self, interval=_LOOK_MS)
+        self._timer.timeout.connect(self._look)
+        tasks.closing.connect(self._timer.stop)
         self._own = 0  # changes of ours that are still being written
         self._shown = False  # whether the change that is told of next is ours
         tasks.changed.connect(self._on_changed)
@@ -107,7 +117,10 @@ class LiveCatalog(QObject):
             profiles = names(db)
             profile = wanted if wanted in profiles else DEFAULT  # the command line may delete one
             catalog = load_catalog(db, profile, encoding)
-            return _Read(version(db), wanted, profiles, known_findings(db), catalog)
+            seen = outline(db, profile)  # before the rest: what comes meanwhile is loaded again
+            number = version(db)
+            catalog = load_catalog(db, profile, encoding)
+            return _Read(number, seen, wanted, profiles, known_findings(db), catalog)
 
         self._tasks.request(read, self._on_loaded, self._on_failed)
 
@@ -124,6 +137,24 @@ class LiveCatalog(QObject):
     def refresh(self) -> None:
         """Read the catalogue again if another process wrote to the store."""
         self._tasks.request(version, self._on_version, self._on_failed)
+
+    def follow(self) -> None:
+        """From now on, show what another process changes as it changes it."""
+        self._timer.start()
+
+    def _look(self) -> None:
+        stamp = _stamp(self._tasks.ctx.paths.database)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        profile = self.profile
+        self._tasks.latest(
+            "outline", lambda db: (version(db), outline(db, profile)), self._on_outline, _ignore
+        )
+
+    def _on_outline(self, seen: tuple[int, tuple[object, ...]]) -> None:
+        if self._version not in (None, seen[0]) and seen[1] != self._outline:
+            self.load()
 
     def show(self, catalog: Catalog) -> None:
         """Take a catalogue that was read."""
@@ -179,6 +210,7 @@ class LiveCatalog(QObject):
             self.load()
             return
         self._version, self.profiles, self._findings = read.version, read.profiles, read.findings
+        self._outline = read.outline
         self.profile = read.catalog.profile.name
         self.show(read.catalog)
         if read.wanted != self.profile:
@@ -211,3 +243,19 @@ class LiveCatalog(QObject):
             self.strayed.emit()
             self.loaded.emit()
         self.failed.emit(error)
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    """A value that differs when somebody may have written to the store; costs no query."""
+    numbers: list[int] = []
+    for one in (file, file.with_name(f"{file.name}-wal")):
+        try:
+            status = one.stat()
+        except OSError:
+            continue
+        numbers += status.st_mtime_ns, status.st_size
+    return tuple(numbers)
+
+
+def _ignore(_error: ToolcribError) -> None:
+    """The next look tries again; who changes something is told."""

@@ -80,6 +80,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restore()
         self.live.load()
+        self.live.follow()
 
     @property
     def page(self) -> Page:

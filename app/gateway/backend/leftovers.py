@@ -5,6 +5,7 @@ import os
 import socket
 from contextlib import suppress
 
+from app.core.safe_write import remove_leftovers
 from app.gateway.backend.rendezvous import Place, ensure_folder
 
 _SUFFIXES = (".sock", ".lock", ".txt")  # of a build; a half-written .txt has two more words
@@ -22,6 +23,7 @@ def sweep(place: Place) -> None:
     for build in builds:
         with suppress(OSError):
             _sweep_build(place.folder, build, names)
+    remove_leftovers(place.folder)
     with suppress(OSError):  # not empty: another build runs
         os.rmdir(place.folder)
 

@@ -5,12 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 
+from app.gateway.menu.effort import judge
 from app.gateway.menu.fast_check import Check, local, quick_check
 from store.typed import Any, Json
 
 _MOST_TOOLS = 256
 _MOST_PROBLEMS = 3
 _LONGEST = 200  # characters of one problem
+_PATTERN_BYTES = 1 << 20  # of one compiled pattern
 _LONGEST_PARSED = 10_000  # characters of a text that is tried as JSON
 
 
@@ -18,7 +20,7 @@ class Checker:
     """What a tool's text says about arguments: a quick check, and a validator where needed."""
 
     def __init__(self) -> None:
-        self._checks: OrderedDict[str, Check] = OrderedDict()
+        self._checks: OrderedDict[str, tuple[Check, Check]] = OrderedDict()
         self._validators: Json = {}
 
     def problems(self, raw: str, arguments: object) -> list[str]:
@@ -26,8 +28,9 @@ class Checker:
 
         `raw` is the tool's JSON text.
         """
-        if self._check(raw)(arguments):
-            return []
+        check, bounded = self._check(raw)
+        if not bounded(arguments) or check(arguments):
+            return []  # without a bound it is the server's to judge
         validator = self._validator(raw)
         if validator is None or validator.is_valid(arguments):
             return []
@@ -40,11 +43,13 @@ class Checker:
                 break
         return problems
 
-    def _check(self, raw: str) -> Check:
+    def _check(self, raw: str) -> tuple[Check, Check]:
+        """The quick look, and what says whether looking comes to an end."""
         check = self._checks.get(raw)
         if check is None:
             schema = json.loads(raw).get("inputSchema")
-            check = quick_check(schema if isinstance(schema, dict) else {})
+            plain = schema if isinstance(schema, dict) else {}
+            check = quick_check(plain), judge(plain)
             self._checks[raw] = check
             if len(self._checks) > _MOST_TOOLS:
                 oldest, _ = self._checks.popitem(last=False)
@@ -61,7 +66,9 @@ def _compiled(schema: Json) -> Any:
     import jsonschema_rs
 
     try:
-        return jsonschema_rs.validator_for(schema, retriever=_refuse)
+        # patterns in linear time: one that backtracks takes a second for forty letters
+        linear = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES)
+        return jsonschema_rs.validator_for(schema, retriever=_refuse, pattern_options=linear)
     except (ValueError, jsonschema_rs.ReferencingError):
         return None  # the server wrote a schema that nobody can read; it must judge itself
 
@@ -78,16 +85,20 @@ def _declared(raw: str) -> frozenset[str] | None:
         return None
     names: set[str] = set()
     try:
-        takes_any = _takes_any(schema, schema, names)
+        takes_any = _takes_any(schema, schema, names, set())
     except (RecursionError, TypeError, AttributeError):  # a schema that is none
         return None
     return None if takes_any or not (names or "properties" in schema) else frozenset(names)
 
 
-def _takes_any(schema: object, root: Json, names: set[str]) -> bool:
-    """Add the properties that an object schema names; whether it leaves others open."""
-    if not isinstance(schema, dict):
+def _takes_any(schema: object, root: Json, names: set[str], seen: set[int]) -> bool:
+    """Add the properties that an object schema names; whether it leaves others open.
+
+    `seen`: parts that were looked at, which references may lead to many times.
+    """
+    if not isinstance(schema, dict) or id(schema) in seen:
         return False
+    seen.add(id(schema))
     if "patternProperties" in schema or schema.get("unevaluatedProperties", False) is not False:
         return True
     if schema.get("additionalProperties", False) is not False:
@@ -101,7 +112,7 @@ def _takes_any(schema: object, root: Json, names: set[str]) -> bool:
         if not isinstance(target, dict):
             return True  # it cannot be told
         parts.append(target)
-    return any(_takes_any(part, root, names) for part in parts)
+    return any(_takes_any(part, root, names, seen) for part in parts)
 
 
 _COMBINED = ("allOf", "anyOf", "oneOf")

@@ -63,7 +63,7 @@ class GatewayContext:
         self.new_tools = NewTools(view.database, outside.scrubber)
         self.forwarder = Forwarder(host, Labels(journal))
         self.listeners = Subscriptions(host)
-        self.server_lists = ServerLists(view, journal)
+        self.server_lists = ServerLists(view, journal, outside.scrubber)
         self.hello: Json = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},

@@ -68,7 +68,7 @@ class Pruned(ServingMode):
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
         def started(_answer: Json) -> None:
-            result = self._upstream.hello_result
+            result = self.context.outside.scrubber.json(self._upstream.hello_result)
             if self._upstream.modern:
                 info = revisions.server_info(result)
                 instructions = str(result.get("instructions") or "")
@@ -171,7 +171,7 @@ class Pruned(ServingMode):
             self.live.take(self._name, items)
             private = self._conditions.private()
             shown = [
-                self._slimmed(item)
+                self._shown(item)
                 for item in items
                 if not self._refusal(item.get("name"))
                 and not private(f"{self._name}/{item.get('name')}")
@@ -203,8 +203,12 @@ class Pruned(ServingMode):
         level = self.context.view.setting("gateway", "slim", "lossless")
         return slim.PLAIN if level == "lossless" else str(level)
 
-    def _slimmed(self, item: Json) -> Json:
-        return slim.tool(item, self._slim_level())
+    def _shown(self, item: Json) -> Json:
+        """A listed tool in the words that were looked at: the list's may stand in another order."""
+        stored = self._stored(item.get("name"))
+        scrub = self.context.outside.scrubber.json
+        known = scrub(item) if stored is None else json.loads(stored.raw)
+        return slim.tool(known, self._slim_level())
 
     def _refusal(self, name: object) -> str:
         """The kind of reason for which a tool is not offered, "" when it is."""
@@ -240,7 +244,11 @@ class Pruned(ServingMode):
 
     def _checked(self, call: "_Call", send: Callable[[], None]) -> None:
         """Send a call on once the server's list is known to hold the tool as it was trusted."""
-        self.live.before_call(self._upstream, lambda problem: self._send(call, send, problem))
+        name = params_of(call.message).get("name")
+        unknown = name if isinstance(name, str) and self._stored(name) is None else None
+        self.live.before_call(
+            self._upstream, lambda problem: self._send(call, send, problem), name=unknown
+        )
 
     def _send(self, call: "_Call", send: Callable[[], None], problem: str) -> None:
         if problem:
@@ -249,11 +257,23 @@ class Pruned(ServingMode):
         params = params_of(call.message)
         name = params.get("name")
         kind = self._refusal(name)
+        if not kind and self._is_unlisted(name) and params.get("arguments"):
+            call.refused_unknown()
+            return
         refused = self._refused(name, kind) if kind else self._undeclared(name, params)
         if refused is None:
             send()
         else:
             call.refused(refused)
+
+    def _is_unlisted(self, name: object) -> bool:
+        """Whether neither the store nor the running server knows a tool of that name.
+
+        A call without arguments is the server's to refuse; what the model says reaches no tool
+        that nobody could look at.
+        """
+        listed = self.live.names(self._name)
+        return self._stored(name) is None and (listed is None or name not in listed)
 
     def _undeclared(self, name: object, params: Json) -> Json | None:
         """The refusal of arguments that the trusted text does not have, None without any."""
@@ -334,6 +354,13 @@ class _Call(Route):
             send()
         else:
             self._check(self, send)
+
+    def refused_unknown(self) -> None:
+        """Answer as most servers do for a name that they do not list."""
+        self.is_refused = True
+        problem = f"Unknown tool: {params_of(self.message).get('name')}"
+        self._context.journal.add("miss", tool=self._tool_id, problem=problem)
+        self.answered(b"", jsonrpc.error(self.host_id, INVALID_PARAMS, problem))
 
     def finish(self, _line: bytes, answer: Json) -> None:
         """Note what went wrong; the answer is left as it came."""

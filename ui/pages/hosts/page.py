@@ -1,5 +1,6 @@
 """The Hosts page: how each host gets its tools, and what writing its config would change."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -10,7 +11,7 @@ from app.core.changes import Changes
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.export.backups import Backup
-from app.export.drift import OUTSIDE, Drift, dropped
+from app.export.drift import OUTSIDE, Drift
 from app.export.plan import Plan
 from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
@@ -370,12 +371,12 @@ class HostsPage(Page):
             self._restore_all()
 
     def _restore_all(self) -> None:
-        written = [row for row in self.model.rows if was_written(row)]
-        if not written:
+        self.desk.way_out(self._ask_way_out)
+
+    def _ask_way_out(self, names: Sequence[str], lost: Sequence[str]) -> None:
+        if not names:
             self.messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
-            return
-        lost = dropped([drift for row in written for drift in row.drift])
-        if restore_hosts(self, [row.host.name for row in written], lost):
+        elif restore_hosts(self, names, lost):
             self.desk.restore_all(
                 lambda files: self.messages.show_message(DONE, f"Restored {plural(files, 'file')}.")
             )

@@ -11,6 +11,7 @@ from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
+from app.export.drift import way_out
 from app.export.hooks.files import change_plan, remove_all
 from app.export.overview import survey
 from app.export.plan import Plan
@@ -137,6 +138,12 @@ class HostsSession(QObject):
             return Changes(hosts=True, exports=True)
 
         self._change(change, done)
+
+    def way_out(self, done: Callable[[tuple[str, ...], tuple[str, ...]], None]) -> None:
+        """done(names of the hosts that restoring concerns, sentences for what it would drop)."""
+        self._services.tasks.latest(
+            (self, "way out"), way_out, lambda seen: done(*seen), self.failed.emit
+        )
 
     def restore_all(self, done: Callable[[int], None]) -> None:
         """Put every host file back to what it was before Toolcrib; done(number of files)."""
