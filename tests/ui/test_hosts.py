@@ -234,6 +234,7 @@ def test_the_way_out_names_later_edits_of_projects_files_too(page, qtbot, places
     db = services.ctx.open_store()
     world = HostWorld.over(places, services.ctx, db)
     world.learn(places=replace(places, project=project))
+    world.off("db/alpha_get")
     world.export("cursor", "pruned", project=project)
     db.close()
     text = (project / CURSOR).read_text(encoding="utf-8")

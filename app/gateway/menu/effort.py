@@ -82,16 +82,16 @@ class _Steps:
 
     def _anywhere(self, rule: object) -> object:
         """What a path within the schema leads to, else the whole."""
-        found: object = self._root
+        target: object = self._root
         for part in str(rule).removeprefix("#/").split("/") if str(rule).startswith("#/") else ():
             name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, dict) and name in found:
-                found = found[name]
-            elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
+            if isinstance(target, dict) and name in target:
+                target = target[name]
+            elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
+                target = target[int(name)]
             else:
                 return self._root
-        return found
+        return target
 
 
 def _refers(schema: object) -> bool:
