@@ -33,7 +33,9 @@ def make_application(argv: Sequence[str]) -> QApplication:
 def make_window(app: QApplication, ctx: AppContext, places: Places | None = None) -> MainWindow:
     """The main window over that context, not yet shown."""
     ctx.paths.create()
-    theme = Theme(app, ctx.paths.home / "cache", ctx.settings.appearance, zoom=ctx.settings.zoom)
+    own = ctx.settings
+    cache = ctx.paths.home / "cache"
+    theme = Theme(app, cache, own.appearance, zoom=own.zoom, dense=own.dense)
     return MainWindow(ctx, places or Places.here(), theme)
 
 

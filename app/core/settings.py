@@ -28,6 +28,7 @@ class Settings:
     server_view: float = 0.1
     appearance: str = "system"  # system | light | dark
     zoom: int = 100  # text size in per cent, 80 to 200
+    dense: bool = False  # low rows in tables
     scan_at_once: int = 2
     scan_seconds: int = 60  # without any CPU progress of the server
     scan_limit_seconds: int = 180  # whatever it does

@@ -93,3 +93,31 @@ def test_names_keep_their_room_at_any_text_size(window, theme, zoom):
     theme.set_zoom(100)
     assert tree.columnWidth(number(tree, TOKENS)) == 170
     assert tree.columnWidth(number(tree, NAME)) > 200
+
+
+def test_compact_rows_fit_more_and_are_kept(window, qtbot, ctx):
+    tree = tree_of(window)
+    usual = tree.visualRect(tree.model().index(0, 0)).height()
+    action = next(e for e in window.commands.entries() if e.text == "Compact rows")
+    action.run()
+    qtbot.waitUntil(
+        lambda: tree.visualRect(tree.model().index(0, 0)).height() == usual - 4, timeout=20_000
+    )
+    assert ctx.settings.dense
+    action.run()
+    qtbot.waitUntil(
+        lambda: tree.visualRect(tree.model().index(0, 0)).height() == usual, timeout=20_000
+    )
+    assert not ctx.settings.dense
+
+
+def test_compact_rows_are_a_setting_too(window, qtbot):
+    from ui.windows.settings_dialog import SettingsDialog
+
+    window.commands.open_settings()
+    dialog = window.findChild(SettingsDialog)
+    dialog.look.fields["dense"].click()
+    assert window.live and window.commands._services.theme.dense
+    dialog.look.fields["dense"].click()
+    assert not window.commands._services.theme.dense
+    dialog.reject()

@@ -22,6 +22,7 @@ _DRESS = "dress"  # the property of widgets with a font of their own: step and w
 # Metrics, pixels
 ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
 GAP, MARGIN, CARD, GROUP = 8, 12, 16, 24
+DENSE = 4  # that a compact row is lower
 
 # Images that the stylesheet names; each is an icon in a colour of the theme
 _IMAGES = {
@@ -42,7 +43,13 @@ class Theme(QObject):
     changed = Signal()
 
     def __init__(
-        self, app: QApplication, cache: Path, appearance: str = SYSTEM, *, zoom: int = 100
+        self,
+        app: QApplication,
+        cache: Path,
+        appearance: str = SYSTEM,
+        *,
+        zoom: int = 100,
+        dense: bool = False,
     ) -> None:
         super().__init__(app)
         self._app = app
@@ -50,6 +57,7 @@ class Theme(QObject):
         self._appearance = appearance
         self._size = _points(QFontDatabase.SystemFont.GeneralFont)
         self.zoom = 100  # per cent of the system's text size
+        self.dense = dense  # whether rows of tables are low
         self.colors: Colors = LIGHT
         self.icons = Icons(LIGHT)
         app.setStyle(QStyleFactory.create("Fusion"))
@@ -66,6 +74,17 @@ class Theme(QObject):
         """Change to system, light or dark."""
         self._appearance = appearance
         self._change()
+
+    def set_dense(self, dense: bool) -> None:
+        """Make the rows of all tables lower, or as high as usual."""
+        if dense != self.dense:
+            self.dense = dense
+            self.changed.emit()
+
+    def row(self, usual: int, text: int) -> int:
+        """How high a row is, of what is usual and of its text's height."""
+        less = DENSE if self.dense else 0
+        return max(usual, text + 10) - less
 
     def set_zoom(self, percent: int) -> None:
         """Make all text larger or smaller, from 80 to 200 per cent of the system's."""

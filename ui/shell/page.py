@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QHeaderView, QSplitter, QTreeView, QVBo
 
 from ui.look.theme import MARGIN
 from ui.shell.services import Services
+from ui.widgets.filter_line import FilterLine
 from ui.widgets.message_bar import MessageBar
 from ui.widgets.table_tools import has_tools, tools_of
 
@@ -66,6 +67,8 @@ class Page(QWidget):
             settings.setValue(f"{key}/{name}", part.saveState())
         for view in filter(has_tools, self._tables()):
             settings.setValue(f"{key}/{view.objectName()}-columns", tools_of(view).state())
+        for line in self.findChildren(FilterLine):
+            settings.setValue(f"{key}/filters", "\n".join(line.kept))
         for box in self._choices():
             settings.setValue(f"{key}/{box.objectName()}", box.isChecked())
 
@@ -81,6 +84,9 @@ class Page(QWidget):
         for view in filter(has_tools, self._tables()):
             chosen = settings.value(f"{key}/{view.objectName()}-columns", "")
             tools_of(view).restore(str(chosen))
+        for line in self.findChildren(FilterLine):
+            lines = str(settings.value(f"{key}/filters", "") or "")
+            line.kept[:] = list(filter(None, lines.split("\n")))
         for box in self._choices():
             kept = settings.value(f"{key}/{box.objectName()}", box.isChecked(), type=bool)
             box.setChecked(kept is True)

@@ -44,7 +44,7 @@ class RowDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Never lower than a row."""
         size = super().sizeHint(option, index)
-        size.setHeight(max(self._height, option.fontMetrics.height() + 10))
+        size.setHeight(self.theme.row(self._height, option.fontMetrics.height()))
         return size
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:

@@ -1,14 +1,27 @@
 """The filter line: checked while typing; a wrong line keeps the last good result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal
+from PySide6.QtGui import QIcon, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QCompleter,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QMenu,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from ui.look.text import in_menu
 from ui.look.theme import GAP, Theme
-from ui.widgets.filter_query import IS, FilterError, parse
+from ui.widgets.filter_completion import Values, completions
+from ui.widgets.filter_query import IS, KEYS, FilterError, parse
 
 DELAY_MS = 150
 
@@ -22,10 +35,11 @@ class FilterWords:
     keys: str  # the tooltip
     chips: Sequence[tuple[str, str]]
     states: Sequence[str] = IS  # what is: knows
+    known: Sequence[str] = KEYS  # keys that say something here
 
 
 class FilterLine(QWidget):
-    """A line edit with its error below and saved filters beside it.
+    """A line edit with its error below and saved filters beside it; it completes what is typed.
 
     Signals: filtered(Filter) with every good line; left() on Down.
     """
@@ -36,7 +50,9 @@ class FilterLine(QWidget):
     def __init__(self, theme: Theme, words: FilterWords, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._saved, self._states = words.chips, words.states
-        self.edit = _Line(self)
+        self.values: Values = lambda _key: ()  # of a key, in what is shown
+        self.kept: list[str] = []  # lines that the user keeps
+        self.edit = _Line(self, self._offers)
         self.edit.setObjectName("filterEdit")
         self.edit.setAccessibleName(words.name)
         self.edit.setPlaceholderText(f"{words.name}   {words.example}")
@@ -46,7 +62,15 @@ class FilterLine(QWidget):
             theme.icons.icon("filter-outline"), QLineEdit.ActionPosition.LeadingPosition
         )
         self._action.setText("Filter")
-        theme.changed.connect(lambda: self._action.setIcon(theme.icons.icon("filter-outline")))
+        self.keep = self.edit.addAction(QIcon(), QLineEdit.ActionPosition.TrailingPosition)
+        self.keep.setText("Saved filters")
+        self.keep.setToolTip("Save this filter, or take a saved one (Ctrl+D)")
+        self.keep.setShortcut(QKeySequence("Ctrl+D"))
+        self.keep.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.keep.triggered.connect(self.open_kept)
+        theme.changed.connect(lambda: self._recolor(theme))
+        self._recolor(theme)
+        self._words = words
         self.error = QLabel(self)
         self.error.setObjectName("filterError")
         self.error.setProperty("wrong", True)
@@ -105,6 +129,34 @@ class FilterLine(QWidget):
         self._show_error("")
         self.filtered.emit(parsed)
 
+    def open_kept(self) -> QMenu:
+        """The menu of saved filters."""
+        menu = QMenu(self.edit)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        line = self.edit.text().strip()
+        save = menu.addAction(f"&Save {in_menu(line)}" if line else "&Save this filter")
+        save.setEnabled(bool(line) and line not in self.kept and not self.error.isVisible())
+        save.triggered.connect(lambda: self.kept.append(line))
+        menu.addSeparator()
+        for known in self.kept:
+            menu.addAction(in_menu(known), partial(self.set_text, known))
+        gone = menu.addMenu("&Remove")
+        gone.setEnabled(bool(self.kept))
+        for known in self.kept:
+            gone.addAction(in_menu(known), partial(self.kept.remove, known))
+        menu.popup(self.edit.mapToGlobal(self.edit.rect().bottomLeft()))
+        return menu
+
+    def _offers(self, text: str, cursor: int) -> tuple[int, list[str]]:
+        words = self._words
+        return completions(
+            text, cursor, keys=words.known, states=words.states, values=lambda k: self.values(k)
+        )
+
+    def _recolor(self, theme: Theme) -> None:
+        self._action.setIcon(theme.icons.icon("filter-outline"))
+        self.keep.setIcon(theme.icons.icon("bookmark-outline"))
+
     def _chip(self, text: str, line: str) -> QPushButton:
         chip = QPushButton(text, self)
         chip.setProperty("chip", True)
@@ -125,10 +177,66 @@ class FilterLine(QWidget):
 
 
 class _Line(QLineEdit):
+    """Offers what could follow; what is offered is taken by Tab, or by Down and Enter."""
+
     downed = Signal()
 
+    def __init__(
+        self, parent: QWidget, offers: Callable[[str, int], tuple[int, list[str]]]
+    ) -> None:
+        super().__init__(parent)
+        self._offers = offers
+        self._model = QStringListModel(self)
+        self.popup = QListView()
+        self._completer = QCompleter(self._model, self)
+        self._completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        self._completer.setPopup(self.popup)
+        self._completer.setWidget(self)
+        self._completer.activated.connect(self.take)
+        self.textEdited.connect(self.offer)
+
+    def offer(self) -> None:
+        """Show what could stand where the cursor is."""
+        _start, offered = self._offers(self.text(), self.cursorPosition())
+        self._model.setStringList(offered)
+        if offered and self.isVisible():
+            self._completer.complete()
+            self.popup.selectionModel().clear()
+        else:
+            self.popup.hide()
+
+    def take(self, term: str) -> None:
+        """Put a term in the place of the one that is typed; after a key its values are offered."""
+        text, cursor = self.text(), self.cursorPosition()
+        start, _offered = self._offers(text, cursor)
+        self.setText(f"{text[:start]}{term}{text[cursor:]}")
+        self.setCursorPosition(start + len(term))
+        if term.endswith(":"):
+            self.offer()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Down leaves the line; while something is offered, Tab and Enter are about that."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and self.popup.isVisible() and self._is_chosen():
+            event.ignore()  # the list takes it
+            return
+        if enter:
+            self.popup.hide()
         if event.key() == Qt.Key.Key_Down:
+            self.popup.hide()
             self.downed.emit()
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forwards: bool) -> bool:
+        """Tab takes what is offered."""
+        if not forwards or not self.popup.isVisible():
+            return super().focusNextPrevChild(forwards)
+        index = self.popup.currentIndex() if self._is_chosen() else self._model.index(0, 0)
+        self.popup.hide()
+        self.take(str(index.data()))
+        return True
+
+    def _is_chosen(self) -> bool:
+        """Whether the user went into the list; that it has a current row says nothing."""
+        return self.popup.selectionModel().hasSelection()

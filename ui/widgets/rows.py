@@ -32,4 +32,5 @@ def as_rows(
             view.setColumnWidth(number, theme.scaled(column.width))
         else:
             header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
+    theme.changed.connect(view.scheduleDelayedItemsLayout)  # rows may have another height
     TableTools(view, theme, tuple(column.width for column in columns))

@@ -99,6 +99,7 @@ class Commands(QObject):
         self._add(view, "Ne&xt pane", lambda: do.cycle(1), "F6")
         self._add(view, "Pre&vious pane", lambda: do.cycle(-1), "Shift+F6")
         self._add(view, "Col&umns…", lambda: open_columns(do.page()))
+        self._add_density(view)
         view.addSeparator()
         self._add_appearance(view.addMenu("App&earance"))
         zoom = self._zoom_by
@@ -161,6 +162,18 @@ class Commands(QObject):
 
         menu.aboutToShow.connect(check)
         check()
+
+    def _add_density(self, menu: QMenu) -> None:
+        theme = self._services.theme
+        dense = self._add(menu, "Compact ro&ws", lambda: self._set_dense(not theme.dense))
+        dense.setCheckable(True)
+        menu.aboutToShow.connect(lambda: dense.setChecked(theme.dense))
+
+    def _set_dense(self, dense: bool) -> None:
+        """Change the rows' height now, and keep it."""
+        self._services.theme.set_dense(dense)
+        self._services.ctx.keep(dense=dense)
+        self._services.show_status("Compact rows" if dense else "Rows as usual")
 
     def _choose_look(self, key: str, _checked: bool = False) -> None:
         """Change the colours now, and keep the choice."""

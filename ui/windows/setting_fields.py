@@ -282,6 +282,7 @@ LOOK: tuple[Group, ...] = (
                 (("As the system", "system"), ("Light", "light"), ("Dark", "dark")),
             ),
             Number("zoom", "&Text size", 80, 200, 10, " %"),
+            Switch("dense", "Compact &rows", tip="More rows of every table fit."),
             Choice(
                 "encoding",
                 "To&kenizer",

@@ -190,6 +190,7 @@ class SettingsDialog(QDialog):
             own = services.ctx.settings
             services.theme.choose(own.appearance)
             services.theme.set_zoom(own.zoom)
+            services.theme.set_dense(own.dense)
             if name == "encoding":
                 services.live.load()
             if name in self.http.form.fields:

@@ -1,6 +1,6 @@
 """What hosts ask for as it happens: filtered, paused, labelled."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -37,6 +37,7 @@ _FILTER = FilterWords(
     f" tokens (>1k, 200..800), is ({', '.join(STATES)})",
     (("Searches", "is:search"), ("Misses", "is:miss"), ("Failed", "is:failed")),
     STATES,
+    ("server", "host", "tool", "text", "is", "tokens"),
 )
 _SAVED = tuple(parse(line, STATES) for _title, line in _FILTER.chips)
 
@@ -57,6 +58,7 @@ class LiveTab(QWidget):
         self.shown = _Shown(self)
         self.shown.setSourceModel(self.model)
         self.filter = FilterLine(services.theme, _FILTER, self)
+        self.filter.values = self._values
         self.view = self._make_view()
         self.pause = QPushButton("Pause")
         self.pause.setCheckable(True)
@@ -90,6 +92,13 @@ class LiveTab(QWidget):
         if events and at_top:
             self.view.scrollToTop()
         self.show_count()
+
+    def _values(self, key: str) -> Iterable[str]:
+        """What a key of the filter can be asked for, of the events at hand."""
+        facts = (row.facts for row in self.model.rows)
+        names = {"server": lambda f: f.server, "tool": lambda f: f.tool, "host": lambda f: f.hosts}
+        value = names.get(key)
+        return filter(None, map(value, facts)) if value is not None else ()
 
     def _on_pause(self, paused: bool) -> None:
         self.pause.setText("Resume" if paused else "Pause")

@@ -1,6 +1,6 @@
 """The filled Catalog page: filter line, tree, details, treemap, linked with each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication
@@ -66,6 +66,7 @@ class CatalogContent(QWidget):
         self._names = host_names()
         self.model = CatalogTree(lambda name: theme.icons.icon(name), self)
         self.filter = FilterLine(theme, _FILTER, self)
+        self.filter.values = self._values
         self.tree = CatalogTreeView(theme, self.model)
         self.details = DetailsCard(theme, self)
         self.map_panel = MapPanel(services, self)
@@ -215,6 +216,18 @@ class CatalogContent(QWidget):
             return picked
         servers = catalog.servers if catalog is not None else ()
         return next((server for server in servers if can_sign_in(server)), None)
+
+    def _values(self, key: str) -> Iterable[str]:
+        """What a key of the filter can be asked for."""
+        catalog = self._services.live.catalog
+        if catalog is None or key not in ("server", "host", "tool"):
+            return ()
+        if key == "tool":
+            return (row.tool.name for row in catalog.tools if not row.tool.gone)
+        if key == "server":
+            return (server.name for server in catalog.servers)
+        hosts = (entry.host for server in catalog.servers for entry in server.entries)
+        return (self._names.get(host, host) for host in hosts)
 
     def _edit_summary(self, tool: CatalogTool) -> None:
         from ui.shell.summaries import (
