@@ -86,16 +86,25 @@ class EventTable(RowTable[Row]):
         self.newest = 0  # id of the newest event seen
 
     def add(self, newest_first: Sequence[EventRecord]) -> None:
-        """Put events on top; a repeat of the top row only counts up."""
+        """Put events on top, at once; a repeat of the top row only counts up."""
+        top, new = self.row(0), list[Row]()
         for event in reversed(newest_first):
             self.newest = max(self.newest, event.id)
-            top = self._rows[0] if self._rows else None
-            if top and _same(top.event, event):
-                self._rows[0] = make_row(event, top.times + 1, top.first)
-                self.rows_changed(0, 0)
+            before = new[-1] if new else top
+            if before is None or not _same(before.event, event):
+                new.append(make_row(event))
                 continue
-            self.beginInsertRows(_ROOT, 0, 0)
-            self._rows.insert(0, make_row(event))
+            row = make_row(event, before.times + 1, before.first)
+            if new:
+                new[-1] = row
+            else:
+                top = row
+        if top is not None and top is not self._rows[0]:
+            self._rows[0] = top
+            self.rows_changed(0, 0)
+        if new:
+            self.beginInsertRows(_ROOT, 0, len(new) - 1)
+            self._rows[:0] = reversed(new)
             self.endInsertRows()
         self._forget_oldest()
 
