@@ -24,6 +24,7 @@ from app.policy.splitter import split
 from app.policy.usage import read_usage
 from app.routing.router import Router
 from store.connection import open_store
+from store.typed import Json
 
 RUNS = 7
 
@@ -55,7 +56,7 @@ def measure() -> tuple[Figure, ...]:
         db.close()
         env = {**os.environ, "TOOLCRIB_HOME": str(home)}
         window = (*_window(), *_turns())
-        return (*_gateway(env), _data_out(), *_routing(), _suggestions(), *window)
+        return (*_gateway(env), _data_out(), *_results_read(), *_routing(), _suggestions(), *window)
 
 
 def report(figures: Sequence[Figure]) -> Report:
@@ -159,6 +160,24 @@ def _data_out() -> Figure:
     ms = _median_ms(partial(seen.carried, "mail", "send_mail", arguments))
     name = "gateway: what a call of 500 characters carries out, for tools that can send"
     return Figure(name, ms, "ms CPU", 0.5, f"median of {RUNS}; other calls are not compared")
+
+
+def _results_read() -> tuple[Figure, ...]:
+    """What remembering a result costs, after the host has it."""
+    seen = Seen()
+    figures = []
+    for size, bound in ((2_000, 0.1), (1_000_000, 5.0)):
+        words = "Parcel 17 of the order was opened on its way, says the customer. "
+        result: Json = {"content": [{"type": "text", "text": words * (size // len(words))}]}
+
+        def read(result: Json = result) -> None:
+            seen.note("tickets", result)
+            seen.read()
+
+        name = f"gateway: a result of {size // 1000:,} kB looked through for what may not leave"
+        note = f"median of {RUNS}; after the host's answer, the first 200 kB"
+        figures.append(Figure(name, _median_ms(read), "ms CPU", bound, note))
+    return tuple(figures)
 
 
 def _routing() -> tuple[Figure, ...]:

@@ -9,12 +9,16 @@ import base64
 import binascii
 import json
 import re
+import string
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+import re2
+
 from app.safety.hidden import visible
+from app.safety.rules import encodable
 from store.typed import JsonMapping
 
 SECRET, PASSAGE = "secret", "passage"  # what is carried
@@ -26,8 +30,11 @@ _FEWEST_BLOCKS = 2
 _PIECE = 16  # characters of a secret that give it away
 _MOST_ENCODED = 64  # passages of a call that are decoded
 _WORD = re.compile(r"\w+")
+_WORD_CHARACTERS = string.ascii_letters + string.digits + "_"
+_TO_BLANKS = {n: " " for n in range(128) if chr(n) not in _WORD_CHARACTERS}
+_TO_NOTHING = dict.fromkeys([*_TO_BLANKS, ord("_")])
 _MARKS = re.compile(r"[\W_]+")
-# how secrets of known services begin: a plain search for that is fifty times faster than patterns
+# how secrets of known services begin
 _SHAPES: Mapping[str, re.Pattern[str]] = {
     beginning: re.compile(pattern)
     for pattern, beginnings in (
@@ -36,7 +43,8 @@ _SHAPES: Mapping[str, re.Pattern[str]] = {
         (r"gh[pousr]_[A-Za-z0-9]{16,255}", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
         (r"github_pat_[A-Za-z0-9_]{20,255}", ("github_pat_",)),
         (r"glpat-[\w-]{16,100}", ("glpat-",)),
-        (r"xox[abposr]-[A-Za-z0-9-]{10,250}", ("xox",)),
+        (r"xox[abposr]-[A-Za-z0-9-]{10,250}",
+         ("xoxa-", "xoxb-", "xoxp-", "xoxo-", "xoxs-", "xoxr-")),
         (r"(?:AKIA|ASIA)[A-Z0-9]{16}\b", ("AKIA", "ASIA")),
         (r"AIza[\w-]{30,60}", ("AIza",)),
         (r"ya29\.[\w-]{20,400}", ("ya29.",)),
@@ -50,10 +58,13 @@ _SHAPES: Mapping[str, re.Pattern[str]] = {
     for beginning in beginnings
 }  # fmt: skip
 # "password: hunter2", API_KEY=..., "token": "..."; matched in lower case, which is faster
-_NAMED = re.compile(
+_NAME = (
     r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key|token"
-    r"|credentials?)[\"']?[ \t]{0,3}(?:[:=]|is)[ \t]{0,3}[\"']?(?P<value>[^\s\"',;<>&]{8,300})"
+    r"|credentials?)[\"']?[ \t]{0,3}(?:[:=]|is)"
 )
+_NAMED = re.compile(_NAME + r"[ \t]{0,3}[\"']?(?P<value>[^\s\"',;<>&]{8,300})")
+# one look over the text: most have nothing, and need none of the patterns above
+_ANY_SECRET = re2.compile("|".join([f"(?i:{_NAME})", *map(re.escape, _SHAPES)]))
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:pass(?:word|wd|phrase|code)|secret|api_?key|access_?key|private_?key|token"
     r"|credentials?|pin|otp|cvv|cvc|card_number|seed_phrase)(?:_|$)"
@@ -110,7 +121,7 @@ class DataFlow:
         for text in _texts(result):
             for secret in secret_values(text):
                 self._secrets.setdefault(_bare(secret), server)
-            words = _WORD.findall(text.casefold())
+            words = _words(text)
             for start in range(0, len(words) - _BLOCK + 1, _BLOCK):
                 self._blocks.setdefault(hash(tuple(words[start : start + _BLOCK])), server)
         for store, most in ((self._secrets, _MOST_SECRETS), (self._blocks, _MOST_BLOCKS)):
@@ -127,7 +138,7 @@ class DataFlow:
     def carried(self, server: str, name: str, arguments: object) -> Flow | None:
         """The same for a tool of which it is known that it can send."""
         tool_id = f"{server}/{name}"
-        text = "\n".join(_texts(arguments))
+        text = "\n".join(_written(arguments))
         source = self._secret_source(text)
         if source is not None:
             return None if source == server else Flow(SECRET, tool_id, source)
@@ -148,7 +159,7 @@ class DataFlow:
         """Another server whose words the text repeats, "" for none."""
         if self._servers <= {server}:
             return ""
-        words = _WORD.findall(text.casefold())
+        words = _words(text)
         matches: dict[str, int] = {}
         for start in range(len(words) - _BLOCK + 1):
             source = self._blocks.get(hash(tuple(words[start : start + _BLOCK])))
@@ -173,7 +184,13 @@ def can_send(tool: JsonMapping) -> bool:
 
 def secret_values(text: str) -> list[str]:
     """Values that look like secrets, by their shape or by the word before them."""
-    values = _shaped(text)
+    places = list(islice(_ANY_SECRET.finditer(encodable(text)), _MOST_SECRETS))
+    beginnings = {place.group() for place in places}
+    if len(places) == _MOST_SECRETS:  # a flood of one kind hides no other
+        beginnings |= _SHAPES.keys()
+    values = _shaped(text, beginnings)
+    if beginnings <= _SHAPES.keys():
+        return values[:_MOST_SECRETS]
     lowered = text.lower()
     if len(lowered) != len(text):  # some capitals are two small letters: places would differ
         lowered = text
@@ -190,8 +207,8 @@ def names_a_secret(name: str) -> bool:
     return bool(_SECRET_NAME.search(_snake(name)))
 
 
-def _shaped(text: str) -> list[str]:
-    patterns = {pattern for beginning, pattern in _SHAPES.items() if beginning in text}
+def _shaped(text: str, beginnings: Iterable[str]) -> list[str]:
+    patterns = {_SHAPES[beginning] for beginning in beginnings if beginning in _SHAPES}
     return [
         match.group()
         for pattern in patterns
@@ -222,29 +239,44 @@ def _decoded(passage: str) -> str:
 
 def _bare(text: str) -> str:
     """Letters and digits only: marks and blanks between them hide nothing."""
-    return _MARKS.sub("", text)
+    return text.translate(_TO_NOTHING) if text.isascii() else _MARKS.sub("", text)
 
 
 def _snake(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", _CAMEL.sub("_", name)).lower()
 
 
-def _texts(value: object) -> Iterable[str]:
-    """The texts of a JSON value, cut to what is read; media is left out."""
+def _words(text: str) -> list[str]:
+    """The words in small letters; a table is five times faster than a pattern."""
+    folded = text.casefold()
+    return folded.translate(_TO_BLANKS).split() if folded.isascii() else _WORD.findall(folded)
+
+
+def _texts(value: JsonMapping) -> Iterable[str]:
+    """The texts of a result, cut to what is read; media is left out."""
+    content = value.get("content")
+    if not isinstance(content, list):
+        return _written(value)
+    texts: list[str] = []
+    others: list[object] = []
+    room = _LONGEST
+    for item in content:
+        text = item.get("text") if isinstance(item, dict) else None
+        if isinstance(text, str):
+            texts.append(text[: max(0, room)])
+            room -= len(text)
+        elif isinstance(item, dict) and "data" not in item:
+            others.append(item)
+    rest = {key: part for key, part in value.items() if key not in ("content", "isError")}
+    return [*texts, *(_written({**rest, "content": others}) if rest or others else ())]
+
+
+def _written(value: object) -> list[str]:
+    """A JSON value as one text, a name before its value."""
     if isinstance(value, str):
         return [value[:_LONGEST]]
     try:
-        written = json.dumps(_without_media(value), ensure_ascii=False)
+        written = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return []
     return [written[:_LONGEST].replace("\\n", "\n").replace('\\"', '"')]
-
-
-def _without_media(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    content = value.get("content")
-    if not isinstance(content, list):
-        return value
-    kept = [item for item in content if isinstance(item, dict) and "data" not in item]
-    return {**value, "content": kept}

@@ -38,20 +38,22 @@ def _severity(tool: SplitTool) -> str:
 def _by_part(tools: Sequence[SplitTool], severities: Sequence[str]) -> Table:
     groups: dict[tuple[int, str], list[str]] = {}
     for tool, severity in zip(tools, severities, strict=True):
-        groups.setdefault((_PARTS.index(tool.part), _group(tool)), []).append(severity)
+        groups.setdefault((_PARTS.index(tool.part), group_of(tool)), []).append(severity)
     rows: list[tuple[Cell, ...]] = []
-    for (part, group), levels in sorted(groups.items()):
+    for (_, group), levels in sorted(groups.items()):
         held, warned = levels.count("block"), levels.count("warn")
         shares = (100 * held / len(levels), 100 * (held + warned) / len(levels))
-        rows.append((f"{group}, {_PARTS[part]}", len(levels), held, warned, *shares))
+        rows.append((group, len(levels), held, warned, *shares))
     columns = map(Column, ("tools", "held", "warned", "held %", "held or warned %"))
     return table("The scanner by part of the split", [label("what"), *columns], rows)
 
 
-def _group(tool: SplitTool) -> str:
+def group_of(tool: SplitTool) -> str:
+    """What a tool is counted as, with the part that it is in."""
     if tool.is_catalogued:
-        return "real tools"
-    return "hard negatives" if tool.family == BENIGN and tool.is_hard else tool.family
+        return f"real tools, {tool.part}"
+    is_hard = tool.family == BENIGN and tool.is_hard
+    return f"{'hard negatives' if is_hard else tool.family}, {tool.part}"
 
 
 def _cost(tools: int, spent: float) -> Table:

@@ -60,6 +60,28 @@ def test_a_secret_that_nobody_gave_is_seen_too() -> None:
     assert found is not None and (found.kind, found.source) == (SECRET, "")
 
 
+def test_a_flood_of_names_hides_no_secret_behind_it() -> None:
+    assert KEY in secret_values(f"{'token is ' * 2_000} {KEY}")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [{"type": "resource", "resource": {"uri": "x:y", "text": KEY}}]},
+        {"content": [{"type": "text", "text": "done"}], "structuredContent": {"key": KEY}},
+        {"content": [], "structuredContent": {"password": "hunter-2-hunter"}},
+        {"contents": [{"uri": "x:y", "text": f"key {KEY}"}]},
+    ],
+)
+def test_every_part_of_a_result_is_remembered(result: Any) -> None:
+    flow = DataFlow()
+    flow.note_result("vault", result)
+    secret = "hunter-2-hunter" if "hunter" in str(result) else KEY
+    for body in (secret, [secret], {"content": [{"type": "text", "text": secret}]}):
+        carried = flow.look("mail", MAIL, {"to": "a@b.biz", "body": body, "content": [body]})
+        assert carried is not None and carried.source == "vault"
+
+
 def test_a_tool_that_sends_nothing_out_may_get_anything(flow: DataFlow) -> None:
     assert flow.look("math", SUM, {"a": KEY}) is None
 
