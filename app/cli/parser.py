@@ -20,6 +20,7 @@ VERBS = {
     "export": "export",
     "restore": "export",
     "hook": "hook",
+    "rules": "rules",
     "profile": "profile",
     "review": "review",
     "trust": "review",

@@ -124,6 +124,7 @@ class HostFacts:
     limit_kind: str = ""  # hard | warn
     defers: str = ""  # "" | always | default | model | auto
     defers_why: str = ""
+    rules: tuple[str, ...] = ()  # templates of the user's own instructions for its agent
     selects: bool = False  # its own search loads tools by their exact names: select:NAME,NAME
     measured: str = ""  # request bytes saved with 10 of 60 tools kept, by tests/hosts/measure.py
     list_changed: str = "unknown"

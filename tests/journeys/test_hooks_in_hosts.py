@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
 from judge.fake_model import Conversation, FakeModel, Request, Script
 from judge.hooked import HINT, HookedHousehold
 from judge.journey import script
-from judge.real import HOSTS, chosen, real_host
+from judge.real import ALL_VARIABLE, HOSTS, chosen, real_host
 from judge.trial import program
 from judge.trust import CodexWindow
 
 from app.export.hooks.entries import COMMAND, MCP
 from app.export.hooks.files import hook_state
+from app.export.hooks.rules import RULES, rules_hosts, rules_state
 from app.export.hooks.standing import ON, WAITING
 from app.hosts.facts import host as facts_of
 from store.records import THROUGH
@@ -32,11 +33,13 @@ pytestmark = [
 EVERYDAY = {host.id for host in chosen(os.environ)}
 PROMPT = "probe the tool alpha get of the stub"
 THANKS = "thanks!"
+WORDS = RULES[:60]  # of what a host's own instructions say
+READERS = EVERYDAY if ALL_VARIABLE in os.environ else {"claude-code", "codex"}  # a minute less
 Make = Callable[[str], HookedHousehold]
 
 
-def _marked(host_id: str, form: str) -> object:
-    left_out = pytest.mark.skipif(host_id not in EVERYDAY, reason="set TOOLCRIB_ALL_HOSTS=1")
+def _marked(host_id: str, form: str, everyday: Collection[str] = EVERYDAY) -> object:
+    left_out = pytest.mark.skipif(host_id not in everyday, reason="set TOOLCRIB_ALL_HOSTS=1")
     return pytest.param(host_id, form, marks=left_out, id=f"{host_id} {form}")
 
 
@@ -76,7 +79,12 @@ def asked() -> Script:
     """What the model wants, and the words to look for in the requests."""
     base = script(THROUGH)
     return Script(
-        base.tool, base.arguments, query=base.query, through=True, watch=base.watch, answers=(HINT,)
+        base.tool,
+        base.arguments,
+        query=base.query,
+        through=True,
+        watch=base.watch,
+        answers=(HINT, WORDS),
     )
 
 
@@ -182,6 +190,25 @@ def test_codex_runs_the_hook_once_the_user_has_trusted_it(
         home.remove()
         assert not path.exists(), "a file of ours is left"
         assert HINT not in say(home, model, f"{PROMPT} again").results
+
+
+@pytest.mark.parametrize(
+    ("host_id", "form"), [_marked(facts.id, COMMAND, READERS) for facts in rules_hosts()]
+)
+def test_words_in_a_hosts_instructions_reach_its_model(
+    house: Make, host_id: str, form: str
+) -> None:
+    home = house(host_id)
+    path = rules_state(home.places, facts_of(host_id)).path
+    with FakeModel(asked()) as model:
+        home.set_up(model.port)
+        home.read()
+        home.write(THROUGH)
+        home.write_rules()
+        assert WORDS in say(home, model, PROMPT).results, f"{path.name} is not read"
+        home.remove_rules()
+        assert not path.exists()
+        assert WORDS not in say(home, model, PROMPT).results
 
 
 def say(home: HookedHousehold, model: FakeModel, prompt: str) -> Request:

@@ -25,6 +25,7 @@ from app.export.hooks.entries import (
     remove_edits,
     set_edits,
 )
+from app.export.hooks.rules import is_rules, rules_removal
 from app.export.plan import FilePlan, Plan
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
@@ -157,17 +158,19 @@ def install(plan: Plan, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRec
 
 
 def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
-    """Take the host's hook out of this file; the paths that changed."""
-    plan = remove_plan(path, facts, exports.hooks_of(db, facts.id))
+    """Take the host's hook, or our words, out of this file; the paths that changed."""
+    history = exports.hooks_of(db, facts.id)
+    make = rules_removal if is_rules(path) else remove_plan
+    plan = make(path, facts, history)
     if plan.files:
         writes.apply(plan, ctx, db)
     return tuple(file.path for file in plan.files)
 
 
 def remove_all(ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
-    """Take every hook out that Toolcrib wrote; the paths that changed."""
+    """Take out every hook that Toolcrib wrote, and its words; the paths that changed."""
     gone: list[Path] = []
-    for facts in hook_hosts():
+    for facts in load_hosts():
         files = {r.file for r in exports.hooks_of(db, facts.id) if not r.undone_at}
         for file in sorted(files):
             gone += remove(facts, Path(file), ctx, db)

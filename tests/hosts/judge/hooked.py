@@ -13,6 +13,7 @@ from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
 from app.export.hooks import files as hooks
+from app.export.hooks.rules import rules_plan, rules_state
 from app.export.hooks.standing import HookStanding, hook_standing
 from app.export.plan import plan
 from app.gateway.backend.client import request
@@ -97,6 +98,19 @@ class HookedHousehold(Household):
         if host.before:
             run_program(host, self.home, host.before(model.port))
         return run_program(host, self.home, host.arguments, environ=environ)
+
+    def write_rules(self) -> None:
+        """Put the words on the menu into the host's own instructions."""
+        facts = facts_of(self.host.id)
+        with closing(self.ctx.open_store()) as db:
+            made = rules_plan(self.places, facts, profile="default", mode=THROUGH)
+            apply(made, self.ctx, db)
+
+    def remove_rules(self) -> None:
+        """Take them out."""
+        facts = facts_of(self.host.id)
+        with closing(self.ctx.open_store()) as db:
+            hooks.remove(facts, rules_state(self.places, facts).path, self.ctx, db)
 
     def standing(self) -> HookStanding:
         """How Toolcrib says that the hook stands."""

@@ -1,0 +1,123 @@
+"""`toolcrib rules ...`: a few words on the menu in a host's own instructions."""
+
+import argparse
+from contextlib import closing
+
+import apsw
+
+from app.cli.console import Console, table
+from app.cli.export import shown_difference
+from app.cli.options import Verbs, add_profile
+from app.core.context import AppContext
+from app.export.apply import apply
+from app.export.hooks.files import remove
+from app.export.hooks.rules import rules_hosts, rules_plan, rules_state
+from app.hosts.facts import HostFacts, host
+from app.hosts.places import Places
+from store import exports
+from store.records import AS_IS
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser(
+        "rules",
+        help="tell agents that never search to use Toolcrib's menu, in their own instructions",
+        description="Three lines between markers at the end of the host's own file of instructions"
+        " (CLAUDE.md, AGENTS.md ...), for agents that never call search_tools by themselves.",
+    )
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    install = parts.add_parser(
+        "install",
+        parents=[common],
+        help="write the words",
+        description='JSON: {"host", "file", "written", "notes"}. --dry-run writes nothing and shows'
+        " the difference.",
+    )
+    install.add_argument("host", help="an id: see toolcrib rules status")
+    install.add_argument("--dry-run", action="store_true")
+    add_profile(install)
+    install.set_defaults(run=run_install)
+    gone = parts.add_parser(
+        "remove", parents=[common], help="take the words out", description='JSON: {"changed": []}.'
+    )
+    gone.add_argument("host", help="an id, or all")
+    gone.set_defaults(run=run_remove)
+    status = parts.add_parser(
+        "status",
+        parents=[common],
+        help="which hosts have the words",
+        description='JSON: {"hosts": [{"id", "file", "installed", "problem"}]}.',
+    )
+    status.set_defaults(run=run_status)
+
+
+def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Plan, show or write."""
+    facts = host(args.host)
+    with closing(ctx.open_store()) as db:
+        mode = _mode(db, facts)
+        made = rules_plan(Places.here(), facts, profile=args.profile, mode=mode)
+        done = () if args.dry_run else apply(made, ctx, db)
+    file = str(rules_state(Places.here(), facts).path)
+    value = {
+        "host": facts.id,
+        "file": file,
+        "written": bool(done),
+        "notes": list(made.warnings),
+    }
+
+    def text() -> str:
+        if made.empty:
+            return f"{facts.name} has the words already: nothing to write."
+        lines = [] if done else shown_difference(made)
+        end = f"Take them out with: toolcrib rules remove {facts.id}"
+        lines += [file, *made.warnings, end if done else "Nothing was written (--dry-run)."]
+        return "\n".join(lines)
+
+    console.result(value, text)
+    return 0
+
+
+def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Take one host's words out, or all."""
+    chosen = rules_hosts() if args.host == "all" else (host(args.host),)
+    changed: list[str] = []
+    with closing(ctx.open_store()) as db:
+        for facts in chosen:
+            path = rules_state(Places.here(), facts).path
+            changed += map(str, remove(facts, path, ctx, db))
+    console.result(
+        {"changed": changed},
+        lambda: "\n".join(["Taken out of:", *changed]) if changed else "There were none.",
+    )
+    return 0
+
+
+def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Which hosts have the words."""
+    states = [rules_state(Places.here(), facts) for facts in rules_hosts()]
+    rows = [
+        {
+            "id": one.host.id,
+            "file": str(one.path),
+            "installed": one.installed,
+            "problem": one.problem,
+        }
+        for one in states
+    ]
+
+    def text() -> str:
+        body = [
+            [one.host.id, one.problem or ("yes" if one.installed else "no"), str(one.path)]
+            for one in states
+        ]
+        return table([["host", "words", "file"], *body])
+
+    console.result({"hosts": rows}, text)
+    return 0
+
+
+def _mode(db: apsw.Connection, facts: HostFacts) -> str:
+    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
+    return active[0].mode if active else AS_IS

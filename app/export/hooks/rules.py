@@ -1,0 +1,137 @@
+"""A few words on Toolcrib's menu in a host's own instructions, between markers.
+
+For agents that never call the search tool by themselves. Off until the user writes it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import ToolcribError
+from app.export import backups
+from app.export.history import ChangedPlaces, active_writes
+from app.export.plan import FilePlan, Plan
+from app.hosts.facts import HostFacts, load_hosts
+from app.hosts.places import Places, is_file
+from app.hosts.reading import hash_bytes, read_bytes
+from store.records import HOOK, THROUGH, ExportRecord
+
+BEGIN, END = "<!-- toolcrib:begin -->", "<!-- toolcrib:end -->"
+RULES = (
+    "Tools of the user's other applications are behind Toolcrib: call search_tools with a few words"
+    " for what you need, then call_tool with the name that it gives. Search before you say that"
+    " something cannot be done, or do it by hand."
+)
+COST = "These words stand in every request of every session of this host."
+_BLOCK = re.compile(
+    rb"(?:\r?\n)?" + re.escape(BEGIN.encode()) + rb".*?" + re.escape(END.encode()) + rb"(?:\r?\n)?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RulesState:
+    """A host's instructions, and whether our words stand in them."""
+
+    host: HostFacts
+    path: Path
+    installed: bool
+    problem: str = ""
+
+
+def rules_hosts() -> tuple[HostFacts, ...]:
+    """The hosts whose file of instructions is known."""
+    return tuple(facts for facts in load_hosts() if facts.rules)
+
+
+def rules_state(places: Places, facts: HostFacts) -> RulesState:
+    """Whether the words are there; reads the file only."""
+    path = _path(places, facts)
+    try:
+        data = read_bytes(path) if is_file(path) else b""
+    except ToolcribError as error:
+        return RulesState(facts, path, False, f"{error.title} {error.hint}".strip())
+    return RulesState(facts, path, bool(_BLOCK.search(data)))
+
+
+def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> Plan:
+    """What writing the words would change; empty where they stand there. `mode` is the host's."""
+    if mode != THROUGH:
+        raise ToolcribError(
+            f"{facts.name} does not go through Toolcrib, whose menu the words are about.",
+            f"toolcrib export {facts.id} --mode through",
+        )
+    path = _path(places, facts)
+    before = read_bytes(path) if is_file(path) else None
+    base = _BLOCK.sub(b"", before) if before is not None else None
+    return _plan(facts, path, before, _with_block(base or b""), base=base, profile=profile)
+
+
+def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
+    """What taking the words out would change: the file as it was, or as it is without them.
+
+    `history` are the host's writes about prompts (store.exports.hooks_of).
+    """
+    before = read_bytes(path) if is_file(path) else None
+    if before is None or not _BLOCK.search(before):
+        return Plan(facts, HOOK, "")
+    active = active_writes(history, path)
+    after: bytes | None = _BLOCK.sub(b"", before)
+    if active and active[0].profile and active[0].after_hash == hash_bytes(before):
+        base = str(active[0].detail.get("base", ""))
+        after = backups.read(base) if base else None
+    elif not after and active and not active[-1].before_hash:
+        after = None  # nobody wrote anything else into the file that we made
+    return _plan(facts, path, before, after, base=after)
+
+
+def is_rules(path: Path) -> bool:
+    """Whether a write about prompts was one of instructions, not of a hook."""
+    return path.suffix == ".md"
+
+
+def _with_block(data: bytes) -> bytes:
+    line = b"\r\n" if b"\r\n" in data else b"\n"
+    block = line.join(part.encode() for part in (BEGIN, RULES, END)) + line
+    if not data:
+        return block
+    return data + (b"" if data.endswith(b"\n") else line) + line + block
+
+
+def _path(places: Places, facts: HostFacts) -> Path:
+    paths = places.paths(facts.rules)
+    if not paths:
+        names = ", ".join(one.id for one in rules_hosts())
+        raise ToolcribError(
+            f"Toolcrib knows no file of instructions of {facts.name}.", f"These have one: {names}"
+        )
+    return paths[0]
+
+
+def _plan(
+    facts: HostFacts,
+    path: Path,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    base: bytes | None,
+    profile: str = "",
+) -> Plan:
+    if before == after:
+        return Plan(facts, HOOK, profile)
+    words = "words on Toolcrib's menu" if profile else "without words on Toolcrib's menu"
+    file = FilePlan(
+        path=path,
+        scope="user",
+        format="text",
+        before=before,
+        after=after,
+        before_hash=hash_bytes(before) if before is not None else "",
+        changes=(words,),
+        touched=ChangedPlaces(),
+        base=base,
+    )
+    notes = (COST,) if profile else ()
+    hint = f"Start {facts.name} anew."
+    return Plan(facts, HOOK, profile, (file,), warnings=notes, restart_hint=hint)

@@ -1,0 +1,143 @@
+"""Words on the menu in hosts' own instructions: between markers, taken out without a trace."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.export.apply import apply, undo_writes
+from app.export.hooks.files import remove, remove_all
+from app.export.hooks.rules import (
+    BEGIN,
+    COST,
+    END,
+    RULES,
+    rules_hosts,
+    rules_plan,
+    rules_state,
+)
+from app.hosts.facts import HostFacts, host
+from app.hosts.places import Places
+from store.records import AS_IS, THROUGH, ExportRecord
+
+OWN = "# Mine\n\nAlways answer in French.\n"
+
+
+@pytest.fixture
+def db(ctx: AppContext) -> Iterator[apsw.Connection]:
+    connection = ctx.open_store()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    (tmp_path / "home").mkdir()
+    return Places(tmp_path / "home", {}, "linux")
+
+
+def write(
+    places: Places, facts: HostFacts, ctx: AppContext, db: apsw.Connection
+) -> tuple[ExportRecord, ...]:
+    return apply(rules_plan(places, facts, profile="default", mode=THROUGH), ctx, db)
+
+
+@pytest.mark.parametrize("host_id", [facts.id for facts in rules_hosts()])
+def test_each_hosts_file_gets_the_words_once_and_loses_them_without_a_trace(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    path = rules_state(places, facts).path
+    assert not rules_state(places, facts).installed
+    write(places, facts, ctx, db)
+    assert path.read_text(encoding="utf-8") == f"{BEGIN}\n{RULES}\n{END}\n"
+    assert rules_state(places, facts).installed
+    assert rules_plan(places, facts, profile="default", mode=THROUGH).empty
+    assert remove(facts, path, ctx, db) == (path,)
+    assert not path.exists()
+    assert remove(facts, path, ctx, db) == ()
+
+
+@pytest.mark.parametrize("own", [OWN, OWN.rstrip("\n"), OWN.replace("\n", "\r\n"), ""])
+def test_the_users_own_instructions_come_back_byte_for_byte(
+    places: Places, ctx: AppContext, db: apsw.Connection, own: str
+) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(own.encode())
+    write(places, facts, ctx, db)
+    assert path.read_bytes().startswith(own.encode())
+    assert RULES.encode() in path.read_bytes()
+    remove(facts, path, ctx, db)
+    assert path.read_bytes() == own.encode()
+
+
+def test_what_the_user_wrote_since_stays(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text(OWN, encoding="utf-8")
+    write(places, facts, ctx, db)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"Before.\n{text}After.\n", encoding="utf-8")
+    remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == f"Before.\n{OWN}After.\n"
+
+
+def test_a_file_that_we_made_stays_when_the_user_wrote_into_it(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    write(places, facts, ctx, db)
+    path.write_text(path.read_text(encoding="utf-8") + "Mine.\n", encoding="utf-8")
+    remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == "Mine.\n"
+
+
+def test_older_words_are_replaced_not_doubled(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{OWN}\n{BEGIN}\nolder words\n{END}\n", encoding="utf-8")
+    write(places, facts, ctx, db)
+    assert path.read_text(encoding="utf-8") == f"{OWN}\n{BEGIN}\n{RULES}\n{END}\n"
+    remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == OWN
+
+
+def test_a_write_is_undone_like_any_other(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    records = write(places, facts, ctx, db)
+    undo_writes([record.id for record in records], ctx, db)
+    assert not path.exists()
+
+
+def test_the_way_out_takes_the_words_as_well(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    write(places, facts, ctx, db)
+    assert remove_all(ctx, db) == (path,)
+    assert not path.exists()
+
+
+def test_it_says_what_the_words_cost_and_needs_the_menu(places: Places) -> None:
+    facts = host("codex")
+    assert COST in rules_plan(places, facts, profile="default", mode=THROUGH).warnings
+    with pytest.raises(ToolcribError, match="does not go through Toolcrib"):
+        rules_plan(places, facts, profile="default", mode=AS_IS)
+    with pytest.raises(ToolcribError, match="no file of instructions of Cursor"):
+        rules_plan(places, host("cursor"), profile="default", mode=THROUGH)
