@@ -13,7 +13,7 @@ Scores = Mapping[int, float]  # by tool row id
 NOTHING = -0.1
 LEAD = 0.12  # of tools that a label puts first
 _ORDER = 0.01  # of the score that keeps them in order
-# Queries up to SHORT content words are one step.
+# In queries up to SHORT content words steps group the answer and count nothing.
 SHORT = 8
 
 
@@ -182,13 +182,17 @@ def _with_past(fused: Mapping[int, Fused], past: Scores) -> dict[int, Fused]:
 def _best_step(
     tool: int, clauses: Iterable[tuple[Scores, Scores]], weights: Shares
 ) -> tuple[int, float, float]:
-    """The step with the greatest sum, its words and its meaning."""
-    best = (-1, 0.0, 0.0)
+    """The step with the greatest sum, its words and its meaning; these are 0 in short queries."""
+    by_words, by_meaning = weights.step_words, weights.step_meaning
+    if not by_meaning:
+        by_words, by_meaning = weights.words, weights.meaning
+    best, most = (-1, 0.0, 0.0), 0.0
     for step, (meaning, words) in enumerate(clauses):
-        word_score = weights.step_words * words.get(tool, 0.0)
-        meaning_score = weights.step_meaning * meaning.get(tool, 0.0)
-        if word_score + meaning_score > best[1] + best[2]:
-            best = (step, word_score, meaning_score)
+        its_words, its_meaning = words.get(tool, 0.0), meaning.get(tool, 0.0)
+        total = by_words * its_words + by_meaning * its_meaning
+        if total > most:
+            most = total
+            best = (step, weights.step_words * its_words, weights.step_meaning * its_meaning)
     return best
 
 

@@ -11,7 +11,7 @@ from app.catalog.conditions import State, may_see
 from app.core.settings import RoutingSettings
 from app.routing.dense import Encoding
 from app.routing.floor import NONE, floor_for, scan_floor
-from app.routing.fuse import SHORT, Fused, Signals, fuse, put_first, shares
+from app.routing.fuse import Fused, Signals, fuse, put_first, shares
 from app.routing.gates import Candidate, Verdict, judge
 from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
@@ -128,7 +128,7 @@ class Router:
         query = corrected(request.query.strip(), read) or tool_text
         scope = self._scope(state or State(), only_shown=limit is not None)
         query_words = content_words(query)
-        steps = clauses(query) if len(query_words) > SHORT else []
+        steps = clauses(query)  # in a short query they count nothing, but group the answer
         texts = [tool_text or query, *steps]
         most = len(self._rows) if limit is None else POOL
         counted = self._settings.word_weights

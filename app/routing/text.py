@@ -8,7 +8,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
 _CLAUSE_END = re.compile(
-    r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s{1,9}and then\s+|,\s{0,9}and\s+", re.IGNORECASE
+    r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s{1,9}and then\s+|,\s{0,9}(?:and|then)\s+",
+    re.IGNORECASE,
 )
 # A query is user input of any size; what counts in it is at the beginning.
 LONGEST_QUERY = 8000  # characters

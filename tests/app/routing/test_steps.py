@@ -1,8 +1,11 @@
 """Requests of several steps: which tool is for which, in rankings, search answers and hooks."""
 
+import pytest
+
 from app.attention.suggestion import MOST_TOKENS, suggest, tokens_at_most
 from app.catalog.conditions import State
 from app.gateway.menu.search import ToolSearch
+from app.gateway.outside import Outside
 from app.routing import phrases
 from app.routing.ranked import first_of_steps
 from app.routing.report import ranked_json
@@ -31,6 +34,21 @@ def test_each_tool_of_a_long_request_knows_the_step_that_it_serves(make_router):
     ]
 
 
+def test_steps_of_a_short_request_group_its_answer_and_change_no_score(make_router):
+    router, _db, _catalog = make_router()
+    ranked = router.route("merge a pull request, then post a message to a channel")
+    first = first_of_steps(ranked.shown)
+    assert [tool.tool_id for tool in first.values()] == [
+        "github/merge_pull_request",
+        "slack/post_message",
+    ]
+    whole = router.route("merge a pull request then post a message to a channel")
+    assert not whole.steps
+    assert [one.tool_id for one in ranked.tools] == [one.tool_id for one in whole.tools]
+    scores = [one.score for one in whole.tools]
+    assert [one.score for one in ranked.tools] == pytest.approx(scores, abs=1e-6)
+
+
 def test_a_request_of_one_step_has_no_groups(make_router):
     router, _db, _catalog = make_router()
     for query in (SHORT, "zebra", ""):
@@ -48,8 +66,19 @@ def test_long_steps_are_shortened_in_words(make_router):
     assert f"For “{READ} with ...”: files/read_file." in phrases.steps(ranked)
 
 
+class Encoders(Outside):
+    """An encoder of words, at hand."""
+
+    def __init__(self, encoder):
+        super().__init__()
+        self._encoder = encoder
+
+    def load_encoder(self):
+        return self._encoder
+
+
 def searched(fakes, db, query, tokens=500, limit=8):
-    finder = ToolSearch(fakes.WordEncoder, "default", db.filename)
+    finder = ToolSearch(Encoders(fakes.WordEncoder()), "default", db.filename)
     finder.warm()
     finder.wait(20)
     try:

@@ -38,6 +38,10 @@ def test_steps_are_cut_where_one_ends():
     )
     assert clauses(query) == ["Check what I changed", "stage all files", "Post it to Slack"]
     assert clauses("Rename the file") == []
+    assert clauses("find the failing test, then file a bug") == [
+        "find the failing test",
+        "file a bug",
+    ]
 
 
 @given(st.text(max_size=400))
