@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.catalog.catalog import Catalog, CatalogTool
 from app.safety.flow import can_send
 from app.safety.hidden import made_plain, visible
+from app.safety.rules import rules
 from app.safety.server_texts import findings_of
 
 SERVER_TEXT, COMBINATION, LOOK_ALIKE = "server text", "combination", "look-alike"
@@ -55,7 +56,9 @@ def server_texts(catalog: Catalog) -> Iterable[Notice]:
         for finding in findings_of(server):
             if not finding.get("decided"):
                 held = " It is kept from hosts." if finding["severity"] == "block" else ""
-                text = f"{visible(server.name)}, {finding['detail']}.{held}"
+                rule = rules().get(finding["rule"])
+                seen = f"{rule.title}: {finding['detail']}" if rule else finding["detail"]
+                text = f"{visible(server.name)}. {seen}.{held}"
                 yield Notice(SERVER_TEXT, text, (server.name,))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 from app.catalog.catalog import Catalog, CatalogTool
 from app.core.settings import GatewaySettings, ProfileSettings
 from app.safety.notices import combination, look_alikes, notices
+from app.safety.rules import rules
 from app.safety.server_texts import judge_server
 from store.records import ProfileRecord, ServerRecord, ServerSpec, ToolRecord
 
@@ -70,6 +71,7 @@ def test_what_a_server_says_of_itself_stands_in_review_until_it_is_decided() -> 
     found = judge_server(instructions=BAD, server_info={}, prompts=(), resources=(), templates=())
     told = server(4, "notes", taken_with={"texts": found})
     (notice,) = notices(catalog(servers=(told,), on=False))
-    assert notice.text.startswith("notes, instructions: “Ignore all previous")
+    title = rules()[found[0]["rule"]].title
+    assert notice.text.startswith(f"notes. {title}: instructions: “Ignore all previous")
     decided = [{**found[0], "decided": "approved"}]
     assert notices(catalog(servers=(replace(told, taken_with={"texts": decided}),))) == ()
