@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from app.routing.learning import past_use
 from app.routing.learning.past_use import Example, PastUse, fit, rescored
 
 DIMS, TOOLS = 24, 12
@@ -95,3 +96,11 @@ def test_stored_bytes_say_the_same(past):
     before, after = told(past, 15, 12), told(again, 15, 12)
     assert after.tools == pytest.approx(before.tools, abs=2e-3)
     assert after.guard == pytest.approx(before.guard, abs=2e-3)
+
+
+def test_the_longer_the_log_the_more_tools_that_it_lacks_are_guarded():
+    shares = [past_use.guard_share(labels) for labels in (20, 50, 200, 800, 100_000)]
+    assert shares[0] == shares[1] == past_use.GUARD
+    assert shares == sorted(shares)
+    assert shares[2] > past_use.GUARD
+    assert shares[-1] == past_use.MOST_GUARD
