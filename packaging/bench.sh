@@ -35,6 +35,10 @@ if [ -d "$data" ]; then
   fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh
   own=(); [ ! -f "$fresh" ] || own=(--own "$fresh")
   run 5-scanner scanner --data "$data" --last "${own[@]}"
+  # PEERS=PYTHON: of an environment with cisco-ai-mcp-scanner
+  if [ -n "${PEERS:-}" ]; then
+    .venv/bin/python packaging/peers.py "$PEERS" "$data" "${own[@]:1}" > "$out/5-scanner-peers.json"
+  fi
 else
   echo "No data at $data: only Toolcrib's own costs were measured."
 fi

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -16,13 +17,21 @@ _PACKAGES = ("apsw", "sqlite-vec", "onnxruntime", "mcp", "tiktoken", "PySide6-Es
 _METRICS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
 
 
-def document(folder: Path, clock: float) -> str:
-    """The whole document from every *.json below `folder`, in the order of their names."""
-    parts = [_head(clock)]
+def document(folder: Path, clock: float, before: str = "") -> str:
+    """The document from every *.json below `folder`, in the order of their names.
+
+    Sections of the document before that no file is about stay, with their head and their place.
+    """
+    sections: dict[str, str] = {}
     for file in sorted(folder.glob("*.json")):
         value = json.loads(file.read_text(encoding="utf-8"))
-        parts += _retrieval(file.stem, value) if "macro" in value else _report(value)
-    return "\n\n".join(parts) + "\n"
+        parts = _retrieval(file.stem, value) if "macro" in value else _report(value)
+        sections[parts[0]] = "\n\n".join(parts)
+    head, *old = re.split(r"\n\n(?=## )", before.rstrip("\n"))
+    earlier = {section.partition("\n")[0]: section for section in old}
+    if earlier.keys() <= sections.keys():
+        head, earlier = _head(clock), {}
+    return "\n\n".join([head, *{**earlier, **sections}.values()]) + "\n"
 
 
 def _head(clock: float) -> str:

@@ -206,7 +206,8 @@ def run_document(args: argparse.Namespace, ctx: AppContext, console: Console) ->
     """Put BENCHMARKS.md together."""
     from app.bench.document import document
 
-    text = document(args.folder, ctx.clock())
+    before = args.out.read_text(encoding="utf-8") if args.out.is_file() else ""
+    text = document(args.folder, ctx.clock(), before)
     write_file(args.out, text.encode())
     console.result({"written": str(args.out)}, lambda: f"Written: {args.out}")
     return 0

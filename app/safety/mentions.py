@@ -25,7 +25,7 @@ _LOOKS_FOR = re.compile(
 _LABEL = re.compile(
     r"\b(?:(?:mock|canned|fake|dummy|sample)\w*(?: \w+){0,2}"
     r"|(?:training|test|demo|example|illustrative|placeholder|fixture)s? (?:\w+ )?"
-    r"(?:text|string|phrase|sentence|response|reply|output|prompt|message|payload|passage)s?):\s*$",
+    r"(?:text|string|phrase|sentence|response|reply|output|prompt|message|payload|passage)s?):",
     re.I,
 )
 # what makes a sample an order: somebody who gets something, or something worth getting
@@ -51,9 +51,13 @@ def mentioned(text: str, start: int, end: int) -> bool:
 
 
 def labelled_as_sample(text: str, start: int) -> bool:
-    """Whether the words stand right after "Mock response:" and the like, and carry nothing off."""
-    labelled = bool(_LABEL.search(_sentence_before(text, start)))
-    return labelled and not _CARRIES.search(text[start : start + 2 * _WINDOW])
+    """Whether the words stand behind "Mock response:" and the like, and carry nothing off."""
+    before = _sentence_before(text, start)
+    label = _LABEL.search(before)
+    if label is None:
+        return False
+    sample = start - len(before) + label.end()
+    return not _CARRIES.search(text[sample : start + 2 * _WINDOW])
 
 
 def without_quotations(sentence: str) -> str:

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
-from app.bench.scanner.split import fresh_part, server_part, specimen_part
+from app.bench.scanner.split import WRITTEN, fresh_part, server_part, specimen_part
 from app.core.errors import ToolcribError
 from app.safety.normalise import plain_text
 from app.safety.sentences import sentences
@@ -97,6 +98,26 @@ def own_tools(file: Path) -> list[SplitTool]:
 def specimens(file: Path) -> list[SplitTool]:
     """poison/tools.jsonl, or another file of its form."""
     return [_specimen(number, row) for number, row in enumerate(_rows(file), 1)]
+
+
+def own_attacks() -> list[SplitTool]:
+    """Forty attacks of our own, written before anything scored them and trained on by nothing."""
+    rows = _rows(Path(str(files("resources"))) / "bench" / "attacks.jsonl")
+    return [
+        SplitTool(
+            _tool(number, "stranger", {"name": "help", "description": row["text"]}),
+            (),
+            WRITTEN,
+            _kind(row),
+        )
+        for number, row in enumerate(rows)
+    ]
+
+
+def _kind(row: Json) -> str:
+    if row["encoding"]:
+        return "attacks in encodings"
+    return "attacks in English" if row["language"] == "en" else "attacks in other languages"
 
 
 def tool_sentences(tools: Iterable[ToolRecord]) -> list[str]:

@@ -8,6 +8,7 @@ import hashlib
 TRAIN, LAST = "train", "last"  # of servers
 OPEN = "open"  # of specimens; the others are LAST
 TUNING, REPORT = "tuning", "report"  # of servers that are in none of the data
+WRITTEN = "our own"  # attacks that were written to be read once
 
 
 def server_part(package: str) -> str:
