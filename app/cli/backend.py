@@ -12,6 +12,7 @@ from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.core.text import plural
 from app.gateway.backend.client import request, start
+from app.gateway.backend.overview import host_of
 from app.gateway.backend.rendezvous import OFF_FILE, STATUS, STOP, STOP_SERVER, Place, supported
 from app.gateway.sharing import CHOICES
 from app.gateway.stored_sharing import choose_sharing, every_sharing
@@ -167,7 +168,7 @@ def _status_text(status: Json) -> str:
     ]
     rows = [["Host", "Profile", "Server", "State", "Calls", "MB"]]
     for session in status["sessions"]:
-        host = session["host"] or f"process {session['host_pid']}"
+        host = host_of(session)
         for server in session["servers"] or [{}]:
             rows.append([host, session["profile"], *_server_cells(server)])
     for server in status["shared"]:

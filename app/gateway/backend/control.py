@@ -99,7 +99,7 @@ def status(backend: Controlled) -> Json:
             {
                 "number": session.number,
                 "host": session.name,
-                "host_pid": session.hello.parent,
+                "host_pid": max(0, session.hello.parent),  # 0 over HTTP
                 "profile": session.gateway.options.profile,
                 "server": session.gateway.options.server,
                 "folder": session.hello.folder,

@@ -58,8 +58,14 @@ def _shared(server: Json, decisions: Mapping[str, Sharing]) -> RunningServer:
     return _row(server, 0, plural(count, "session"), saved, decisions)
 
 
+def host_of(session: Json) -> str:
+    """A session's host by its own name, else by its process; over HTTP there is none to see."""
+    pid = session["host_pid"]
+    return str(session["host"] or (f"process {pid}" if pid > 0 else "a client over HTTP"))
+
+
 def _host(session: Json) -> str:
-    return f"{session['host'] or 'process ' + str(session['host_pid'])} ({session['profile']})"
+    return f"{host_of(session)} ({session['profile']})"
 
 
 def _row(

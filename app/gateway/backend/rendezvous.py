@@ -75,7 +75,8 @@ def _run_folder(home: str) -> str:
     if len(os.fsencode(folder)) + 22 <= _LONGEST_SOCKET_PATH:
         return folder
     top = os.environ.get("XDG_RUNTIME_DIR") or "/tmp"
-    return f"{top}/toolcrib-{os.getuid()}-{_digest(home)[:8]}"
+    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows names places, and has no backend
+    return f"{top}/toolcrib-{user}-{_digest(home)[:8]}"
 
 
 def ensure_folder(folder: str) -> bool:

@@ -59,7 +59,8 @@ class WebServer:
 
     def __init__(self, sessions: WebSessions, secret: str, port: int) -> None:
         self.sessions = sessions
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # asyncio sends answers without delay (40 ms) only where a socket says that it is TCP
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind((_ADDRESS, port))

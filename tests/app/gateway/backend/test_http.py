@@ -249,6 +249,22 @@ def test_closing_a_stream_takes_the_request_back(client: Client, toolcrib: Toolc
     assert web.ask("tools/call", {"name": "echo", "arguments": {"text": "on"}}).text == "on"
 
 
+def test_an_answer_does_not_wait_for_the_clients_acknowledgement(client: Client) -> None:
+    """Head and body are two writes; the second would wait 40 ms for it, each time."""
+    web = client("/mcp/default/alpha")
+    web.initialize()
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    connection = web.connect()
+    times = []
+    for _ in range(50):
+        began = time.perf_counter()
+        connection.request("POST", web.path, body, web.headers)
+        assert connection.getresponse().read()
+        times.append(time.perf_counter() - began)
+    connection.close()
+    assert min(times) < 0.035
+
+
 # ---- the switch
 
 
@@ -328,4 +344,5 @@ def test_hosts_with_an_adapter_are_served_beside_it(
     assert host.call("echo", {"text": "a"})["content"][0]["text"] == "a"
     assert web.call("call_tool", {"name": "alpha/echo", "arguments": {"text": "b"}}).text == "b"
     status = json.loads(toolcrib("backend", "status", "--json").stdout)
-    assert sorted(session["host"] for session in status["sessions"]) == ["raw-host", "web"]
+    rows = {session["host"]: session["host_pid"] for session in status["sessions"]}
+    assert rows == {"raw-host": os.getpid(), "web": 0}
