@@ -85,7 +85,7 @@ def test_leaving_lines_that_nobody_changed_is_no_step(window, settings, qtbot):
 def test_the_focus_leaving_keeps_what_was_typed(window, settings, qtbot, ctx):
     lines = settings.profile.fields["scopes"]
     lines.setFocus()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is lines)
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is lines, timeout=20_000)
     lines.setPlainText("time/now: user:ann")
     settings.search.setFocus()
     settled(window, qtbot)

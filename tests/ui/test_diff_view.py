@@ -104,14 +104,14 @@ def test_the_cut_follows_the_width(view, qtbot):
     view.show_rows(diff_rows(pair_lines(LONG, LONG + " ")))
     wide = len(shown(view.before))
     view.resize(500, 300)
-    qtbot.waitUntil(lambda: len(shown(view.before)) > wide)
+    qtbot.waitUntil(lambda: len(shown(view.before)) > wide, timeout=20_000)
 
 
 @pytest.mark.parametrize("width", range(500, 530, 7))
 def test_no_width_needs_a_scroll_bar_below(view, qtbot, width):
     view.show_rows(diff_rows(pair_lines(f"{LONG}\n" * 30, f"{LONG} \n" * 30)))
     view.resize(width, 200)
-    qtbot.waitUntil(lambda: view.before.verticalScrollBar().maximum() > 0)
+    qtbot.waitUntil(lambda: view.before.verticalScrollBar().maximum() > 0, timeout=20_000)
     for pane in (view.before, view.after):
         assert pane.horizontalScrollBar().maximum() == 0
 

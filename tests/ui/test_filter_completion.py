@@ -67,10 +67,10 @@ def filter_of(window):
 def test_tab_takes_the_first_and_offers_the_keys_values(window, qtbot):
     line = filter_of(window)
     QTest.keyClicks(line.edit, "ser")
-    qtbot.waitUntil(line.edit.popup.isVisible)
+    qtbot.waitUntil(line.edit.popup.isVisible, timeout=20_000)
     QTest.keyClick(line.edit, Qt.Key.Key_Tab)
     assert line.edit.text() == "server:"
-    qtbot.waitUntil(line.edit.popup.isVisible)
+    qtbot.waitUntil(line.edit.popup.isVisible, timeout=20_000)
     QTest.keyClicks(line.edit, "sla")
     QTest.keyClick(line.edit, Qt.Key.Key_Tab)
     assert line.edit.text() == "server:slack"
@@ -80,11 +80,11 @@ def test_tab_takes_the_first_and_offers_the_keys_values(window, qtbot):
 def test_down_and_enter_take_one_and_enter_alone_takes_the_line(window, qtbot):
     line = filter_of(window)
     QTest.keyClicks(line.edit, "is:o")
-    qtbot.waitUntil(line.edit.popup.isVisible)
+    qtbot.waitUntil(line.edit.popup.isVisible, timeout=20_000)
     QTest.keyClick(line.edit.popup, Qt.Key.Key_Down)
     QTest.keyClick(line.edit.popup, Qt.Key.Key_Down)
     QTest.keyClick(line.edit.popup, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: line.edit.text() == "is:off")
+    qtbot.waitUntil(lambda: line.edit.text() == "is:off", timeout=20_000)
     QTest.keyClicks(line.edit, " ti")
     QTest.keyClick(line.edit, Qt.Key.Key_Return)
     assert line.edit.text() == "is:off ti"

@@ -45,7 +45,7 @@ def test_one_that_is_large_for_its_words_is_named_for_those(make: Make) -> None:
     )
     assert wordy.evidence == "Tokens of the description alone: a/wordy (640)."
     assert [tool.tool.tool_id for tool in largest.tools] == ["a/schema"]
-    assert largest.title == "The 1 tool that takes most"
+    assert largest.title == "1 tool, the largest of the others"
 
 
 def test_a_host_that_sends_names_only_has_no_long_descriptions(make: Make) -> None:
