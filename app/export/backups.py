@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import ToolcribError
+from app.core.plain_read import read_plain
 from app.core.safe_write import remove_leftovers, write_file
+
+_LARGEST = 100_000_000  # bytes of a host file, as for reading one
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def keep(folder: Path, host: str, file: Path, data: bytes, *, at: float, label: 
 def read(path: str) -> bytes | None:
     """The bytes of a copy, None when it is gone."""
     try:
-        return Path(path).read_bytes() if path else None
+        return read_plain(path, _LARGEST) if path else None
     except OSError:
         return None
 

@@ -75,6 +75,8 @@ def one_writer(home: Path, *, wait: float | None = None) -> Iterator[WriteJourna
     except OSError as error:
         raise write_error(path, error) from error
     try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise write_error(path, OSError(errno.EINVAL, "it is not a plain file"))
         deadline = time.monotonic() + (_LOCK_WAIT if wait is None else wait)
         while not _try_lock(handle):
             if time.monotonic() > deadline:

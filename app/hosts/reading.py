@@ -1,8 +1,7 @@
 """Reads the hosts' files: which servers are named where. Starts nothing, runs no host."""
 
+import errno
 import hashlib
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.errors import ToolcribError
+from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
 from app.hosts.entries import EntryView, is_built_in, storable, view_entry
 from app.hosts.extensions import view_extension
@@ -21,7 +21,6 @@ from store.typed import JsonMapping
 # Claude Code keeps its state and all its projects' histories in one file.
 _LARGEST = 100_000_000
 _TOO_LARGE = "Toolcrib reads up to 100 MB."
-_BINARY = getattr(os, "O_BINARY", 0)
 _SCOPES = {"state": "managed"}
 
 
@@ -180,16 +179,12 @@ def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a host file; ToolcribError when it cannot be read, or is no plain file."""
     try:
-        # what is planted there instead, as a pipe without a writer, must not stop us
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
-        with os.fdopen(handle, "rb") as file:
-            now = os.fstat(handle)
-            if not stat.S_ISREG(now.st_mode):
-                raise ToolcribError(f"{path} is not a file.", "Name a config file.")
-            if now.st_size > _LARGEST:
-                raise ToolcribError(f"{path} is too large for a config file.", _TOO_LARGE)
-            return file.read(_LARGEST + 1)
+        return read_plain(path, _LARGEST)
     except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise ToolcribError(f"{path} is not a file.", "Name a config file.") from error
+        if error.errno == errno.EFBIG:
+            raise ToolcribError(f"{path} is too large for a config file.", _TOO_LARGE) from error
         hint = "Check that the file exists and that you may read it."
         reason = error.strerror or str(error)
         raise ToolcribError(f"The file {path} cannot be read: {reason}.", hint) from error

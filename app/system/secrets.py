@@ -10,12 +10,14 @@ from typing import Any
 
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
+from app.core.plain_read import read_plain
 from app.core.safe_write import make_file, write_file
 from store.typed import Json, JsonMapping
 
 KEYCHAIN = "keychain"
 FILE = "file"
 _KEY_BYTES = 32
+_LARGEST = 16 << 20  # bytes of a file of secrets
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -149,8 +151,7 @@ class SecretStore:
 
     def _read_file(self) -> Json:
         try:
-            with self._file.open(encoding="utf-8") as file:
-                kept = json.load(file)
+            kept = json.loads(read_plain(self._file, _LARGEST))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
@@ -236,7 +237,7 @@ def install_key(paths: Paths) -> bytes:
 
 
 def _known_key(file: Path) -> bytes:
-    key = file.read_bytes()
+    key = read_plain(file, _LARGEST)
     if len(key) == _KEY_BYTES:
         return key
     hint = "Delete the file; servers with credentials will then be read anew."

@@ -103,7 +103,7 @@ def read_token(place: Place) -> str:
     try:
         if not _is_private(place.folder):
             return ""
-        descriptor = os.open(place.descriptor, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(place.descriptor, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
     try:
@@ -111,6 +111,8 @@ def read_token(place: Place) -> str:
         if status.st_uid != os.getuid() or status.st_mode & 0o077:
             return ""
         lines = os.read(descriptor, 4096).decode("ascii", "replace").split("\n")
+    except OSError:  # a folder, or a pipe that nobody writes to
+        return ""
     finally:
         os.close(descriptor)
     # protocol, build, pid, token, "end": a file cut short lacks the last word
