@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -27,15 +28,22 @@ from app.gateway.lines import (  # noqa: E402
     messages_of,
     method_of,
 )
+from app.gateway.stored_sharing import choose_sharing  # noqa: E402
+from store.connection import open_store  # noqa: E402
 
 SERVER = {"command": sys.executable, "args": ["-S", str(FAKES / "odd_upstream.py")], "env": {}}
 MOST_MEGABYTES = 500
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "slow", "version": "1"},
+}
 
 
 class Served:
     """A gateway, alone or behind the backend, and the processes that serve."""
 
-    def __init__(self, home: Path, way: str, alone: str) -> None:
+    def __init__(self, home: Path, way: str, alone: str, *, reads: bool = True) -> None:
         self.home, self.way, self.alone = home, way, alone
         words = ["--server", "odd"] if way == "pruned" else []
         env = {
@@ -44,8 +52,12 @@ class Served:
             "TOOLCRIB_MODELS": str(home / "no-models"),
             "TOOLCRIB_STANDALONE": alone,
         }
-        self.host = raw_host.RawHost(raw_host.gateway_command(*words), env)
-        self.host.initialize()
+        self.host = raw_host.RawHost(raw_host.gateway_command(*words), env, reads=reads)
+        if reads:
+            self.host.initialize()
+        else:
+            self.host.ask("initialize", HELLO)
+            self.host.notify("notifications/initialized")
         self.count = 0
 
     def call(self, **arguments: object) -> str:
@@ -268,6 +280,34 @@ def test_a_call_whose_arguments_look_like_a_method_is_never_run_again(arguments,
         assert log.read_text(encoding="utf-8").count("tools/call") == 3
     finally:
         one.close()
+
+
+@pytest.mark.parametrize("sharing", ["shared", "session"])
+def test_a_host_that_does_not_read_holds_up_no_other(tmp_path, sharing):
+    """Its answers of 18 MB wait for it, in order; the others' server and clock go on."""
+    home = tmp_path / "home"
+    gateway_store.stock(home, {"odd": SERVER}, settings={"new_tools": "on"})
+    with closing(open_store(home / "toolcrib.db")) as db:
+        choose_sharing(db, "odd", sharing)
+    slow = Served(home, "pruned", "", reads=False)
+    fast = Served(home, "pruned", "")
+    try:
+        fast.assert_well()
+        line = json.dumps({"content": [{"type": "text", "text": "a" * 3_000_000}]})
+        lines = ['{"jsonrpc":"2.0","id":@ID@,"result":' + line + "}"]
+        for number in range(6):
+            arguments = {"lines": lines, "answer": False, "count": number}
+            slow.host.ask("tools/call", {"name": "send", "arguments": arguments})
+        for _ in range(3):
+            assert fast.host.request("ping", seconds=20) == {}
+            assert fast.call() == "as it should be"
+        slow.host.read()
+        for number in range(2, 8):  # 1 is the greeting
+            answer = slow.host.wait(number, 60)
+            assert len(raw_host.text(answer["result"])) == 3_000_000
+    finally:
+        slow.host.close()
+        fast.close()
 
 
 def test_every_request_of_a_lost_batch_is_answered(tmp_path):

@@ -37,6 +37,7 @@ class RawHost:
         answers: dict[str, Any] | None = None,
         *,
         stderr: IO[bytes] | None = None,
+        reads: bool = True,  # else it reads nothing before `read`
     ) -> None:
         whole = {**os.environ, **env}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
@@ -50,6 +51,11 @@ class RawHost:
         self._asking = threading.Lock()
         self._answers: dict[Any, queue.Queue[Json]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
+        if reads:
+            self.read()
+
+    def read(self) -> None:
+        """Begin to read."""
         self._reader.start()
 
     def _read(self) -> None:
@@ -175,7 +181,8 @@ class RawHost:
             if self.process.poll() is None:
                 self.process.kill()
                 self.process.wait()
-            self._reader.join(5)
+            if self._reader.ident is not None:
+                self._reader.join(5)
             self.process.stdout.close()
         return time.monotonic() - began
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from app.gateway.backend.adapter import ALONE
 from app.gateway.backend.hello import Hello
+from app.gateway.backend.outbox import Outbox
 from app.gateway.gateway import Gateway
 from app.gateway.lines import lines_of
 from app.gateway.options import parse
@@ -13,15 +14,27 @@ from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from store.typed import Any
 
+_LAST_SECONDS = 5.0  # that a host which leaves has for reading its last answers
+
 
 class AdaptedHost(Host):
     """A host behind an adapter, which learns with each answer which line it answers."""
 
-    def __init__(self, descriptor: int, prefix: str) -> None:
-        super().__init__(descriptor)
+    def __init__(self, link: "_socket.socket", prefix: str) -> None:
+        super().__init__(link.fileno())
+        self._outbox = Outbox(link)
         self.prefix = prefix
         self._number = 0
         self._numbers: dict[tuple[type, Any], int] = {}
+
+    def send_line(self, line: bytes) -> None:
+        """Write one line; never waits for the host, whose servers and clock others share."""
+        if not self._outbox.send(line + b"\n"):
+            self.gone = True
+
+    def close(self) -> None:
+        """Hang up once the host has read what it was sent, or does not read."""
+        self._outbox.close(_LAST_SECONDS)
 
     def next_line(self) -> None:
         """Another line of the host comes; the adapter counts them alike."""
@@ -51,7 +64,7 @@ class Session:
         self.number = number
         self.hello = hello
         self._link = link
-        self.host = AdaptedHost(link.fileno(), f"toolcrib-{outside.tag}-{number}-")
+        self.host = AdaptedHost(link, f"toolcrib-{outside.tag}-{number}-")
         self.gateway = Gateway(parse(hello.words), self.host, outside)
         self._ended = threading.Event()
 
@@ -67,6 +80,7 @@ class Session:
         finally:
             self._ended.set()
             self.gateway.close()
+            self.host.close()
             self._link.close()
 
     def end(self) -> None:
