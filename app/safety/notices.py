@@ -29,6 +29,7 @@ _UNTRUSTED = re.compile(
     r"|e-?mails?|inbox|comments?|issues?|pull requests?|tickets?|reviews?|posts?|transcripts?)\b",
     re.IGNORECASE,
 )
+_SHOWN = 140  # characters of a description
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"\w{3,}")
 
@@ -97,9 +98,18 @@ def look_alikes(tools: Sequence[CatalogTool]) -> Iterable[Notice]:
                 yield Notice(
                     LOOK_ALIKE,
                     f"{visible(tool.tool.tool_id)} came after {visible(oldest.tool.tool_id)}, has"
-                    " its name and says nearly the same. A model may take the wrong one.",
+                    " its name and says nearly the same. A model may take the wrong one."
+                    f"\n{_described(oldest)}\n{_described(tool)}",
                     (oldest.tool.tool_id, tool.tool.tool_id),
                 )
+
+
+def _described(tool: CatalogTool) -> str:
+    """A line of two that stand one above the other."""
+    text = " ".join(visible(tool.tool.description).split())
+    cut = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
+    trust = "trusted" if tool.server.trusted and not tool.held else "not trusted"
+    return f"{visible(tool.tool.tool_id)} ({trust}): “{cut}”"
 
 
 def _imitates(tool: CatalogTool, older: CatalogTool) -> bool:

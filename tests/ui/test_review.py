@@ -1,10 +1,13 @@
 """The Review page: what waits, the evidence, decisions that are checked and can be undone."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from demo_store import DemoServer, DemoTool
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from review_kit import POISON, change, item_of
 
 from app.catalog.catalog import load_catalog
@@ -270,3 +273,37 @@ def test_the_table_is_a_model(qtmodeltester, services, fill):
     qtmodeltester.check(table)
     assert table.row(5) is None
     assert table.row_of(-1) == -1
+
+
+def test_what_concerns_the_whole_profile_stands_above_the_list(show, services, qtbot):
+    page = show()
+    assert page.notes.isHidden() and page.empty.text.text() == "Nothing to review"
+    page.notes.show_texts(["Three tools could leak.", "One tool imitates another."])
+    assert page.notes.isVisible()
+    assert page.notes.text() == "Three tools could leak.\nOne tool imitates another."
+    page.notes.show_texts([f"Note {number}." for number in range(11)])
+    assert page.notes.text().splitlines()[-1] == "Note 7."
+    assert any(label.text() == "And 3 more." for label in page.notes.findChildren(QLabel))
+    page.notes.show_texts([])
+    assert page.notes.isHidden()
+
+
+def test_tools_that_together_could_leak_are_named_where_nothing_is_to_decide(
+    services, fill, show, qtbot
+):
+    page = show()
+    db = services.ctx.open_store()
+    with transaction(db):
+        asks = json.dumps({"gateway": {"combinations": True}})
+        db.execute("UPDATE profiles SET settings = ?", (asks,))
+    fill(
+        (
+            DemoServer("mail", (DemoTool("list_inbox", 9, "Lists the messages of your inbox."),)),
+            DemoServer("web", (DemoTool("fetch_page", 9, "Fetches a web page as text."),)),
+            DemoServer("chat", (DemoTool("post_message", 9, "Posts to a channel."),)),
+        )
+    )
+    db.close()
+    services.live.load()
+    qtbot.waitUntil(lambda: "chat/post_message" in page.notes.text(), timeout=20_000)
+    assert page.empty.text.text() == "No tool to decide on"

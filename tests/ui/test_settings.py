@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QScrollArea, QWidget
 
 from app.catalog.catalog import change_settings, load_catalog
 from app.core.settings import Settings
@@ -266,3 +266,8 @@ def test_a_tab_is_reset_in_one_step_that_can_be_undone(window, dialog, qtbot, ct
     window.undo.undo()
     settled(window, qtbot)
     assert stored(ctx).gateway.pool == "all"
+
+
+def test_no_row_is_wider_than_the_dialog(dialog):
+    for area in dialog.findChildren(QScrollArea):
+        assert area.horizontalScrollBar().maximum() == 0

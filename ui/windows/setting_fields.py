@@ -164,7 +164,7 @@ PROFILE: tuple[Group, ...] = (
             ),
             Choice(
                 "gateway.passages_out",
-                "Another server's te&xt would",
+                "Other te&xt would leave",
                 DATA_OUT,
                 tip="A call carries words that another server returned to a tool that can send.",
                 step_noun="what happens to calls with another server's text",

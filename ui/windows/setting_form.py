@@ -34,6 +34,10 @@ from ui.windows.setting_fields import (
     value_of,
 )
 
+# a box takes the width that there is: its longest choice would widen the whole tab
+_AS_WIDE_AS_THERE_IS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+_LEAST_LETTERS = 24
+
 
 class SettingForm(QWidget):
     """Fields under headings; each change is given at once.
@@ -162,6 +166,8 @@ class SettingForm(QWidget):
 
     def _choice(self, field: Choice) -> QComboBox:
         box = QComboBox()
+        box.setSizeAdjustPolicy(_AS_WIDE_AS_THERE_IS)
+        box.setMinimumContentsLength(_LEAST_LETTERS)
         for words, value in field.choices:
             box.addItem(words, value)
         box.activated.connect(

@@ -58,6 +58,10 @@ def test_a_later_tool_with_the_name_and_words_of_another_server_is_shown_beside_
     other = tool(MAIL, "fetch_page", "Turns the leaves of the album.", at=90_000.0)
     (notice,) = look_alikes([late, PAGE, other])
     assert notice.about == ("web/fetch_page", "chat/fetchPage")
+    assert notice.text.splitlines()[1:] == [
+        "web/fetch_page (trusted): “Fetches a web page as text.”",
+        "chat/fetchPage (trusted): “Fetches a web page as plain text.”",
+    ]
     at_once = tool(CHAT, "fetch_page", "Fetches a web page as text.", at=1.0)
     assert list(look_alikes([PAGE, at_once])) == []
 

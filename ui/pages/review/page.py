@@ -26,6 +26,7 @@ from ui.look.theme import GAP, MARGIN
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
 from ui.pages.review.commands import DecisionCommand
+from ui.pages.review.notes import Notes
 from ui.pages.review.rows import ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
@@ -36,7 +37,6 @@ from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
 
 _LIST_WIDTH = 480
-_MOST_NOTES = 8
 _CHECKED = (
     "{} checked: texts that changed after you trusted them, instructions to the model,"
     " hidden characters, names that imitate other tools."
@@ -53,9 +53,7 @@ class ReviewPage(Page):
         self.list = self._make_list()
         self.card = ReviewCard(services.theme)
         self.headline = QLabel()
-        self.notes = QLabel()  # what concerns servers and the profile, not one tool
-        self.notes.setWordWrap(True)
-        self.notes.setTextFormat(Qt.TextFormat.PlainText)
+        self.notes = Notes(services.theme)  # what concerns servers and the profile, not one tool
         self.decided = QPushButton()
         self.decided.setCheckable(True)
         self.decided.setToolTip("Also list the tools that you have decided on")
@@ -148,8 +146,8 @@ class ReviewPage(Page):
         self.empty.buttons[1].setVisible(bool(others))
         count = sum(not tool.tool.gone for tool in tools)
         warnings = notices(catalog) if catalog else ()
-        self.notes.setText("\n".join(notice.text for notice in warnings[:_MOST_NOTES]))
-        self.notes.setVisible(bool(warnings))
+        self.notes.show_texts([notice.text for notice in warnings])
+        self.empty.text.setText("No tool to decide on" if warnings else "Nothing to review")
         self.empty.hint.setText(_CHECKED.format(plural(count, "tool")) if count else _NO_TOOLS)
         self.result.emit(f"{len(waiting)} to decide on" if waiting else "")
 

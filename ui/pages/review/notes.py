@@ -1,0 +1,56 @@
+"""What Review says of servers and of the profile as a whole, a line with a mark for each."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from ui.look.theme import GAP, Theme
+
+_MOST = 8
+
+
+class Notes(QWidget):
+    """Hidden while there is nothing to say."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._marks = [QLabel() for _ in range(_MOST)]
+        self._lines = [QLabel() for _ in range(_MOST)]
+        self._more = QLabel()
+        self._more.setProperty("faint", True)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, GAP)
+        grid.setSpacing(GAP)
+        grid.setColumnStretch(1, 1)
+        for row, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):
+            line.setWordWrap(True)
+            line.setTextFormat(Qt.TextFormat.PlainText)
+            line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(line, row, 1)
+        grid.addWidget(self._more, _MOST, 1)
+        theme.changed.connect(self._recolor)
+        self._recolor()
+        self.show_texts(())
+
+    def show_texts(self, texts: Sequence[str]) -> None:
+        """Show the first of these, and how many more there are."""
+        for number, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):
+            line.setText(texts[number] if number < len(texts) else "")
+            mark.setVisible(number < len(texts))
+            line.setVisible(number < len(texts))
+        self._more.setText(f"And {len(texts) - _MOST} more.")
+        self._more.setVisible(len(texts) > _MOST)
+        self.setVisible(bool(texts))
+
+    def text(self) -> str:
+        """The lines shown."""
+        return "\n".join(line.text() for line in self._lines if line.text())
+
+    def _recolor(self) -> None:
+        theme, ratio = self._theme, self.devicePixelRatioF()
+        icon = theme.icons.pixmap("alert", theme.colors.tone("warn").ink, 16, ratio)
+        for mark in self._marks:
+            mark.setPixmap(icon)
