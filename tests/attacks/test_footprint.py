@@ -109,8 +109,10 @@ def test_import_reads_the_file_and_writes_its_own_folder_only(machine: Machine) 
 
 def test_export_writes_the_file_it_shows_and_its_own_folder_only(machine: Machine) -> None:
     cursor = machine.home / ".cursor"
+    assert machine.run("toolcrib", "profile", "off", "tracker").code == 0  # or nothing is written
     footprint = machine.run("toolcrib", "export", "cursor", "--mode", "pruned")
     assert footprint.code == 0, footprint.output
+    assert "toolcrib-gateway" in (cursor / "mcp.json").read_text()
     assert footprint.outside(machine.own, cursor) == []
     assert footprint.addresses == frozenset()
 
