@@ -5,13 +5,18 @@ or invisible character leaves through here (escape sequences repaint a screen or
 """
 
 import argparse
+import contextlib
 import getpass
+import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from app.core.errors import ToolcribError
 from app.core.text import visible
 
 if TYPE_CHECKING:
@@ -40,8 +45,16 @@ class Console:
     def result(self, value: object, text: Callable[[], str]) -> None:
         """The command's answer: `value` as JSON, or what `text` gives."""
         shown = _json(value) if self.as_json else visible(text(), _KEPT)
-        if shown:
-            print(shown, file=self._out, flush=True)
+        try:
+            if shown:
+                print(shown, file=self._out, flush=True)
+        except BrokenPipeError:  # nobody reads any more
+            raise
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._out.close()  # or Python tries again at its end
+            reason = error.strerror or str(error)
+            raise ToolcribError(f"The answer could not be written: {reason}.") from error
 
     def note(self, text: str) -> None:
         """A remark beside the answer."""
@@ -71,6 +84,17 @@ class Console:
         if not self.can_ask:
             return self._answers.readline().strip()
         return getpass.getpass(f"{question}: ", stream=self._err).strip()
+
+
+def mend_streams() -> None:
+    """Let this process print what its terminal's encoding lacks, and run without a stream."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who started us
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - until the end
+            setattr(sys, name, nothing)
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def standard_console(*, as_json: bool) -> Console:

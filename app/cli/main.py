@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from app.cli.console import Console, standard_console
+from app.cli.console import Console, mend_streams, standard_console
 from app.cli.parser import make_parser
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -22,6 +22,7 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Run one verb; the exit code (see `toolcrib --help`)."""
+    mend_streams()
     parser = make_parser(argv)
     try:
         args = parser.parse_args(argv)

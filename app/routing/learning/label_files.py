@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.core.errors import ToolcribError
+from app.core.plain_read import read_plain
 from app.core.safe_write import write_file
 from store.records import LabelRecord
 from store.typed import Json
 
+_LARGEST = 64 << 20  # bytes
 SPLIT = "|"  # between the tools of a CSV cell
 _COLUMNS = ("query", "expected")
 
@@ -18,7 +20,7 @@ _COLUMNS = ("query", "expected")
 def read(file: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Queries with their tools, of a JSONL or CSV file; raises ToolcribError with the line."""
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_plain(file, _LARGEST).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ToolcribError(f"{file} cannot be read: {error}.", "Use UTF-8 text.") from error
     if file.suffix.lower() == ".csv":
