@@ -270,7 +270,7 @@ def test_the_way_out_takes_hooks_out_as_well(page, qtbot, home, monkeypatch):
     )
     page.side.way_out.click()
     qtbot.waitUntil(lambda: page.messages.text == "Restored 1 file.", timeout=TIMEOUT)
-    assert asked == [["Claude Code"]]
+    assert [list(names) for names in asked] == [["Claude Code"]]
     assert (home / SETTINGS).read_text() == OWN
     qtbot.waitUntil(lambda: page.side.way_out.isHidden(), timeout=TIMEOUT)
 
