@@ -31,7 +31,9 @@ class Limits:
 
 def says_enough(sentence: str) -> bool:
     """Whether a sentence is long enough to be judged by its score; fragments score oddly."""
-    return len(_LETTERS.findall(sentence)) >= _FEWEST_WORDS or not sentence.isascii()
+    # a dash or a quote is no other script: only letters tell that words are not set apart by blanks
+    other_script = any(char > "\x7f" and char.isalpha() for char in sentence)
+    return other_script or len(_LETTERS.findall(sentence)) >= _FEWEST_WORDS
 
 
 @dataclass(frozen=True, slots=True)
