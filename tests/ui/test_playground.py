@@ -336,3 +336,13 @@ def test_a_request_of_several_steps_names_the_best_tool_of_each(page, qtbot):
     qtbot.waitUntil(lambda: groups in page.messages.text, timeout=20_000)
     ask(page, qtbot)
     qtbot.waitUntil(lambda: groups not in page.messages.text, timeout=20_000)
+
+
+@pytest.mark.parametrize("zoom", [100, 200])
+def test_a_narrow_table_keeps_room_for_names(page, theme, zoom):
+    theme.set_zoom(zoom)
+    page.resize(700, 600)
+    view = page.table.view
+    QApplication.processEvents()
+    assert view.columnWidth(page.table.model.place("Tool")) >= 150 * zoom // 100
+    theme.set_zoom(100)

@@ -18,6 +18,7 @@ from ui.widgets.lean_delegate import LeanDelegate
 from ui.widgets.rows import as_rows
 
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
+_NAME = 150  # px that a tool's name keeps, at 100 % text size
 _NARROW, _NARROW_SCORE = 680, 110  # px: below the first, the score has the second
 _MOVED = 72  # px of a rank with an arrow
 
@@ -34,14 +35,16 @@ class CandidateView(QTreeView):
         self.setModel(model)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Narrow tables take from the tool's name before the reason is cut."""
+        """Narrow tables take from the tool's name before the reason is cut, but not all of it."""
         super().resizeEvent(event)
         scaled, width = self._scaled, self.viewport().width()
         wide = self._width[self._score] if width > scaled(_NARROW) else _NARROW_SCORE
         self.setColumnWidth(self._score, scaled(wide))
         others = self._width.keys() - {self._tool, self._reason}
         room = width - sum(map(self.columnWidth, others)) - scaled(_REASON)
-        self.setColumnWidth(self._tool, min(scaled(self._width[self._tool]), max(120, room)))
+        self.setColumnWidth(
+            self._tool, min(scaled(self._width[self._tool]), max(scaled(_NAME), room))
+        )
 
 
 class CandidateTable(QWidget):
