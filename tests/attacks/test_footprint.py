@@ -145,16 +145,20 @@ def test_the_backend_and_its_adapter_writes_its_own_folder_only(machine: Machine
         process.wait(_WAIT_SECONDS)  # strace ends with the backend, which nobody needs any more
 
     machine.env |= {"TOOLCRIB_STANDALONE": "", "TOOLCRIB_BACKEND_IDLE": "0.5"}
+    run = machine.own / "run"
+    own = f'sa_family=AF_UNIX, sun_path="{run}/'
+    met = False
     try:
-        footprint = machine.run("toolcrib-gateway", "--profile", "default", until=serve)
+        for _ in range(4):  # an adapter waits five seconds for a backend: few, under strace
+            footprint = machine.run("toolcrib-gateway", "--profile", "default", until=serve)
+            assert footprint.outside(machine.own, machine.state) == []
+            assert [one for one in footprint.addresses if not one.startswith(own)] == []
+            met = any(file.parent == run and file.suffix == ".txt" for file in footprint.written)
+            if met and footprint.addresses:
+                break
     finally:
         machine.env["TOOLCRIB_STANDALONE"] = "1"
-    run = machine.own / "run"
-    assert any(file.parent == run and file.suffix == ".txt" for file in footprint.written)
-    assert footprint.outside(machine.own, machine.state) == []
-    own = f'AF_UNIX, sun_path="{run}/'
-    assert [one for one in footprint.addresses if not one.startswith(f"sa_family={own}")] == []
-    assert footprint.addresses and not run.exists()
+    assert met and footprint.addresses and not run.exists()
 
 
 def _search(number: int) -> dict:
