@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 
 from app.core.context import AppContext
 from app.core.paths import Paths
@@ -22,6 +23,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["TOOLCRIB_STANDALONE"] = "1"  # tests of the backend take it out
+# how long an example takes depends on what else the machine does
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 opt_out()  # before any test file imports onnxruntime by itself
 os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv" / "models"))
 
