@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.encoder.runtime import NO_TELEMETRY
+from app.gateway.backend.rendezvous import Place
 from app.gateway.menu.search import LOADING
 from resources.sample.config import write_sample_config, write_sample_home
 from tests.fakes.traced import Footprint, trace
@@ -135,7 +136,9 @@ def test_the_gateway_writes_its_own_folder_only(machine: Machine) -> None:
     assert any(file.name == "model.onnx" for file in footprint.read), "no query was encoded"
 
 
-def test_the_backend_and_its_adapter_writes_its_own_folder_only(machine: Machine) -> None:
+def test_the_backend_and_its_adapter_writes_its_own_folder_only(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def serve(process) -> None:
         for message in (*_OPENING, _search(2)):
             _send(process, message)
@@ -145,13 +148,14 @@ def test_the_backend_and_its_adapter_writes_its_own_folder_only(machine: Machine
         process.wait(_WAIT_SECONDS)  # strace ends with the backend, which nobody needs any more
 
     machine.env |= {"TOOLCRIB_STANDALONE": "", "TOOLCRIB_BACKEND_IDLE": "0.5"}
-    run = machine.own / "run"
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)  # which the machine has not
+    run = Path(Place(str(machine.own)).folder)  # a short one where a socket's path is too long
     own = f'sa_family=AF_UNIX, sun_path="{run}/'
     met = False
     try:
         for _ in range(4):  # an adapter waits five seconds for a backend: few, under strace
             footprint = machine.run("toolcrib-gateway", "--profile", "default", until=serve)
-            assert footprint.outside(machine.own, machine.state) == []
+            assert footprint.outside(machine.own, machine.state, run) == []
             assert [one for one in footprint.addresses if not one.startswith(own)] == []
             met = any(file.parent == run and file.suffix == ".txt" for file in footprint.written)
             if met and footprint.addresses:

@@ -167,6 +167,7 @@ def test_read_again_asks_only_where_the_command_is_another_one(hosts, open_windo
     qtbot.waitUntil(lambda: rows(window)["one"] == "Read 2 tools", timeout=30_000)
     qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
     catalog.primary()
+    qtbot.waitUntil(lambda: window.live.catalog.server("one") is not None, timeout=20_000)
     server = window.live.catalog.server("one")
     before = log.stat().st_mtime_ns
     catalog.content.read_requested.emit([server.id])

@@ -255,7 +255,8 @@ def test_an_older_host_hears_of_a_stateless_servers_resources(stocked, gateway, 
     assert host.request("resources/subscribe", {"uri": "test://watched-resource"}) == {}
     host.call("test_trigger_tool_change")
     host.until(lambda: host.noted("notifications/tools/list_changed"))
-    assert "late_tool_0" in {tool["name"] for tool in host.tools()}
+    # a new tool is listed once its text was looked through
+    host.until(lambda: "late_tool_0" in {tool["name"] for tool in host.tools()}, 60)
     host.call("test_trigger_prompt_change")
     (note, *_) = host.until(lambda: host.noted("notifications/prompts/list_changed"))
     assert "_meta" not in note.get("params", {})

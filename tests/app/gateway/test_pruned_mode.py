@@ -150,7 +150,7 @@ def test_a_tool_that_appears_later_follows_the_profile(stocked, gateway, policy)
     names = {t["name"] for t in host.tools()}
     if policy == "on":  # once its text was looked through, which the host is told
         host.until(lambda: "zebra_0" in {t["name"] for t in host.tools()}, 60)
-        assert len(host.noted("notifications/tools/list_changed")) > 1
+        host.until(lambda: len(host.noted("notifications/tools/list_changed")) > 1, 60)
         names = {t["name"] for t in host.tools()}
     shown = "zebra_0" in names
     answer = host.call("zebra_0", {"text": "x"})
