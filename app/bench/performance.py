@@ -54,7 +54,7 @@ def measure() -> tuple[Figure, ...]:
         db = open_store(home / "toolcrib.db")
         fill(db, server_count=1, tools_each=350, encoding="o200k_base")
         db.close()
-        env = {**os.environ, "TOOLCRIB_HOME": str(home)}
+        env = {**os.environ, "TOOLCRIB_HOME": str(home), "TOOLCRIB_STANDALONE": "1"}
         window = (*_window(), *_turns())
         return (*_gateway(env), _data_out(), *_results_read(), *_routing(), _suggestions(), *window)
 
