@@ -172,6 +172,8 @@ def test_the_portable_way_ends_a_tree_as_well(monkeypatch: pytest.MonkeyPatch) -
         import subprocess, sys, time
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
                                  start_new_session=True, stdin=subprocess.DEVNULL)
+        while time.process_time() < 0.05:  # the clock has steps of 10 ms
+            pass
         print(child.pid, flush=True)
         time.sleep(60)
         """
