@@ -116,7 +116,6 @@ class LiveCatalog(QObject):
         def read(db: Db) -> _Read:
             profiles = names(db)
             profile = wanted if wanted in profiles else DEFAULT  # the command line may delete one
-            catalog = load_catalog(db, profile, encoding)
             seen = outline(db, profile)  # before the rest: what comes meanwhile is loaded again
             number = version(db)
             catalog = load_catalog(db, profile, encoding)
