@@ -166,18 +166,12 @@ def tool_tokens(db: apsw.Connection, tool_id: int) -> int:
     return int(row[0]) if row else 0
 
 
-def catalog_state(db: apsw.Connection) -> tuple[object, ...]:
-    """A value that differs when what a window shows of any profile may have changed."""
+def names_state(db: apsw.Connection) -> tuple[object, ...]:
+    """A value that differs when names of profiles or servers, or summaries of tools, changed."""
     sql = (
-        "SELECT (SELECT group_concat(id || ':' || name || ':' || settings) FROM profiles),"
-        " (SELECT group_concat(profile_id || ':' || tool_id || ':' || is_on || pinned || held)"
-        "  FROM profile_tools),"
-        " (SELECT group_concat(id || ':' || name || trusted || spec_key || list_hash || read_at)"
-        "  FROM servers),"
-        " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
-        "  || total(hash != trusted_hash) FROM tools),"
-        " (SELECT count(*) || ':' || coalesce(max(hash), '') FROM summaries),"
-        " (SELECT count(*) FROM findings), (SELECT count(*) FROM blocked)"
+        "SELECT (SELECT group_concat(name) FROM profiles),"
+        " (SELECT group_concat(name) FROM servers),"
+        " (SELECT count(*) || ':' || coalesce(max(hash), '') FROM summaries)"
     )
     return tuple(db.execute(sql).fetchone() or ())
 

@@ -135,7 +135,8 @@ def outline(db: apsw.Connection, profile: str) -> tuple[object, ...]:
     What is journalled does not count: it changes with every call.
     """
     record = profiles.by_name(db, profile)
-    return (*serving.state(db, record.id if record else 0), *findings.outline(db))
+    own = serving.state(db, record.id if record else 0)
+    return (*own, *serving.names_state(db), *findings.outline(db))
 
 
 def find_profile(db: apsw.Connection, name: str) -> ProfileRecord:

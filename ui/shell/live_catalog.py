@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from app.catalog.catalog import (
     Catalog,
@@ -26,7 +25,7 @@ from store.records import Finding
 from ui.shell.tasks import Tasks
 from ui.widgets.shares import ServerPlaces
 
-_LOOK_MS = 400  # what a gateway changed is in view within a second
+_SETTLE_MS = 200  # after a write of somebody, for more of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +76,10 @@ class LiveCatalog(QObject):
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
         self._outline: tuple[object, ...] = ()  # of what was loaded
-        self._stamp: tuple[int, ...] = ()  # of the store's files, when they were looked at last
-        self._timer = QTimer(self, interval=_LOOK_MS)
-        self._timer.timeout.connect(self._look)
-        tasks.closing.connect(self._timer.stop)
+        self._files = QFileSystemWatcher(self)
+        self._settle = QTimer(self, interval=_SETTLE_MS, singleShot=True)
+        self._settle.timeout.connect(self._look)
+        tasks.closing.connect(self._unfollow)
         self._own = 0  # changes of ours that are still being written
         self._shown = False  # whether the change that is told of next is ours
         tasks.changed.connect(self._on_changed)
@@ -138,14 +137,29 @@ class LiveCatalog(QObject):
         self._tasks.request(version, self._on_version, self._on_failed)
 
     def follow(self) -> None:
-        """From now on, show what another process changes as it changes it."""
-        self._timer.start()
+        """From now on, show what another process changes as it changes it.
+
+        The system tells of writes to the store's files; where it cannot, `refresh` is what is left.
+        """
+        self._files.fileChanged.connect(self._settle_soon)
+        self._files.directoryChanged.connect(self._settle_soon)  # the log of writes comes and goes
+        self._settle_soon()
+
+    def _unfollow(self) -> None:
+        self._settle.stop()
+        if watched := [*self._files.files(), *self._files.directories()]:
+            self._files.removePaths(watched)
+
+    def _settle_soon(self) -> None:
+        if not self._settle.isActive():  # who writes without end is followed all the same
+            self._settle.start()
 
     def _look(self) -> None:
-        stamp = _stamp(self._tasks.ctx.paths.database)
-        if stamp == self._stamp:
-            return
-        self._stamp = stamp
+        file = self._tasks.ctx.paths.database
+        wanted = (file.parent, file, file.with_name(f"{file.name}-wal"))
+        watched = {*self._files.files(), *self._files.directories()}
+        if missing := [str(path) for path in wanted if str(path) not in watched and path.exists()]:
+            self._files.addPaths(missing)
         profile = self.profile
         self._tasks.latest(
             "outline", lambda db: (version(db), outline(db, profile)), self._on_outline, _ignore
@@ -242,18 +256,6 @@ class LiveCatalog(QObject):
             self.strayed.emit()
             self.loaded.emit()
         self.failed.emit(error)
-
-
-def _stamp(file: Path) -> tuple[int, ...]:
-    """A value that differs when somebody may have written to the store; costs no query."""
-    numbers: list[int] = []
-    for one in (file, file.with_name(f"{file.name}-wal")):
-        try:
-            status = one.stat()
-        except OSError:
-            continue
-        numbers += status.st_mtime_ns, status.st_size
-    return tuple(numbers)
 
 
 def _ignore(_error: ToolcribError) -> None:

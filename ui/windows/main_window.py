@@ -30,7 +30,6 @@ from ui.shell.problems import UnforeseenError
 from ui.shell.services import Services
 from ui.shell.tasks import Tasks
 from ui.widgets.shares import ServerPlaces
-from ui.windows.backend_events import BackendEvents
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
@@ -171,7 +170,6 @@ class MainWindow(QMainWindow):
         for key, page in self.pages.items():
             page.save(self._settings, key)
         self._settings.sync()
-        self.events.close()
         self.tasks.close()
         super().closeEvent(event)
 
@@ -202,7 +200,6 @@ class MainWindow(QMainWindow):
             theme, self, lambda: offers(self.services, actions, self.commands.entries(), self)
         )
         self.export_state = ExportState(self.services, self)
-        self.events = BackendEvents(self.services.ctx.paths.home, self)
 
     def _actions(self) -> WindowActions:
         return WindowActions(
@@ -230,7 +227,6 @@ class MainWindow(QMainWindow):
         self.export_state.surveyed.connect(self.services.hosts.take)
         self.services.hosts.changed.connect(self._show_badges)
         self.tasks.failed.connect(self.show_problem)
-        self.events.changed.connect(self.live.refresh)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
         self.live.strayed.connect(self.undo.clear)

@@ -8,7 +8,6 @@ from app.gateway.backend.adapter import attach, hello
 from app.gateway.backend.rendezvous import (
     CONTROL,
     STATUS,
-    WATCH,
     Place,
     connect,
     read_token,
@@ -33,24 +32,6 @@ def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None
         return None
     finally:
         link.close()
-
-
-def watch(place: Place) -> "_socket.socket | None":
-    """A connection on which each line says that the catalogue changed; None without a backend.
-
-    It is not blocking, and ends with the backend.
-    """
-    token = read_token(place) if supported() else ""
-    link = connect(place) if token else None
-    if link is None:
-        return None
-    try:
-        link.sendall(hello(place.build, token, CONTROL, (WATCH,)))
-        link.setblocking(False)
-    except OSError:
-        link.close()
-        return None
-    return link
 
 
 def start(place: Place, seconds: float = _SECONDS) -> bool:

@@ -11,7 +11,6 @@ PROTOCOL = "1"
 CONTROL = "control"  # the role of a program of the user that asks something; others are hosts
 STATUS, STOP, STOP_SERVER = "status", "stop", "stop-server"  # what such a program asks
 ROUTE = "route"  # and a query to rank
-WATCH = "watch"  # and to hear of changes of the catalogue
 RENEW = "renew"  # and to take in other tokens of the HTTP endpoint
 STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.core.safe_write import write_file
-from app.gateway.backend.catalog_events import CatalogEvents
 from app.gateway.backend.control import answer_control
 from app.gateway.backend.hello import Hello, read_hello
 from app.gateway.backend.leftovers import sweep
@@ -23,7 +22,6 @@ from app.gateway.backend.ranking import Rankings
 from app.gateway.backend.rendezvous import (
     CONTROL,
     ROUTE,
-    WATCH,
     Place,
     connect,
     descriptor_text,
@@ -70,7 +68,6 @@ class Backend:
         self.pool = Pool(clock)
         self.suggestions = Suggestions(self.pool)
         self.rankings = Rankings(self.pool)
-        self.events = CatalogEvents(place.home)
         self.http = HttpSwitch(self.pool.outside, self._next_number, place.build)
 
     def accept(self) -> None:
@@ -88,9 +85,6 @@ class Backend:
                 link.close()
                 return
             hello = read_hello(link, self._place.build, self._token)
-            if hello.role == CONTROL and hello.words[:1] == (WATCH,):
-                self.events.add(link)
-                return
             if hello.role == CONTROL:
                 answer_control(self, link, hello)
                 link.close()
@@ -158,7 +152,6 @@ class Backend:
         self.pool.tick()
         self.suggestions.tick()
         self.http.tick()
-        self.events.tick()
         return self._is_idle() or self._is_displaced()
 
     def _is_idle(self) -> bool:
@@ -192,7 +185,6 @@ class Backend:
         for session in sessions:
             session.end()
         self.http.close()
-        self.events.close()
         threads = [start_thread(session.gateway.close) for session in sessions]
         for thread in threads:
             thread.join(5.0)
