@@ -206,29 +206,6 @@ def test_no_entry_is_written_with_nothing_behind_it(world, servers):
     assert file.read_bytes() == before
 
 
-def test_a_project_export_writes_the_projects_file_only(world):
-    world.write(".cursor/mcp.json", CURSOR)
-    project = world.home / "shop"
-    world.write("shop/.cursor/mcp.json", {"mcpServers": {"db": {"command": "db"}}})
-    world.learn(places=Places(world.home, {}, "linux", project))
-    world.narrow()
-    made = world.plan("cursor", "pruned", project=project)
-    assert [file.path for file in made.files] == [project / ".cursor/mcp.json"]
-
-
-def test_an_export_of_one_project_leaves_another_as_it_is(world):
-    stub = {"mcpServers": {"db": {"command": "db"}}}
-    files = [world.write(f"{name}/.cursor/mcp.json", stub) for name in ("shop", "site")]
-    for file in files:
-        project = file.parents[1]
-        world.learn(places=Places(world.home, {}, "linux", project))
-        world.narrow()
-        world.export("cursor", "pruned", project=project)
-    assert all("toolcrib-gateway" in file.read_text() for file in files)
-    made = world.plan("cursor", "as-is", project=files[0].parents[1])
-    assert [one.path for one in made.files] == [files[0]]
-
-
 @pytest.mark.parametrize(
     ("host_id", "mode", "what"),
     [
@@ -336,17 +313,6 @@ def test_on_windows_both_copies_of_claude_desktop_are_written(world):
     files = world.plan("claude-desktop", "through", places=places).files
     assert len(files) == 2
     assert all(list(json.loads(f.after)["mcpServers"]) == ["toolcrib"] for f in files)
-
-
-def test_credentials_in_a_projects_file_are_warned_of(world):
-    project = world.home / "shop"
-    for env, warned in (({"K": "t0p-s3cret"}, True), ({"K": "${env:K}"}, False)):
-        entry = {"command": "db", "env": env}
-        world.write("shop/.cursor/mcp.json", {"mcpServers": {"db": entry}})
-        world.learn(places=Places(world.home, {}, "linux", project))
-        world.narrow()
-        made = world.plan("cursor", "pruned", project=project)
-        assert any("may be committed" in warning for warning in made.warnings) is warned
 
 
 def test_a_host_that_fills_in_no_variables_gets_none_passed_on(world):
