@@ -1,7 +1,7 @@
 """Preconditions: what must be true of a session before a tool may be offered."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -56,11 +56,6 @@ def parse_precondition(pattern: str, text: str) -> Precondition:
             "Write authenticated(scope), after(tool pattern) or milestone(name).",
         )
     return Precondition(pattern, match.group(1), match.group(2))
-
-
-def parse_preconditions(declared: Iterable[tuple[str, str]]) -> tuple[Precondition, ...]:
-    """The preconditions of a profile, from (pattern, declared form)."""
-    return tuple(parse_precondition(pattern, text) for pattern, text in declared)
 
 
 def unmet(tool_id: str, preconditions: Sequence[Precondition], state: State) -> Precondition | None:

@@ -104,11 +104,6 @@ def _first(error: Exception) -> Exception:
     return error
 
 
-def index_only(ctx: AppContext, options: ScanOptions | None = None) -> ScanReport:
-    """Index whatever is in the store and not indexed yet; starts no server."""
-    return scan(ctx, (), options)
-
-
 class _Scan:
     """One scan: readers put server ids into a stream, one worker thread indexes them."""
 

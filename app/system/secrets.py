@@ -37,10 +37,6 @@ class Secrets:
     def __len__(self) -> int:
         return len(self.env) + len(self.headers) + len(self.values)
 
-    def all_values(self) -> tuple[str, ...]:
-        """Every secret value, for redaction."""
-        return (*self.env.values(), *self.headers.values(), *self.values)
-
     def to_json(self) -> Json:
         """Plain JSON, for the secret store only."""
         return {"env": dict(self.env), "headers": dict(self.headers), "values": list(self.values)}

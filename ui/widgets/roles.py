@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 
-SORT = int(Qt.ItemDataRole.UserRole) + 1  # the raw value that a column sorts by
 BAR = int(Qt.ItemDataRole.UserRole) + 2  # (solid share, hatched share) or None
 BADGE = int(Qt.ItemDataRole.UserRole) + 3  # BadgeText of the cell, or None
 FAINT = int(Qt.ItemDataRole.UserRole) + 4  # True: the row is off, its text is faint

@@ -13,7 +13,7 @@ from app.catalog.catalog import load_catalog
 from app.core.context import AppContext
 from app.discovery.probe import ProbeOptions
 from app.discovery.register import Target
-from app.discovery.scan import ScanOptions, ScanReport, ServerStatus, index_only, scan
+from app.discovery.scan import ScanOptions, ScanReport, ServerStatus, scan
 from app.hosts.launch import LaunchSpec
 from app.routing.keyword import word_scores
 from store import findings, profiles, servers, tools, vectors
@@ -53,7 +53,7 @@ def test_a_second_scan_encodes_nothing_and_counts_nothing(
     second = scan(ctx, targets, options)
     assert (second.counted, second.encoded) == (0, 0)
     assert (second.delta.added, second.delta.changed, second.delta.unchanged) == ((), (), 7)
-    again = index_only(ctx, options)
+    again = scan(ctx, (), options)
     assert (again.servers, again.counted, again.encoded) == ((), 0, 0)
 
 
@@ -240,7 +240,7 @@ def test_without_an_encoder_words_are_searched_and_the_report_says_so(
     assert (report.counted, report.encoded) == (2, 0)
     assert "is not prepared yet" in report.note
     assert word_scores(db, "thing number 1", limit=5)
-    later = index_only(ctx, options)
+    later = scan(ctx, (), options)
     assert (later.counted, later.encoded) == (0, 2)
     model = next(iter({row[0] for row in db.execute("SELECT model FROM vectors")}))
     assert len(vectors.load(db, model)) == 2
