@@ -190,6 +190,7 @@ class Adapter:
         self._link: _socket.socket | None = link
         self._lock = _thread.allocate_lock()
         self._count = 0  # lines sent on this connection
+        self._last = (0, b"")  # the newest that was sent; empty where the host has its answer
         self._unanswered: dict[int, bytes] = {}  # number -> request line of the host
         self._unsent: list[bytes] = []  # lines that the backend surely never got
         self._state: list[bytes] = []  # lines that a new backend must hear first
@@ -254,12 +255,23 @@ class Adapter:
                 return
             if any(method in line for method in _STATE_METHODS):  # which costs little
                 self._keep_state(line)
-            self._number(line)
-            try:
-                self._link.sendall(line)
-            except OSError:  # the other pump sees that the backend is gone
-                self._unanswered.pop(self._count, None)
+            self._pass(self._link, line)
+
+    def _pass(self, link: "_socket.socket", line: bytes, is_answered: bool = False) -> None:
+        """One line to the backend; `is_answered`: the host must not get its answer again."""
+        self._count += 1
+        if is_answered:
+            self._muted.add(self._count)
+        elif _is_request(line):
+            self._unanswered[self._count] = line
+        try:
+            link.sendall(line)
+        except OSError:  # the other pump sees that the backend is gone
+            self._unanswered.pop(self._count, None)
+            if not is_answered:
                 self._unsent.append(line)
+            return
+        self._last = (self._count, b"" if is_answered else line)
 
     def _keep_state(self, line: bytes) -> None:
         """Only where the method itself sets something up: a call must never be repeated."""
@@ -268,11 +280,6 @@ class Adapter:
             if b"subscribe" not in method:  # only the last of these counts
                 self._state = [one for one in self._state if method_of(one) != method]
             self._state.append(line)
-
-    def _number(self, line: bytes) -> None:
-        self._count += 1
-        if _is_request(line):
-            self._unanswered[self._count] = line
 
     # ---- backend to host
 
@@ -283,11 +290,26 @@ class Adapter:
         while True:
             try:
                 data = link.recv(_CHUNK)
+            except ConnectionResetError:
+                self._take_back()
+                return
             except OSError:
                 return
             if not data:
                 return
             self._deliver(splitter.feed(data))
+
+    def _take_back(self) -> None:
+        """The last line is unsent: a reset means that bytes were unread, the tail of what was sent.
+
+        What came before it may have been read, and run.
+        """
+        with self._lock:
+            number, line = self._last
+            self._unanswered.pop(number, None)
+            if line:
+                self._unsent.insert(0, line)
+            self._last = (0, b"")
 
     def _deliver(self, lines: "Sequence[bytes]") -> None:
         out: list[bytes] = []
@@ -336,14 +358,7 @@ class Adapter:
                 return False
             self._count, self._muted = 0, set()
             for line in (*self._state, *repeated):
-                self._number(line)
-                if line in self._state and line not in pending:
-                    self._muted.add(self._count)
-                    self._unanswered.pop(self._count, None)
-                try:
-                    link.sendall(line)
-                except OSError:
-                    break
+                self._pass(link, line, line in self._state and line not in pending)
             self._link = link
             return True
 

@@ -26,8 +26,24 @@ def until(condition, seconds=20.0):
 
 
 def ended(process):
-    """Wait until a process is gone: one that ends has sockets when it has no command line."""
-    until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+    """Wait until a process is gone, all of it: a thread that still ends still holds the sockets."""
+    threads = Path(f"/proc/{process.pid}/task")
+    until(
+        lambda: (
+            not process.is_running()
+            or (process.status() == psutil.STATUS_ZOMBIE and len(list(threads.glob("*"))) <= 1)
+        )
+    )
+
+
+def waits(pid):
+    """How often a process's threads have waited for something so far."""
+    lines = [
+        line
+        for status in Path(f"/proc/{pid}/task").glob("*/status")
+        for line in status.read_text().splitlines()
+    ]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
 
 
 pytestmark = pytest.mark.usefixtures("encoderless")
@@ -113,6 +129,23 @@ def test_the_host_hears_of_a_new_backend_nothing_but_answers(adapter, backends, 
     ended(old)
     assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
     assert host.unsolicited == []
+
+
+def test_a_call_that_a_killed_backend_never_read_is_run_by_the_next(
+    adapter, backends, stocked, log
+):
+    stocked({"probe": "ok"})
+    host = adapter("--server", "probe")
+    host.initialize()
+    (old,) = backends()
+    old.send_signal(signal.SIGSTOP)
+    before = waits(host.process.pid)
+    waiting = host.ask("tools/call", {"name": "echo", "arguments": {"text": "unread"}})
+    until(lambda: waits(host.process.pid) > before)  # the pump has read, and sent, the line
+    old.send_signal(signal.SIGKILL)
+    assert host.wait(waiting)["result"]["content"][0]["text"] == "unread"
+    calls = [entry for entry in log("probe") if '"unread"' in json.dumps(entry)]
+    assert len(calls) == 1
 
 
 def test_a_killed_adapter_ends_its_servers(adapter, backends, stocked, control):
