@@ -105,7 +105,7 @@ def _from_backend(body: str, limit: float) -> "Json":
 
     if not supported():
         return {}
-    from app.gateway.backend.adapter import spawn
+    from app.gateway.backend.attach import spawn
     from app.gateway.backend.client import request
     from app.gateway.backend.rendezvous import connect
 

@@ -43,7 +43,8 @@ def _attach(words: "Sequence[str]") -> bool:
 
     if os.environ.get(STANDALONE_VARIABLE) or not supported():
         return False
-    from app.gateway.backend.adapter import Adapter, attach
+    from app.gateway.backend.adapter import Adapter
+    from app.gateway.backend.attach import attach
 
     place = Place(home_folder())
     link = attach(place, words)

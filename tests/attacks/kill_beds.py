@@ -19,7 +19,7 @@ from app.core.paths import Paths
 from app.core.scrubber import Scrubber
 from app.core.settings import Settings
 from app.export.recovery import recover
-from app.gateway.backend.adapter import _elect
+from app.gateway.backend.attach import _elect
 from app.gateway.backend.rendezvous import Place, connect, read_token
 from app.indexing.ingest import ingest
 from app.safety.review import OPEN, approve, known_findings, review_items

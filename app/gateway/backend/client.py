@@ -4,7 +4,7 @@ import _socket
 import json
 import time
 
-from app.gateway.backend.adapter import attach, hello
+from app.gateway.backend.attach import attach, hello
 from app.gateway.backend.rendezvous import (
     CONTROL,
     STATUS,

@@ -1,0 +1,157 @@
+"""Meeting the backend: a greeting over its socket, and its start by the one that is elected.
+
+Part of what each host starts, so nothing here imports more than builtins and `os`.
+"""
+
+import _socket
+import os
+import sys
+import time
+
+from app.gateway.backend.rendezvous import PROTOCOL, Place, connect, ensure_folder, read_token
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_START_SECONDS = 5.0  # that a new backend may take to listen
+_LONGEST_ANSWER = 4096
+
+
+def attach(
+    place: Place, argv: "Sequence[str]", stop_at: float = 0.0, role: str = "host"
+) -> "_socket.socket | None":
+    """A connection to the backend, which is started if need be; None where it cannot be had."""
+    if place.off or not ensure_folder(place.folder):
+        return None
+    link = _greet(place, argv, role)
+    if link is not None:
+        return link
+    limit = stop_at or time.monotonic() + _START_SECONDS
+    return _elect(place, argv, limit, role)
+
+
+def _elect(place: Place, argv: "Sequence[str]", limit: float, role: str) -> "_socket.socket | None":
+    """Start the backend as the one adapter that holds the lock; the others wait for it."""
+    lock = _open_lock(place)
+    spawned = owner = False
+    try:
+        while time.monotonic() < limit:
+            if not owner:
+                owner = _take(lock)
+                if owner and not _is_current(lock, place):  # swept away by a backend that ended
+                    os.close(lock)
+                    lock, owner = _open_lock(place), False
+                    continue
+            link = _greet(place, argv, role)  # a second look: somebody may have been faster
+            if link is not None:
+                return link
+            if owner and not spawned:
+                spawn(place)
+                spawned = True
+            time.sleep(0.005)
+        return None
+    finally:
+        os.close(lock)
+
+
+def _open_lock(place: Place) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(place.lock, flags, 0o600)
+    except FileNotFoundError:  # a backend that ended took the empty folder with it
+        ensure_folder(place.folder)
+        return os.open(place.lock, flags, 0o600)
+
+
+def _take(lock: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_current(lock: int, place: Place) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(place.lock, follow_symlinks=False))
+    except OSError:
+        return False
+
+
+def spawn(place: Place) -> None:
+    """Start the backend in a session of its own, a child of nobody here."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        os.chdir("/")
+        own = [sys.executable, "-m", "app.gateway.main"]
+        if getattr(sys, "frozen", False):
+            own = [sys.executable]
+        environ = {**os.environ, "TOOLCRIB_HOME": place.home, "PYTHONPATH": _import_path()}
+        os.execve(own[0], [*own, "serve"], environ)
+    finally:
+        os._exit(1)
+
+
+def _import_path() -> str:
+    """The child must load this very code, whatever folder it starts in."""
+    from app.gateway.backend import __file__ as here
+
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
+    before = os.environ.get("PYTHONPATH", "")
+    return f"{top}{os.pathsep}{before}" if before else top
+
+
+def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | None":
+    token = read_token(place)
+    link = connect(place) if token else None
+    if link is None:
+        return None
+    try:
+        link.sendall(hello(place.build, token, role, argv))
+        if _answer_line(link).startswith(b"ok "):
+            return link
+    except OSError:
+        pass
+    link.close()
+    return None
+
+
+def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:
+    """The first bytes of a connection: a line with the sizes, then NUL-separated fields.
+
+    Fields: parent pid, working folder, the arguments, then the environment as NAME=value.
+    """
+    try:
+        folder = os.getcwdb()
+    except OSError:
+        folder = b"/"
+    words = [os.fsencode(word) for word in argv]
+    environ = [name + b"=" + value for name, value in os.environb.items()]
+    body = b"\0".join([str(os.getppid()).encode(), folder, *words, *environ])
+    line = f"toolcrib/{PROTOCOL} {role} {build} {token} {len(words)} {len(body)}\n"
+    return line.encode("ascii") + body
+
+
+def _answer_line(link: "_socket.socket") -> bytes:
+    """One short line, byte by byte: what follows it belongs to the session."""
+    line = b""
+    link.settimeout(10.0)
+    while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
+        byte = link.recv(1)
+        if not byte:
+            break
+        line += byte
+    link.settimeout(None)
+    return line
