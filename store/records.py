@@ -16,6 +16,7 @@ STOPPED = "stopped"
 RETIRED = "retired"  # read once, named by no file any more; never shown
 # the ways in which a host gets its tools
 AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
+MANUAL = "manual"  # the host of an entry that Toolcrib itself was given
 HOOK = "hook"  # the mode of a write that is about a hook, not about servers
 
 
@@ -82,6 +83,7 @@ class ServerRecord:
     templates: tuple[Json, ...] = ()
     list_hash: str = ""
     read_at: float = 0.0  # seconds since the epoch, 0 when never read
+    disabled: bool = False  # by the user, in Toolcrib: neither started nor served
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from store.typed import Json
 
 _COLUMNS = (
     "id, name, spec, trusted, status, problem, stderr, taken_with, server_info, capabilities,"
-    " instructions, prompts, resources, templates, list_hash, read_at"
+    " instructions, prompts, resources, templates, list_hash, read_at,"
+    " disabled"
 )
 
 
@@ -234,6 +235,11 @@ def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
     db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))
 
 
+def set_disabled(db: apsw.Connection, server_id: int, disabled: bool) -> None:
+    """Whether Toolcrib leaves the server alone: neither starts nor serves it."""
+    db.execute("UPDATE servers SET disabled = ? WHERE id = ?", (int(disabled), server_id))
+
+
 def retire_unnamed(db: apsw.Connection) -> list[int]:
     """Take the servers that no file names out of the catalogue; their ids.
 
@@ -321,6 +327,7 @@ def _server(row: tuple[Any, ...], entries: Sequence[EntryRecord]) -> ServerRecor
         templates=tuple(json.loads(row[13])),
         list_hash=row[14],
         read_at=row[15],
+        disabled=bool(row[16]),
     )
 
 

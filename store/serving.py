@@ -26,6 +26,7 @@ class ServerRow(_Row):
     id: int
     name: str
     trusted: bool
+    disabled: bool
     problem: str
     spec: str  # JSON of a ServerSpec
     taken_with: Json
@@ -61,14 +62,14 @@ def profile(db: apsw.Connection, name: str) -> tuple[int, Json] | None:
 def server_rows(db: apsw.Connection) -> list[ServerRow]:
     """Every server, by name."""
     sql = (
-        "SELECT id, name, trusted, problem, spec, taken_with, server_info, capabilities,"
+        "SELECT id, name, trusted, disabled, problem, spec, taken_with, server_info, capabilities,"
         " instructions, read_at FROM servers WHERE status != 'retired'"
         " ORDER BY name COLLATE NOCASE"
     )
     return [
         _without_held(
             ServerRow(
-                row[0], row[1], bool(row[2]), row[3], row[4], *map(json.loads, row[5:8]), *row[8:]
+                *row[:2], *map(bool, row[2:4]), *row[4:6], *map(json.loads, row[6:9]), *row[9:]
             )
         )
         for row in db.execute(sql)
@@ -182,8 +183,8 @@ def state(db: apsw.Connection, profile_id: int) -> tuple[object, ...]:
         "SELECT (SELECT settings FROM profiles WHERE id = :p),"
         " (SELECT group_concat(tool_id || ':' || is_on || pinned || held)"
         "  FROM profile_tools WHERE profile_id = :p),"
-        " (SELECT group_concat(id || ':' || trusted || spec_key || list_hash || read_at)"
-        "  FROM servers),"
+        " (SELECT group_concat(id || ':' || trusted || disabled || spec_key || list_hash"
+        "  || read_at) FROM servers),"
         " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
         "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked)"
     )

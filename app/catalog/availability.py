@@ -11,6 +11,7 @@ from app.catalog.conditions import Precondition, State, may_see, parse_precondit
 from app.catalog.reasons import (
     BLOCKED,
     CHANGED,
+    DISABLED,
     GONE,
     HELD,
     NEVER,
@@ -63,12 +64,24 @@ def withheld(*, trusted: bool, held: str, changed: bool, blocked: bool) -> str:
 
 
 def stored_reasons(
-    *, on: bool, withheld: str, problem: str, gone: bool, outside: bool = False
+    *,
+    on: bool,
+    withheld: str,
+    problem: str,
+    gone: bool,
+    outside: bool = False,
+    disabled: bool = False,
 ) -> tuple[Reason, ...]:
     """Every reason that the store alone knows, the one to be named first."""
-    if on and not (withheld or problem or gone or outside):
+    if on and not (withheld or problem or gone or outside or disabled):
         return ()
-    facts = ((GONE, gone), (OUTSIDE, outside), (OFF, not on), (withheld, withheld != ""))
+    facts = (
+        (GONE, gone),
+        (OUTSIDE, outside),
+        (DISABLED, disabled),
+        (OFF, not on),
+        (withheld, withheld != ""),
+    )
     reasons = [Reason(kind) for kind, holds in facts if holds]
     return (*reasons, Reason(UNUSABLE, problem)) if problem else tuple(reasons)
 

@@ -35,7 +35,11 @@ class CatalogTool:
     def __post_init__(self) -> None:
         tool = self.tool
         reasons = availability.stored_reasons(
-            gone=tool.gone, on=self.on, withheld=self.held, problem=tool.problem
+            gone=tool.gone,
+            on=self.on,
+            withheld=self.held,
+            problem=tool.problem,
+            disabled=self.server.disabled,
         )
         object.__setattr__(self, "reasons", reasons)
 
@@ -180,6 +184,14 @@ def set_pinned(db: apsw.Connection, profile: str, tool_ids: Iterable[int], pinne
     with transaction(db):
         profiles.set_pinned(db, record.id, tool_ids, pinned)
     return Changes(profile=True)
+
+
+def set_disabled(db: apsw.Connection, server_ids: Iterable[int], disabled: bool) -> Changes:
+    """Have Toolcrib neither start nor serve these servers, or have it do so again."""
+    with transaction(db):
+        for server_id in server_ids:
+            servers.set_disabled(db, server_id, disabled)
+    return Changes(servers=True, tools=True)
 
 
 def trust_server(db: apsw.Connection, server_id: int, at: float) -> Changes:

@@ -6,6 +6,7 @@ Imports nothing: the gateway's start reads it. The rule itself is in app.catalog
 # in the order in which they are named where several hold
 GONE = "gone"  # its server no longer lists it
 OUTSIDE = "outside"  # its server is not one of the profile's
+DISABLED = "disabled"  # its server is disabled: Toolcrib neither starts nor serves it
 OFF = "off"  # no tick in this profile
 UNTRUSTED = "untrusted"  # nobody allowed its server yet
 HELD = "held"  # the user holds it back
@@ -24,6 +25,7 @@ AUTHENTICATED, AFTER, MILESTONE, NEVER = "authenticated", "after", "milestone", 
 _SENTENCES = {
     GONE: "its server no longer lists it",
     OUTSIDE: "its server is not part of this profile",
+    DISABLED: "its server is disabled in Toolcrib",
     OFF: "it is turned off in this profile",
     UNTRUSTED: "its server is not trusted yet",
     HELD: "the user holds it back",
@@ -40,6 +42,7 @@ _SENTENCES = {
 _REMEDIES = {
     GONE: "its server listed it again",
     OUTSIDE: "its server were part of this profile",
+    DISABLED: "you enabled its server",
     OFF: "you turned it on",
     UNUSABLE: "its server mended it",
     PRIVATE: "it were for this user",

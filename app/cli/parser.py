@@ -11,6 +11,7 @@ VERBS = {
     "scan": "scan",
     "import": "scan",
     "add": "scan",
+    "server": "server",
     "sign-in": "signing",
     "sign-out": "signing",
     "footprint": "footprint",

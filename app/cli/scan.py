@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.catalog.catalog import trust_server
+from app.catalog.reasons import DISABLED, sentence
 from app.cli.console import Console, table
 from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
@@ -181,6 +182,12 @@ def _wanted(
 ) -> list[Target]:
     if args.servers:
         unknown = set(args.servers) - {t.name for t in startable}
+        disabled = {s.name for s in servers.all_servers(db) if s.disabled}
+        if off := sorted(disabled & unknown):
+            raise ToolcribError(
+                f"{off[0]} is not started: {sentence(DISABLED)}.",
+                f"Enable it: toolcrib server enable {shlex.quote(off[0])}",
+            )
         if unknown:
             raise ToolcribError(
                 f"There is no server called {', '.join(sorted(unknown))} that can be started.",

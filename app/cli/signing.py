@@ -8,14 +8,15 @@ import apsw
 
 from app.cli.console import Console
 from app.cli.options import Verbs
+from app.cli.server import known_server
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.discovery.register import Target, register, targets
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.signin.grant import Client
-from store import servers, tools
-from store.records import READ, ServerRecord
+from store import tools
+from store.records import READ
 from store.typed import Json
 
 IN_PART = 5
@@ -101,8 +102,8 @@ def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) ->
 
     db = ctx.open_store()
     try:
-        sign_out(ctx, db, _known(db, args.server))
-        server = _known(db, args.server)
+        sign_out(ctx, db, known_server(db, args.server))
+        server = known_server(db, args.server)
         known = len(tools.tools(db, server.id))
         answer = _answer(server.name, False, server.status, server.problem, known)
         console.result(answer, lambda: f"Signed out of {server.name}.")
@@ -121,19 +122,12 @@ def _client(args: argparse.Namespace, console: Console) -> Client | None:
 def _target(ctx: AppContext, db: apsw.Connection, name: str) -> Target:
     """How the server is reached, as its host's file has it now."""
     registered = register(ctx, db, read_hosts(Places.here(None)))
-    _known(db, name)
+    if known_server(db, name).disabled:
+        raise ToolcribError(f"{name} is disabled in Toolcrib.", "Enable it first.")
     matches = [t for t in targets(ctx, db, registered) if t.name == name]
     if not matches:
         raise ToolcribError(f"{name} cannot be reached.", "Its host's file names no address.")
     return matches[0]
-
-
-def _known(db: apsw.Connection, name: str) -> ServerRecord:
-    server = servers.by_name(db, name)
-    if server is None:
-        known = ", ".join(s.name for s in servers.all_servers(db)) or "none"
-        raise ToolcribError(f"There is no server called {name}.", f"Known are: {known}.")
-    return server
 
 
 def _answer(name: str, signed_in: bool, status: str, problem: str, known: int) -> Json:

@@ -170,6 +170,9 @@ class HandServer:
             target = next((t for t in targets(self._ctx, db) if t.server_id == number), None)
         finally:
             db.close()
+        if record is not None and record.disabled:
+            hint = "Enable it in the Catalog, then call."
+            raise ToolcribError(f"{record.name} is disabled in Toolcrib.", hint)
         if record is None or target is None:
             raise ToolcribError("The server is gone.", "Read the servers again.")
         if not record.trusted:

@@ -10,7 +10,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings
 from app.discovery.own_servers import is_own
-from app.discovery.register import MANUAL, Registered, register
+from app.discovery.register import Registered, register
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.importing import read_data, read_file
 from app.hosts.launch import LaunchSpec
@@ -18,7 +18,7 @@ from app.hosts.reading import FoundEntry, HostReading
 from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
 from store.connection import transaction
-from store.records import ServerRecord
+from store.records import MANUAL, ServerRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import apsw
 
 from app.core.changes import Changes
-from app.discovery.register import MANUAL
 from store import servers
 from store.connection import transaction
-from store.records import ServerRecord
+from store.records import MANUAL, ServerRecord
 
 
 def is_own(server: ServerRecord) -> bool:

@@ -18,9 +18,8 @@ from app.signin.grant import forget
 from app.system.secrets import Secrets, SecretStore, install_key
 from store import exports, servers
 from store.connection import transaction
-from store.records import COULD_NOT_START, EntryRecord, Launched, ServerRecord, ServerSpec
+from store.records import COULD_NOT_START, MANUAL, EntryRecord, Launched, ServerRecord, ServerSpec
 
-MANUAL = "manual"
 _NOT_OURS = "It starts Toolcrib's gateway for the server {}, but Toolcrib did not write it."
 
 
@@ -94,11 +93,14 @@ def register(
 def targets(
     ctx: AppContext, db: apsw.Connection, registered: Registered | None = None
 ) -> list[Target]:
-    """Every server that can be started, by name; what was just registered wins over the store."""
+    """Every server that can be started, by name; what was just registered wins over the store.
+
+    A server that is disabled in Toolcrib is none of them: nothing reads, calls or signs in to it.
+    """
     secrets = SecretStore.open(ctx.paths)
     startable = []
     for server in servers.all_servers(db):
-        launch = _launch(server, registered, secrets)
+        launch = None if server.disabled else _launch(server, registered, secrets)
         if launch is not None:
             era = str(server.taken_with.get("era") or LEGACY)
             off = bool(server.entries) and all(entry.disabled for entry in server.entries)

@@ -113,6 +113,9 @@ class Gateway:
             patience = minutes * 60.0 if type(minutes) is int and minutes > 0 else math.inf
             for upstream in self._mode.upstreams():
                 upstream.check()
+                row = self._profile.servers.get(upstream.name)
+                if row is not None and row.disabled and upstream.started:
+                    upstream.stop()
                 upstream.rest(math.inf if self._mode.watches(upstream) else patience)
         except Exception as error:  # noqa: BLE001 - the clock that calls this must not stop
             self.journal.add("error", problem=f"Once a second: {error!r}"[:300])

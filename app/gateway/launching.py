@@ -42,6 +42,8 @@ def from_row(
     folder: str = "",
 ) -> Channel:
     """The channel of a stored server, with its secrets; raises ToolcribError."""
+    if row.disabled:
+        raise ToolcribError("It is disabled in Toolcrib.", "Enable it there first.")
     if not row.trusted:
         raise ToolcribError("It is not trusted yet.", "Allow it in Toolcrib first.")
     from pathlib import Path

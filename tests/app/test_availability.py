@@ -33,6 +33,7 @@ TOOL = st.fixed_dictionaries(
 STORE = st.fixed_dictionaries(
     {
         "tools": st.lists(TOOL, min_size=1, max_size=8),
+        "disabled": st.fixed_dictionaries({"one": st.booleans(), "two": st.booleans()}),
         "trusted": st.fixed_dictionaries({"one": st.booleans(), "two": st.booleans()}),
         "servers": st.sampled_from([None, ["one"], ["one", "two"], []]),
     }
@@ -48,6 +49,7 @@ def stored(case, folder: str) -> apsw.Connection:
             spec = ServerSpec(transport="stdio", key=name, command=name)
             entry = EntryRecord("cursor", "user", "/f", name)
             id_ = servers.place(db, entry, spec, name=name, trusted=trusted)
+            servers.set_disabled(db, id_, case["disabled"][name])
             own = [(i, t) for i, t in enumerate(case["tools"]) if t["server"] == name]
             new = [NewTool(f"t{i}", {"name": f"t{i}"}, "h", t["problem"]) for i, t in own]
             added = tools.save_list(db, id_, new, 1.0).added
@@ -90,6 +92,7 @@ def _by_the_rule(case) -> dict[str, str]:
             problem=one["problem"],
             gone=one["gone"],
             outside=case["servers"] is not None and one["server"] not in case["servers"],
+            disabled=case["disabled"][one["server"]],
         )
         kinds[f"t{number}"] = found[0].kind if found else ""
     return kinds

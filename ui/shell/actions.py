@@ -31,6 +31,8 @@ _PAST = {
     "Switch": "Switched",
     "Rename": "Renamed",
     "Remove": "Removed",
+    "Disable": "Disabled",
+    "Enable": "Enabled",
 }
 
 

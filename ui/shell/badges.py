@@ -32,6 +32,7 @@ BADGES: Mapping[str, BadgeText] = {
     "pinned": BadgeText("Pinned", "accent", "pin"),
     "destructive": BadgeText("Destructive", "neutral", "alert"),
     "read-only": BadgeText("Read-only", "neutral", "eye-outline"),
+    "disabled": BadgeText("Disabled", "neutral", "server-off"),
     "not trusted": BadgeText("Not trusted", "warn", "shield-alert-outline"),
     # a budget's verdict (app.policy.budget)
     "PASS": BadgeText("PASS", "passed", "check-circle"),

@@ -79,6 +79,7 @@ class Commands(QObject):
         self._add(edit, "&Pin or unpin selection", lambda: do.catalog().pin_selection())
         self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
+        self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())
         edit.addSeparator()
         self._add(edit, "&Settings…", self.open_settings, "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")

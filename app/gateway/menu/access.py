@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from app.catalog.availability import Conditions
 from app.catalog.conditions import State
-from app.catalog.reasons import UNTRUSTED, sentence
+from app.catalog.reasons import DISABLED, UNTRUSTED, sentence
 from app.catalog.setting_checks import unusable
 from app.core.settings import ProfileSettings
 from app.gateway.launching import has_credentials
@@ -94,7 +94,8 @@ class Access:
         tool = self._view.tool(row.id, name)
         tool_id = f"{row.name}/{name}"
         if tool is None:
-            return NamedTool(row, None, name, tool_id, "" if row.trusted else sentence(UNTRUSTED))
+            kind = DISABLED if row.disabled else "" if row.trusted else UNTRUSTED
+            return NamedTool(row, None, name, tool_id, sentence(kind))
         return NamedTool(row, tool, name, tool_id, sentence(tool.reason, tool.problem))
 
     def reason(self, named: NamedTool, session: Reached) -> str:

@@ -311,3 +311,15 @@ def _own_request(method: str, params: Json) -> OwnRequest:
     """A request of our own whose answer the host is not told."""
     message: Json = {"jsonrpc": "2.0", "id": 0, "method": method, "params": params}
     return OwnRequest(message)
+
+
+def described(version: str, capabilities: Json, info: Json, instructions: str) -> Json:
+    """The answer to initialize, in the words of one server."""
+    result: Json = {
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "serverInfo": {"name": "toolcrib", "version": "0"} | info,
+    }
+    if instructions:
+        result["instructions"] = instructions
+    return result

@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from app.catalog.reasons import UNTRUSTED, sentence
+from app.catalog.reasons import DISABLED, UNTRUSTED, sentence
 from app.gateway import slim
 from app.gateway.route import Route, problem_of
 from app.gateway.server_lists import METHODS
 from app.gateway.serving.conditions import SessionConditions
 from app.gateway.serving.list_request import ListRequest
-from app.gateway.serving.mode import Answer, GatewayContext, ServingMode
+from app.gateway.serving.mode import Answer, GatewayContext, ServingMode, described
 from app.mcp import jsonrpc, revisions
 from app.mcp.listing import Listing
 from app.mcp.protocol import (
@@ -63,7 +63,10 @@ class Pruned(ServingMode):
         if row is not None and row.read_at > 0:
             newest = str(row.taken_with.get("protocol", ""))
             version = negotiated(params.get("protocolVersion"), newest)
-            answer(_described(version, row.capabilities, row.server_info, row.instructions))
+            answer(described(version, row.capabilities, row.server_info, row.instructions))
+            return
+        if row is not None and row.disabled:
+            self._disabled().describe(params, answer)
             return
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
@@ -73,12 +76,12 @@ class Pruned(ServingMode):
                 info = revisions.server_info(result)
                 instructions = str(result.get("instructions") or "")
                 version = negotiated(params.get("protocolVersion"))
-                result = _described(version, result.get("capabilities") or {}, info, instructions)
-            answer(result or _described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
+                result = described(version, result.get("capabilities") or {}, info, instructions)
+            answer(result or described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
 
         def failed(reason: str) -> None:
             version = negotiated(params.get("protocolVersion"))
-            answer(_described(version, {"tools": {}}, {"name": self._name}, reason))
+            answer(described(version, {"tools": {}}, {"name": self._name}, reason))
 
         self._upstream.request(OwnRequest(message, answered=started, failed=failed))
 
@@ -88,7 +91,9 @@ class Pruned(ServingMode):
         """Lists from the store until the server runs, calls checked, all else sent on."""
         method = message["method"]
         self.context.view.refresh()
-        if method == "tools/list":
+        if self._row is not None and self._row.disabled:
+            self._disabled().request(line, message)
+        elif method == "tools/list":
             self._list(message)
         elif method == "tools/call":
             self._call(line, message)
@@ -105,6 +110,13 @@ class Pruned(ServingMode):
             if method == "logging/setLevel":
                 self.context.level = str(params_of(message).get("level", ""))
             self.context.forwarder.forward(self._upstream, line, message)
+
+    def _disabled(self) -> ServingMode:
+        """What answers for a server that the user disabled: nothing starts it."""
+        from app.gateway.serving.unavailable import Unavailable
+
+        reason = f"Nothing of {self._name} is available: {sentence(DISABLED)}."
+        return Unavailable(self.context, self._name, reason)
 
     def _keeps(self, level: object) -> bool:
         """Whether a log level is said later, or in every request, and not by a call now."""
@@ -380,14 +392,3 @@ class _Call(Route):
     def unreached(self, reason: str) -> None:
         """The server could not be reached."""
         self._context.journal.add("error", tool=self._tool_id, problem=reason)
-
-
-def _described(version: str, capabilities: Json, info: Json, instructions: str) -> Json:
-    result: Json = {
-        "protocolVersion": version,
-        "capabilities": capabilities,
-        "serverInfo": {"name": "toolcrib", "version": "0"} | info,
-    }
-    if instructions:
-        result["instructions"] = instructions
-    return result

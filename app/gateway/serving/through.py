@@ -93,7 +93,7 @@ class Through(ServingMode):
 
     def usable(self) -> list[ServerRow]:
         """Servers whose tools may reach the host."""
-        return [row for row in self.view.servers.values() if row.trusted]
+        return [row for row in self.view.servers.values() if row.trusted and not row.disabled]
 
     # ---- initialize and tools/list
 

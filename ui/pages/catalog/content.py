@@ -17,7 +17,7 @@ from ui.pages.catalog.details import DetailsCard
 from ui.pages.catalog.details_text import server_details, several_details, tool_details
 from ui.pages.catalog.map_panel import MapPanel
 from ui.pages.catalog.sign_in_work import can_sign_in, can_sign_out
-from ui.pages.catalog.tree import NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
+from ui.pages.catalog.tree import ENABLE, NOTHING, SIGN_IN, SIGN_OUT, CatalogTreeView
 from ui.pages.catalog.tree_model import CatalogTree
 from ui.pages.catalog.treemap_layout import Group, Item
 from ui.shell.actions import Pin, Tick
@@ -291,6 +291,8 @@ class CatalogContent(QWidget):
         self._services.undo.push(RemoveServers(self._services.tasks, self._removed_with(server)))
 
     def _reading_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
+        if server.disabled:
+            return ((ENABLE, "server"),)
         again = ("Try again" if server.problem else "Read again", "refresh")
         if not server.trusted:
             return (("Trust server", "check"), again)
@@ -305,6 +307,8 @@ class CatalogContent(QWidget):
             if text == "Trust server":
                 chosen, at = server.id, self._services.ctx.clock()
                 self._services.tasks.change(lambda db: trust_server(db, chosen, at))
+            elif text == ENABLE:
+                self.tree.disable_requested.emit(server)
             elif text == SIGN_IN:
                 self.sign_in_requested.emit(server)
             elif text.startswith("Remove"):

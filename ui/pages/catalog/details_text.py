@@ -1,16 +1,16 @@
 """What the details card says about a tool, a server or several tools, as plain values."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.catalog.availability import Conditions
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.conditions import matches
-from app.catalog.reasons import sentence
+from app.catalog.reasons import DISABLED, sentence
 from app.core.text import plural
 from app.hosts.display import spec_text
-from store.records import ServerRecord
+from store.records import MANUAL, ServerRecord
 from store.typed import Json
 from ui.look.text import APPROX, ago, count, visible
 from ui.pages.catalog.tree_rows import status_words, tool_badge
@@ -67,6 +67,8 @@ def tool_details(row: CatalogTool, catalog: Catalog, *, hosts: str) -> Details:
     if _note(row, "readOnlyHint"):
         badges.append(badge("read-only"))
     reason = f"Held back: {sentence(row.held)}." if row.held else row.tool.problem
+    if row.server.disabled:
+        reason = f"Not available: {sentence(DISABLED)}."
     lines = [reason, *condition_lines(row, catalog), visible(row.tool.description)]
     text = "\n\n".join(filter(None, lines))
     return Details(
@@ -82,7 +84,7 @@ def tool_details(row: CatalogTool, catalog: Catalog, *, hosts: str) -> Details:
         parameters=parameters(row.tool.input_schema),
         code=json.dumps(row.tool.input_schema, indent=2, ensure_ascii=False),
         code_title="Input schema",
-        callable=not row.held and row.server.trusted,
+        callable=not row.held and row.server.trusted and not row.server.disabled,
     )
 
 
@@ -107,11 +109,11 @@ def server_details(
     read = f"Read {ago(now - server.read_at)}" if server.read_at else "Not read yet"
     signed_in = server.taken_with.get("signed_in") and not server.problem
     state = status_words(server) if server.problem else "You are signed in." if signed_in else ""
-    lines = [state, f"{read}.", _start(server)]
+    lines = [disabled_words(server, hosts), state, f"{read}.", _start(server)]
     return Details(
         title=server.name,
         subtitle=" · ".join(filter(None, [version, hosts])),
-        badges=() if server.trusted else (badge("not trusted"),),
+        badges=tuple(_server_badges(server)),
         headline=f"{count(on)} tokens {APPROX} · {sum(t.on for t in tools)} of"
         f" {plural(len(tools), 'tool')} on"
         if tools
@@ -121,6 +123,22 @@ def server_details(
         code_title="Last lines of its log" if server.stderr else "",
         log_of=server.name if server.read_at or server.problem else "",
     )
+
+
+def disabled_words(server: ServerRecord, hosts: str) -> str:
+    """What disabling a server in Toolcrib means for its hosts, "" where it is not."""
+    if not server.disabled:
+        return ""
+    named = bool(hosts) and any(entry.host != MANUAL for entry in server.entries)
+    rest = f" A file of {hosts} still names it: a host that starts it itself goes on doing so."
+    return f"Disabled: Toolcrib neither starts nor serves it.{rest if named else ''}"
+
+
+def _server_badges(server: ServerRecord) -> Iterator[BadgeText]:
+    if server.disabled:
+        yield badge("disabled")
+    if not server.trusted:
+        yield badge("not trusted")
 
 
 def several_details(tools: Sequence[CatalogTool]) -> Details:

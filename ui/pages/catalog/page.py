@@ -158,6 +158,17 @@ class CatalogPage(Page):
         forms.added.connect(self._on_added)
         (forms.duplicate if duplicate else forms.edit)(server)
 
+    def disable_server(self, server: ServerRecord | None = None) -> None:
+        """Have Toolcrib leave a server alone, or no longer; the selected one if none is given."""
+        from ui.pages.catalog.disabling import DisableServer  # as above
+
+        chosen = server or self.content.model.server_at(self.content.tree.currentIndex())
+        if chosen is None or self.state != "content":
+            self.services.show_status("Select a server first.")
+            return
+        step = DisableServer(self.services.tasks, chosen, not chosen.disabled)
+        self.services.undo.push(step)
+
     def sign_in_to_one(self) -> None:
         """Sign in to the selected server, or to the first that waits for it."""
         server = self.content.server_to_sign_in()
@@ -224,6 +235,7 @@ class CatalogPage(Page):
         services.live.sought.connect(content.show_tool)
         self.reading.more.clicked.connect(self.open_config)
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))
+        self.content.tree.disable_requested.connect(self.disable_server)
         self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))
         self.reading.failed.connect(self._on_failed)

@@ -148,7 +148,7 @@ def _candidate(server: ServerRecord, target: "Target | None") -> Candidate:
         command=target.command if target else "",
         ticked=target is not None and server.trusted and not target.disabled,
         status=server.status,
-        problem=server.problem,
+        problem="It is disabled in Toolcrib." if server.disabled else server.problem,
         lines=target.text.lines if target else (),
         trusted=server.trusted,
     )

@@ -26,7 +26,7 @@ NAME_LEAST = 220  # pixels that a name has at least, before bars and badges
 FLAG_LEAST = 90  # pixels
 OPEN_BELOW = 200  # matches
 NOTHING = "No tool matches. Press Esc to clear the filter."
-SIGN_IN, SIGN_OUT = "Sign in…", "Sign out"
+SIGN_IN, SIGN_OUT, ENABLE = "Sign in…", "Sign out", "Enable"
 
 
 class CatalogTreeView(QTreeView):
@@ -54,6 +54,7 @@ class CatalogTreeView(QTreeView):
     conditions_wanted = Signal(object)
     call_requested = Signal(object)
     edit_requested = Signal(bool)  # True: a duplicate
+    disable_requested = Signal(object)  # ServerRecord, to be enabled where it is disabled
     sign_out_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -169,6 +170,8 @@ class CatalogTreeView(QTreeView):
             menu.addAction("Sign o&ut", lambda: self.sign_out_requested.emit(server))
         menu.addAction("&Edit server…", lambda: self.edit_requested.emit(False))
         menu.addAction("&Duplicate server…", lambda: self.edit_requested.emit(True))
+        text = "E&nable in Toolcrib" if server.disabled else "Disa&ble in Toolcrib"
+        menu.addAction(text, lambda: self.disable_requested.emit(server))
 
     def _add_for_tools(self, menu: QMenu, tools: list[CatalogTool]) -> None:
         on, pinned = all(t.on for t in tools), all(t.pinned for t in tools)

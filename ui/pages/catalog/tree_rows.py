@@ -102,6 +102,8 @@ def tool_badge(row: CatalogTool) -> BadgeText | None:
 
 def server_badge(branch: Branch) -> BadgeText | None:
     """The worst thing to say about a server, None for the normal state."""
+    if branch.server.disabled:
+        return badge("disabled")
     if branch.server.status != records.READ:
         return badge(branch.server.status)
     if not branch.server.trusted:

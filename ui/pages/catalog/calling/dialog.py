@@ -42,6 +42,8 @@ _LATER = "Earlier calls"
 
 def why_not(tool: CatalogTool) -> str:
     """Why a tool cannot be called by hand, "" where it can."""
+    if tool.server.disabled:
+        return f"{tool.server.name} is disabled in Toolcrib. Enable it first."
     if not tool.server.trusted:
         return f"{tool.server.name} is not trusted yet. Trust the server first."
     if tool.held:
