@@ -1,46 +1,220 @@
-"""`toolcrib server ...`: servers disabled and enabled, without taking anything out."""
+"""`toolcrib server ...`: one server disabled, edited, renamed, removed, also in a host's file."""
 
 import argparse
 import shlex
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import apsw
 
 from app.catalog.catalog import set_disabled
 from app.cli.console import Console
+from app.cli.export import shown_difference
 from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from store import servers
-from store.records import ServerRecord
+from app.discovery import own_servers
+from app.discovery.importing import edit_server
+from app.discovery.register import register_file, stored_launch
+from app.export import apply as writes
+from app.export.entries.plan import find_entry, plan_entry
+from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, Plan
+from app.hosts.launch import LaunchSpec
+from app.hosts.places import Places
+from app.system.secrets import SecretStore
+from store import exports, servers
+from store.records import MANUAL, EntryRecord, ServerRecord
+
+_WORDS = {
+    DISABLE: "neither start nor serve a server; with --host: switch it off in that host's file",
+    ENABLE: "start and serve it again; with --host: switch it on in that host's file",
+    REMOVE: "take out a server that Toolcrib was given; with --host: out of that host's file",
+    "rename": "call a server that Toolcrib was given otherwise; with --host: in that host's file",
+    EDIT: "start or reach it otherwise: one that Toolcrib was given, or with --host a host's",
+}
+_SHAPE = (
+    'JSON: {"server", "action", "host", "file", "written", "backup", "notes"}; without --host only'
+    ' the first two and "disabled". With --host, --dry-run writes nothing and shows the'
+    " difference, secrets masked; take it back with: toolcrib restore HOST --last"
+)
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("server", help="disable or enable a server")
+    parser = verbs.add_parser("server", help="disable, edit, rename or remove one server")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    for name, words in (
-        ("disable", "have Toolcrib neither start nor serve a server; nothing is taken out"),
-        ("enable", "have Toolcrib start and serve it again"),
-    ):
-        one = actions.add_parser(
-            name, parents=[common], help=words, description='JSON: {"server", "disabled"}.'
-        )
+    for name, words in _WORDS.items():
+        one = actions.add_parser(name, parents=[common], help=words, description=_SHAPE)
         one.add_argument("server", help="its name: see toolcrib footprint")
-        one.set_defaults(run=run_disable, disabled=name == "disable")
+        if name == "rename":
+            one.add_argument("new", help="the name it is to have")
+        if name == EDIT:
+            _add_launch(one)
+        one.add_argument("--host", default="", metavar="ID", help="in the file of this host")
+        one.add_argument("--file", type=Path, metavar="FILE", help="of several, this one")
+        one.add_argument("--dry-run", action="store_true")
+        one.add_argument("--insist", action="store_true", help="although the host is running")
+        one.set_defaults(run=run_server, action=name)
 
 
-def run_disable(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Disable or enable."""
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--command", metavar="LINE", help="program and arguments, as in a shell")
+    parser.add_argument("--url", metavar="URL")
+    for name, what in (("--env", "variable"), ("--header", "header")):
+        parser.add_argument(
+            name, action="append", default=[], metavar="KEY=VALUE",
+            help=f"a {what} to set; KEY= takes it away",
+        )  # fmt: skip
+
+
+def run_server(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Do it in Toolcrib, or in a host's file."""
     with closing(ctx.open_store()) as db:
         record = known_server(db, args.server)
-        set_disabled(db, [record.id], args.disabled)
-    back = f"Enable it again: toolcrib server enable {shlex.quote(record.name)}"
-    console.result(
-        {"server": record.name, "disabled": args.disabled},
-        lambda: f"{record.name} is disabled. {back}" if args.disabled else f"{record.name} is on.",
-    )
+        if args.host or args.file:
+            _in_file(args, record, ctx, db, console=console)
+        elif args.dry_run:
+            raise ToolcribError("Without --host no file changes.", "Leave --dry-run out.")
+        else:
+            _in_toolcrib(args, record, ctx, db, console=console)
     return 0
+
+
+def _in_toolcrib(
+    args: argparse.Namespace,
+    record: ServerRecord,
+    ctx: AppContext,
+    db: apsw.Connection,
+    *,
+    console: Console,
+) -> None:
+    name, action = shlex.quote(record.name), args.action
+    if action in (DISABLE, ENABLE):
+        set_disabled(db, [record.id], action == DISABLE)
+        back = f"Enable it again: toolcrib server enable {name}"
+        text = f"{record.name} is disabled. {back}" if action == DISABLE else f"{name} is enabled."
+    else:
+        if not own_servers.is_own(record):
+            files = ", ".join(f"{one.host} ({one.file})" for one in record.entries)
+            hint = f"Name the host: --host {record.entries[0].host if record.entries else 'ID'}"
+            raise ToolcribError(f"{record.name} stands in the file of {files}.", hint)
+        if action == REMOVE:
+            own_servers.remove_own(db, [record])
+            text = f"{record.name} is removed. It comes back with its ticks when it is added again."
+        else:
+            old = stored_launch(record, SecretStore.open(ctx.paths))
+            if old is None:
+                raise ToolcribError(f"How {record.name} is started is not known.")
+            new = _launch(args, old) if action == EDIT else old
+            edit_server(ctx, db, record, args.new if action == "rename" else record.name, new)
+            text = f"{record.name} is {'renamed' if action == 'rename' else 'edited'}."
+    value = {"server": record.name, "action": action, "disabled": action == DISABLE}
+    console.result(value, lambda: text)
+
+
+def _in_file(
+    args: argparse.Namespace,
+    record: ServerRecord,
+    ctx: AppContext,
+    db: apsw.Connection,
+    *,
+    console: Console,
+) -> None:
+    places, entry = Places.here(None), _entry(args, record)
+    change = EntryChange(entry, EDIT if args.action == "rename" else args.action)
+    if args.action == "rename":
+        change = replace(change, name=args.new)
+    if args.action == EDIT:
+        found = find_entry(places, entry).entry.launch
+        if found is None:
+            raise ToolcribError(f"How {record.name} is started is not known.")
+        change = replace(change, launch=_launch(args, found))
+    made = plan_entry(places, change, exports.for_host(db, entry.host), record.entries)
+    if made.refusal:
+        raise ToolcribError(made.refusal)
+    done = () if args.dry_run else writes.apply(made, ctx, db, insist=args.insist)
+    if done:
+        register_file(ctx, db, places, entry)
+    backup = next((one.backup for one in done), "")
+    value = {
+        "server": record.name,
+        "action": args.action,
+        "host": entry.host,
+        "file": entry.file,
+        "written": bool(done),
+        "backup": backup,
+        "notes": list(made.warnings),
+    }
+    console.result(value, lambda: _text(made, entry, backup, written=bool(done)))
+
+
+def _text(made: Plan, entry: EntryRecord, backup: str, *, written: bool) -> str:
+    if made.empty:
+        return f"{entry.file} says so already: nothing to write."
+    lines = [] if written else shown_difference(made)
+    lines += [f"{entry.file}: {'; '.join(made.changes)}", *made.warnings]
+    if not written:
+        return "\n".join([*lines, "Nothing was written (--dry-run)."])
+    lines.append(f"The old file is kept as {backup}")
+    lines.append(f"Take it back with: toolcrib restore {entry.host} --last")
+    return "\n".join([*lines, *([f"To load it: {made.restart_hint}"] if made.restart_hint else [])])
+
+
+def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
+    """The entry that is meant; raises ToolcribError where none or several are."""
+    named = [one for one in record.entries if one.host != MANUAL]
+    meant = [one for one in named if not args.host or one.host == args.host]
+    if args.file:
+        meant = [one for one in meant if one.file == str(args.file.absolute())]
+    where = ", ".join(f"{one.host} ({one.file})" for one in named) or "no host's file"
+    if not meant:
+        raise ToolcribError(f"{record.name} does not stand there.", f"It stands in {where}.")
+    if len(meant) > 1:
+        files = ", ".join(one.file for one in meant)
+        raise ToolcribError(f"{record.name} stands in several files.", f"Add --file: {files}")
+    return meant[0]
+
+
+def _launch(args: argparse.Namespace, old: LaunchSpec) -> LaunchSpec:
+    """The launch with what was typed instead."""
+    if not (args.command or args.url or args.env or args.header):
+        raise ToolcribError("Nothing to change.", "Add --command, --url, --env or --header.")
+    if (args.command and old.url) or (args.url and old.command):
+        raise ToolcribError("A command does not become a URL, nor a URL a command.")
+    words = _split(args.command) if args.command else [old.command, *old.args]
+    return replace(
+        old,
+        command=words[0],
+        args=tuple(words[1:]),
+        url=args.url or old.url,
+        env=_changed(old.env, args.env),
+        headers=_changed(old.headers, args.header),
+    )
+
+
+def _split(line: str) -> list[str]:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise ToolcribError("The command has an open quotation mark.", "Close it.") from error
+    if not words:
+        raise ToolcribError("The command is empty.")
+    return words
+
+
+def _changed(old: Mapping[str, str], given: list[str]) -> dict[str, str]:
+    pairs = dict(old)
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ToolcribError(f"{name or '='} is not of the form KEY=VALUE.")
+        if value:
+            pairs[name] = value
+        else:
+            pairs.pop(name, None)
+    return pairs
 
 
 def known_server(db: apsw.Connection, name: str) -> ServerRecord:

@@ -11,8 +11,10 @@ import apsw
 from app.core.changes import Changes
 from app.core.context import AppContext
 from app.hosts.display import LaunchText, launch_text
+from app.hosts.facts import host as host_facts
 from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
-from app.hosts.reading import FoundEntry, HostReading
+from app.hosts.places import Places
+from app.hosts.reading import FoundEntry, HostReading, read_host
 from app.indexing.reading import LEGACY
 from app.signin.grant import forget
 from app.system.secrets import Secrets, SecretStore, install_key
@@ -88,6 +90,21 @@ def register(
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
     changes = Changes(servers=True, hosts=True, tools=bool(retired))
     return Registered(ids, placing.launches, tuple(retired), changes)
+
+
+def register_file(ctx: AppContext, db: apsw.Connection, places: Places, entry: EntryRecord) -> None:
+    """Take in the file of one entry as it is now, after a write or its undo; starts nothing.
+
+    A file that is gone takes its entries along.
+    """
+    facts, path = host_facts(entry.host), Path(entry.file)
+    folders = [places.project, path.parent, path.parent.parent]
+    for seen in (replace(places, project=folder) for folder in folders):
+        for reading in read_host(seen, facts):
+            if reading.file == path:
+                register(ctx, db, [reading])
+                return
+    register(ctx, db, [])
 
 
 def targets(

@@ -15,13 +15,32 @@ from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
 from app.export.wrapping import GatewayCall
 from app.hosts.documents.editing import edit
 from app.hosts.facts import HostFacts, host
+from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, hash_bytes
 from app.hosts.running import is_running
 from app.system.secrets import Secrets
-from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ExportRecord
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
+EDIT, REMOVE, DISABLE, ENABLE = "edit", "remove", "disable", "enable"  # of an entry
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryChange:
+    """What a user wants of one server's entry in a host's file; a launch may hold secrets."""
+
+    entry: EntryRecord
+    kind: str  # edit | remove | disable | enable
+    name: str = ""  # that it is to have, "" as it is
+    launch: LaunchSpec | None = None  # that it is to have, None as it is
+
+    @property
+    def words(self) -> str:
+        """The change, as the file's line and the undo step say it."""
+        if self.kind == EDIT and self.launch is None:
+            return f"Rename {self.entry.name} to {self.name}"
+        return f"{self.kind.capitalize()} {self.entry.name}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,6 +82,7 @@ class Plan:
     secrets_to_store: tuple[tuple[str, Secrets], ...] = ()  # catalogue name, values
     also_read_by: tuple[str, ...] = ()
     restart_hint: str = ""
+    change: EntryChange | None = None  # of one entry, where it is no export
     running: bool = False  # the host runs and takes changes only when closed
 
     def __repr__(self) -> str:

@@ -132,6 +132,7 @@ class HostFacts:
     processes: tuple[str, ...] = ()
     lock: str = ""  # name of the lock beside the file, a trailing / means a folder
     asks_trust: bool = False
+    switch: bool = False  # it obeys the key of its style that switches a server off
     also_reads: tuple[str, ...] = ()  # templates of other hosts' files
 
     @property

@@ -25,7 +25,15 @@ class Delete:
     path: Path
 
 
-Edit = Set | Delete
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Call a key otherwise; what it stands for, and its place among the others, stay."""
+
+    path: Path
+    name: str
+
+
+Edit = Set | Delete | Rename
 
 
 def apply_edits(tree: object, edits: Sequence[Edit]) -> object:
@@ -47,8 +55,10 @@ def _edited(tree: Any, path: Path, edit: Edit) -> Any:
         raise ToolcribError(f"{key} stands in a value of another shape; Toolcrib leaves it alone.")
     tree = copy.copy(tree)
     known = 0 <= key < len(tree) if isinstance(key, int) else key in tree
-    if isinstance(edit, Delete) and not known:
-        raise ToolcribError("The entry to remove is no longer in the file.")
+    if not isinstance(edit, Set) and not known:
+        raise ToolcribError("The entry to change is no longer in the file.")
+    if isinstance(edit, Rename) and not inner:
+        return _renamed(tree, key, edit.name)
     if inner:
         tree_at = _edited(tree[key] if known else None, inner, edit)
         _put(tree, key, tree_at)
@@ -68,11 +78,17 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other) or (one != one and other != other)
 
 
+def _renamed(tree: Any, key: Any, name: str) -> Any:
+    if name in tree:
+        raise ToolcribError(f"There is a server called {name} in this file already.")
+    return {name if one == key else one: value for one, value in tree.items()}
+
+
 def change(parent: Any, edit: Edit) -> None:
     """Make the edit in the container that its path leads to."""
     if isinstance(edit, Delete):
         del parent[edit.path[-1]]
-    else:
+    elif isinstance(edit, Set):
         _put(parent, edit.path[-1], edit.value)
 
 

@@ -1,13 +1,15 @@
 """Edits JSON and JSONC text span by span: what is not edited keeps its bytes."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from app.hosts.documents.edits import Delete, Edit, Path, Set
+from app.hosts.documents.edits import Delete, Edit, Path, Rename, Set
 from app.hosts.documents.json_spans import JsonText, Node, parse
 from app.hosts.documents.json_style import JsonStyle, line_indent, scalar
 
+_KEY = re.compile(r'"(?:[^"\\]|\\.)*"')
 _GAP = re.compile(r"(?P<space>\s+)|(?P<line>//[^\r\n]*)|(?P<block>/\*.*?\*/)|(?P<comma>,)", re.S)
 
 
@@ -67,7 +69,19 @@ def _place(document: JsonText, edit: Edit) -> Path:
 def _splices(document: JsonText, edit: Edit, style: JsonStyle) -> list[_Splice]:
     if isinstance(edit, Set):
         return [_set(document, edit, style)]
+    if isinstance(edit, Rename):
+        return list(_rename(document, edit))
     return [(start, end, "") for start, end in _delete(document, edit.path)]
+
+
+def _rename(document: JsonText, edit: Rename) -> Iterator[_Splice]:
+    """The one token that is the key."""
+    node, rest = _find(document.root, edit.path[:-1])
+    member = None if rest else node.member(str(edit.path[-1]))
+    if member is not None:
+        key = _KEY.match(document.text, member.start)
+        if key is not None:
+            yield *key.span(), scalar(edit.name)
 
 
 def _find(node: Node, path: Path) -> tuple[Node, Path]:

@@ -8,7 +8,7 @@ import tomlkit.items
 from tomlkit.exceptions import TOMLKitError
 
 from app.core.errors import ToolcribError
-from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits, change, same
+from app.hosts.documents.edits import Delete, Edit, Path, Rename, Set, apply_edits, change, same
 from store.typed import Json
 
 
@@ -27,6 +27,9 @@ def _edit(text: str, edit: Edit, target: object) -> str:
     by_lines = _by_lines(text, edit, target)
     if by_lines is not None and _gives(by_lines, target):
         return by_lines
+    if isinstance(edit, Rename):
+        hint = "Call it otherwise in the file, then read the servers again."
+        raise ToolcribError("This server cannot be renamed in place.", hint)
     try:
         document = tomlkit.parse(text)
         _through_tomlkit(document, edit)
@@ -59,6 +62,8 @@ def _by_lines(text: str, edit: Edit, target: object) -> str | None:
     lines = text.splitlines(keepends=True)
     headers = [(index, path) for index, line in enumerate(lines) if (path := _header(line))]
     sections = [(-1, ()), *headers]
+    if isinstance(edit, Rename):
+        return _with_new_name(lines, headers, edit)
     if isinstance(edit, Set) and isinstance(edit.value, dict):
         return _with_table(text, edit.path, edit.value)
     if isinstance(edit, Delete) and any(path[: len(edit.path)] == edit.path for _, path in headers):
@@ -70,6 +75,20 @@ def _by_lines(text: str, edit: Edit, target: object) -> str | None:
                 return _without_key(lines, index, after, target)
             return _with_key(lines, index, after, edit)
     return None
+
+
+def _with_new_name(lines: list[str], headers: list[tuple[int, Path]], edit: Rename) -> str:
+    """The headers of the table and of those inside it under the new name."""
+    length = len(edit.path)
+    renamed = list(lines)
+    for index, path in headers:
+        if path[:length] == edit.path:
+            keys = [*path[: length - 1], edit.name, *path[length:]]
+            line = lines[index]
+            ends = (end for end in range(len(line)) if _header(line[:end]) == path)
+            start, end = line.index("["), next(ends)
+            renamed[index] = f"{line[:start]}[{'.'.join(map(_key, keys))}]{line[end:]}"
+    return "".join(renamed)
 
 
 def _header(line: str) -> Path:

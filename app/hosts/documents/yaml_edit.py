@@ -2,6 +2,8 @@
 
 import difflib
 import io
+import json
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -9,10 +11,13 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from app.core.errors import ToolcribError
-from app.hosts.documents.edits import Edit, change
+from app.hosts.documents.edits import Edit, Rename, change
 
 # (mapping, sequence, offset): the usual layouts, the most usual first.
 _LAYOUTS = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 4, 0), (4, 6, 4), (2, 4, 0), (2, 3, 1))
+
+_KEY = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^:#\n]+?(?=\s*:)""")
+_PLAIN = re.compile(r"(?!(?i:true|false|yes|no|on|off|null|y|n)$)[A-Za-z_][\w-]*")
 
 
 def edit_yaml(text: str, edits: list[Edit]) -> str:
@@ -21,13 +26,19 @@ def edit_yaml(text: str, edits: list[Edit]) -> str:
     own = text.replace("\r\n", "\n")
     layout, plain = _best_layout(own)
     document = _load(own, layout) or {}
+    renames = [edit for edit in edits if isinstance(edit, Rename)]
     try:
         for edit in edits:
-            _apply(document, edit)
+            if not isinstance(edit, Rename):
+                _apply(document, edit)
+        edited = (
+            _keep_lines(own, plain, _dump(document, layout)) if len(edits) > len(renames) else own
+        )
+        for edit in renames:  # they come last
+            edited = _rename(edited, edit, layout)
     except (KeyError, IndexError, TypeError) as error:
         hint = "The value comes from an anchor (<<) elsewhere in the file; edit that by hand."
         raise ToolcribError("This YAML file cannot be edited in place.", hint) from error
-    edited = _keep_lines(own, plain, _dump(document, layout))
     return edited.replace("\n", newline)
 
 
@@ -93,3 +104,19 @@ def _apply(document: Any, edit: Edit) -> None:
             parent[key] = [] if isinstance(following, int) else {}  # type: ignore[index]
         parent = parent[key]
     change(parent, edit)
+
+
+def _rename(text: str, edit: Rename, layout: tuple[int, int, int]) -> str:
+    """The text with the one token that is the key replaced."""
+    parent: Any = _load(text, layout)
+    for key in edit.path[:-1]:
+        parent = parent[key]
+    number, column = parent.lc.key(edit.path[-1])
+    lines = text.splitlines(keepends=True)
+    key_text = _KEY.match(lines[number], column)
+    if key_text is None:
+        raise KeyError(edit.path[-1])
+    plain = _PLAIN.fullmatch(edit.name)
+    new = edit.name if plain else json.dumps(edit.name, ensure_ascii=False)
+    lines[number] = lines[number][:column] + new + lines[number][key_text.end() :]
+    return "".join(lines)

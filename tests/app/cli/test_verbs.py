@@ -274,13 +274,3 @@ def test_a_project_is_a_folder_and_is_remembered_by_its_whole_path(
     done = verb("export", "cursor", "--mode", "through", "--project", "shop")
     assert done["files"][0]["path"] == str(tmp_path / "shop" / ".cursor" / "mcp.json")
     assert not (tmp_path / "nosuch").exists()
-
-
-def test_server_disable_and_enable(verb: Verb, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verb("server", "disable", "github") == {"server": "github", "disabled": True}
-    assert verb("footprint")["total_tokens"] == 0
-    assert run(["scan", "github"]) == 1
-    assert "disabled in Toolcrib" in capsys.readouterr().err
-    assert verb("server", "enable", "github") == {"server": "github", "disabled": False}
-    assert verb("footprint")["total_tokens"] == 200
-    verb("server", "disable", "nobody", code=1)

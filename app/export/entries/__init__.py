@@ -1,0 +1,1 @@
+"""Servers that stand in a host's file: edited, renamed, switched off, removed there."""

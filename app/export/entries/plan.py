@@ -1,0 +1,218 @@
+"""What changing one server in a host's file would write: planned like an export."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.core.errors import ToolcribError
+from app.export.entries.edits import launch_edits, rename_edits, switch_edit
+from app.export.history import Base, ChangedPlaces, active_writes, base_of
+from app.export.matching import raw_at
+from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan, Plan
+from app.hosts.documents.editing import edit
+from app.hosts.documents.edits import Delete, Edit
+from app.hosts.documents.values import read_values
+from app.hosts.facts import HostFacts, HostFile, host
+from app.hosts.places import Places
+from app.hosts.reading import (
+    FoundEntry,
+    HostReading,
+    also_read_by,
+    hash_bytes,
+    read_bytes,
+    read_one,
+    style_of,
+)
+from app.hosts.running import is_running
+from store.records import AS_IS, EntryRecord, ExportRecord
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryPlace:
+    """One server's entry where it stands now; holds what it starts, so printing is short."""
+
+    reading: HostReading
+    kind: HostFile
+    entry: FoundEntry
+
+    @property
+    def host(self) -> HostFacts:
+        """Whose file it is."""
+        return self.reading.host
+
+    def __repr__(self) -> str:
+        return f"EntryPlace({self.entry.name}, {self.reading.file})"
+
+
+def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
+    """The entry as its file has it now; ToolcribError where it may not be changed."""
+    facts, path = host(record.host), Path(record.file)
+    kind, places = _kind_of(places, facts, path, record.scope)
+    if kind is None or not kind.writable or kind.role != "servers":
+        raise ToolcribError(
+            f"Toolcrib reads {path} but does not write it.",
+            f"Change {record.name} in {facts.name} itself, or disable the server in Toolcrib.",
+        )
+    reading = read_one(places, facts, kind, path)
+    if reading.problem:
+        raise ToolcribError(f"{path}: {reading.problem}", "Correct the file and try again.")
+    for entry in reading.entries:
+        if (entry.name, entry.scope) == (record.name, record.scope):
+            return EntryPlace(reading, kind, entry)
+    raise ToolcribError(
+        f"{record.name} does not stand in {path} any more.", "Read the servers again."
+    )
+
+
+def can_switch(record: EntryRecord, places: Places) -> bool:
+    """Whether the host's format has a key that switches a server off."""
+    try:
+        place = find_entry(places, record)
+    except ToolcribError:
+        return False
+    return place.host.switch and style_of(place.reading).off is not None
+
+
+def plan_entry(
+    places: Places,
+    change: EntryChange,
+    history: Sequence[ExportRecord] = (),
+    others: Sequence[EntryRecord] = (),
+) -> Plan:
+    """The change of one entry; reads files, writes nothing.
+
+    `history` are the host's earlier writes (store.exports.for_host): what they made stays theirs,
+    so that "as is" gives the file with this change. `others` are the server's other entries.
+    """
+    facts = host(change.entry.host)
+    of_project = change.entry.scope == "project"
+    mine = [r for r in history if not r.undone_at and (r.scope == "project") == of_project]
+    newest = max(mine, key=lambda record: record.id) if mine else None
+    empty = Plan(
+        facts,
+        newest.mode if newest else AS_IS,
+        newest.profile if newest else "",
+        restart_hint=facts.restart,
+        change=change,
+    )
+    try:
+        place = find_entry(places, change.entry)
+        file = _file_plan(place, change, mine)
+    except ToolcribError as error:
+        return replace(empty, refusal=f"{error.title} {error.hint}".strip())
+    if file is None:
+        return empty
+    alive = is_running(facts)
+    return replace(
+        empty,
+        files=(file,),
+        warnings=tuple(_warnings(place, change, others)),
+        also_read_by=also_read_by(places, place.reading.file, facts.id),
+        running=alive and place.kind.write == "closed-only",
+    )
+
+
+def _kind_of(
+    places: Places, facts: HostFacts, path: Path, scope: str
+) -> tuple[HostFile | None, Places]:
+    """What kind of file of the host this is, and the places seen from its project."""
+    folders: list[Path | None] = [places.project]
+    if scope == "project":
+        folders = [places.project, path.parent, path.parent.parent]
+    for folder in folders:
+        seen = replace(places, project=folder)
+        for kind in facts.files:
+            if path in seen.candidates(kind):
+                return kind, seen
+    return None, places
+
+
+def _file_plan(
+    place: EntryPlace, change: EntryChange, mine: Sequence[ExportRecord]
+) -> FilePlan | None:
+    path, kind = place.reading.file, place.kind.format
+    before = read_bytes(path)
+    _refuse(place, change)
+    after = _edited(before, place, change)
+    if after == before:
+        return None
+    active = active_writes(mine, path)
+    base = base_of(mine, path, before, kind) if active else Base(before)
+    without = after if base.data == before else _edited(base.data, place, change)
+    touched = active[0].detail.get("touched", {}) if active else {}
+    return FilePlan(
+        path=path,
+        scope=place.kind.scope,
+        format=kind,
+        before=before,
+        after=after,
+        before_hash=hash_bytes(before),
+        changes=(change.words,),
+        touched=ChangedPlaces.from_json(touched),
+        base=without,
+    )
+
+
+def _refuse(place: EntryPlace, change: EntryChange) -> None:
+    entry, name = place.entry, place.host.name
+    if change.kind in (DISABLE, ENABLE) and not (
+        place.host.switch and style_of(place.reading).off is not None
+    ):
+        raise ToolcribError(
+            f"{name} has no key in its file that switches a server off.",
+            "Remove the entry there, or disable the server in Toolcrib.",
+        )
+    if change.kind == EDIT and entry.pruned:
+        raise ToolcribError(
+            f"{entry.name} runs through Toolcrib in {name}.",
+            f"Write {name} as is first, then edit it.",
+        )
+
+
+def _edited(data: bytes | None, place: EntryPlace, change: EntryChange) -> bytes | None:
+    """The file's bytes with the change; as they are where the entry does not stand in them."""
+    if data is None:
+        return None
+    path, kind, at = place.reading.file, place.kind.format, place.entry.at
+    try:
+        tree = read_values(data, kind).value
+        try:
+            raw = raw_at(tree, at)
+        except (KeyError, IndexError, TypeError):
+            return data
+        return edit(data, kind, _edits(raw, place, change))
+    except ToolcribError as error:
+        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
+
+
+def _edits(raw: object, place: EntryPlace, change: EntryChange) -> Sequence[Edit]:
+    at, style = place.entry.at, style_of(place.reading)
+    if change.kind == REMOVE:
+        return [Delete(at)]
+    if change.kind in (DISABLE, ENABLE):
+        return [switch_edit(at, style, disabled=change.kind == DISABLE)]
+    edits: list[Edit] = []
+    if change.launch is not None:
+        edits += launch_edits(at, raw, style, change.launch)
+    if change.name and change.name != place.entry.name:
+        edits += rename_edits(at, raw, change.name)
+    return edits
+
+
+def _warnings(
+    place: EntryPlace, change: EntryChange, others: Sequence[EntryRecord]
+) -> Sequence[str]:
+    facts, warnings = place.host, []
+    if is_running(facts):
+        warnings.append(f"{facts.name} is running and may undo the change; quit it first.")
+    renamed = bool(change.name) and change.name != place.entry.name
+    if renamed:
+        warnings.append("In the Catalog the server keeps its name, and with it ticks and labels.")
+    if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:
+        warnings.append(f"Rules of {facts.name} that name tools of this server no longer apply.")
+    if facts.asks_trust and change.kind == EDIT:
+        warnings.append(f"{facts.name} may ask again whether you trust the server.")
+    rest = [host(one.host).name for one in others if one != change.entry]
+    if rest and change.kind in (EDIT, REMOVE):
+        warnings.append(f"It also stands in {', '.join(dict.fromkeys(rest))}, where it stays.")
+    return warnings

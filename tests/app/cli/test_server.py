@@ -1,0 +1,111 @@
+"""`toolcrib server` changes one server: in Toolcrib, or in the file of a host, after a dry run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import run
+from app.discovery.importing import add_server
+from app.discovery.register import register
+from app.hosts.launch import STDIO, LaunchSpec
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from store import servers
+
+SECRET = "sup3r-s3cret-value-42"
+CURSOR = {"mcpServers": {"github": {"command": "npx", "args": ["g"], "env": {"TOKEN": SECRET}}}}
+KIRO = {"mcpServers": {"files": {"command": "npx", "args": ["f"]}}}
+
+
+@pytest.fixture
+def home(ctx, monkeypatch, tmp_path):
+    home = tmp_path / "home"
+    for path, content in ((".cursor/mcp.json", CURSOR), (".kiro/settings/mcp.json", KIRO)):
+        (home / path).parent.mkdir(parents=True)
+        (home / path).write_text(json.dumps(content, indent=2) + "\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    ctx.paths.create()
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(Places.here()))
+    add_server(ctx, db, "mine", LaunchSpec(STDIO, "uvx", ("mine",)))
+    db.close()
+    return home
+
+
+@pytest.fixture
+def verb(home, capsys):
+    """Runs `toolcrib server ...`; its JSON document, or what stderr says where it refuses."""
+
+    def call(*argv, code=0):
+        capsys.readouterr()
+        assert run(["server", *argv, "--json"]) == code
+        out = capsys.readouterr()
+        return out.err if code else json.loads(out.out)
+
+    return call
+
+
+def known(ctx):
+    db = ctx.open_store()
+    try:
+        return {server.name: server for server in servers.all_servers(db)}
+    finally:
+        db.close()
+
+
+def test_disable_and_enable_in_toolcrib(verb, ctx, capsys):
+    done = verb("disable", "github")
+    assert done == {"server": "github", "action": "disable", "disabled": True}
+    assert known(ctx)["github"].disabled
+    assert run(["scan", "github"]) == 1
+    assert "disabled in Toolcrib" in capsys.readouterr().err
+    assert verb("enable", "github")["disabled"] is False
+    assert "Known are: files, github, mine" in verb("disable", "nobody", code=1)
+
+
+def test_an_own_server_is_edited_renamed_and_removed(verb, ctx):
+    verb("edit", "mine", "--command", "uvx 'other one' -v", "--env", "A=1")
+    spec = known(ctx)["mine"].spec
+    assert (spec.args, spec.env_names) == (("other one", "-v"), ("A",))
+    verb("rename", "mine", "ours")
+    verb("remove", "ours")
+    assert set(known(ctx)) == {"files", "github"}
+    assert "--host cursor" in verb("remove", "github", code=1)
+
+
+def test_a_dry_run_shows_the_difference_without_secrets_and_writes_nothing(home, capsys):
+    file = home / ".cursor/mcp.json"
+    before = file.read_bytes()
+    words = ["server", "edit", "github", "--host", "cursor", "--env", "TOKEN=n3w-s3cret-value-1"]
+    assert run([*words, "--command", "npx h", "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert '-        "g"' in text and '+        "h"' in text and "Nothing was written" in text
+    assert SECRET not in text and "n3w-s3cret" not in text
+    assert file.read_bytes() == before
+
+
+def test_a_hosts_entry_is_edited_renamed_removed_and_taken_back(verb, home, ctx):
+    file = home / ".cursor/mcp.json"
+    before = file.read_bytes()
+    done = verb("edit", "github", "--host", "cursor", "--env", "TOKEN=", "--env", "MORE=x")
+    assert done["written"] and Path(done["backup"]).read_bytes() == before
+    entry = json.loads(file.read_text())["mcpServers"]["github"]
+    assert entry["env"] == {"MORE": "x"}
+    assert known(ctx)["github"].spec.env_names == ("MORE",)
+    verb("rename", "github", "hub", "--host", "cursor")
+    assert list(json.loads(file.read_text())["mcpServers"]) == ["hub"]
+    verb("remove", "github", "--host", "cursor")  # its name in the catalog stays
+    assert json.loads(file.read_text()) == {"mcpServers": {}}
+    assert set(known(ctx)) == {"files", "mine"}
+    for _ in range(3):
+        assert run(["restore", "cursor", "--last"]) == 0
+    assert file.read_bytes() == before
+
+
+def test_a_host_switches_a_server_off_only_where_its_file_has_a_key_for_it(verb, home):
+    verb("disable", "files", "--host", "kiro")
+    kiro = json.loads((home / ".kiro/settings/mcp.json").read_text())
+    assert kiro["mcpServers"]["files"]["disabled"] is True
+    assert "no key in its file" in verb("disable", "github", "--host", "cursor", code=1)
