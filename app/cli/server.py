@@ -127,10 +127,10 @@ def _in_file(
     if args.action == "rename":
         change = replace(change, name=args.new)
     if args.action == EDIT:
-        found = find_entry(places, entry).entry.launch
-        if found is None:
+        present = find_entry(places, entry).entry.launch
+        if present is None:
             raise ToolcribError(f"How {record.name} is started is not known.")
-        change = replace(change, launch=_launch(args, found))
+        change = replace(change, launch=_launch(args, present))
     made = plan_entry(places, change, exports.for_host(db, entry.host), record.entries)
     if made.refusal:
         raise ToolcribError(made.refusal)
@@ -165,16 +165,16 @@ def _text(made: Plan, entry: EntryRecord, backup: str, *, written: bool) -> str:
 def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
     """The entry that is meant; raises ToolcribError where none or several are."""
     named = [one for one in record.entries if one.host != MANUAL]
-    meant = [one for one in named if not args.host or one.host == args.host]
+    chosen = [one for one in named if not args.host or one.host == args.host]
     if args.file:
-        meant = [one for one in meant if one.file == str(args.file.absolute())]
+        chosen = [one for one in chosen if one.file == str(args.file.absolute())]
     where = ", ".join(f"{one.host} ({one.file})" for one in named) or "no host's file"
-    if not meant:
+    if not chosen:
         raise ToolcribError(f"{record.name} does not stand there.", f"It stands in {where}.")
-    if len(meant) > 1:
-        files = ", ".join(one.file for one in meant)
+    if len(chosen) > 1:
+        files = ", ".join(one.file for one in chosen)
         raise ToolcribError(f"{record.name} stands in several files.", f"Add --file: {files}")
-    return meant[0]
+    return chosen[0]
 
 
 def _launch(args: argparse.Namespace, old: LaunchSpec) -> LaunchSpec:

@@ -16,7 +16,7 @@ from app.hosts.documents.edits import Edit, Rename, change
 # (mapping, sequence, offset): the usual layouts, the most usual first.
 _LAYOUTS = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 4, 0), (4, 6, 4), (2, 4, 0), (2, 3, 1))
 
-_KEY = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^:#\n]+?(?=\s*:)""")
+_KEY = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^:#\n]+""")
 _PLAIN = re.compile(r"(?!(?i:true|false|yes|no|on|off|null|y|n)$)[A-Za-z_][\w-]*")
 
 
@@ -118,5 +118,7 @@ def _rename(text: str, edit: Rename, layout: tuple[int, int, int]) -> str:
         raise KeyError(edit.path[-1])
     plain = _PLAIN.fullmatch(edit.name)
     new = edit.name if plain else json.dumps(edit.name, ensure_ascii=False)
-    lines[number] = lines[number][:column] + new + lines[number][key_text.end() :]
+    lines[number] = (
+        lines[number][:column] + new + lines[number][column + len(key_text[0].rstrip()) :]
+    )
     return "".join(lines)
