@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from types import TracebackType
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from app.core.context import AppContext
@@ -48,20 +49,29 @@ def preload_once_filled(window: MainWindow) -> None:
 
     def start() -> None:
         loaded.disconnect(start)
-        tasks.work(preload, lambda _none: _collect_seldom(), failed=lambda _error: None)
+        tasks.work(preload, lambda _none: _collect_unseen(), failed=lambda _error: None)
 
     loaded.connect(start)
 
 
-def _collect_seldom() -> None:
-    """Keep the collector from walking over every tool of a large catalogue during a drag.
+def _collect_unseen() -> None:
+    """Let the collector walk over a large catalogue while nobody works in the window.
 
-    What is there by now stays, and what lived long is looked at a tenth as often: a step of the
-    threshold over 10,000 tools makes 30,000 objects, so every third one was a quarter second long.
+    Over 10,000 tools that takes a fifth of a second, and a step of the threshold makes 30,000
+    objects: every third step was that long. What is there by now is never walked over again, and
+    what comes after when the window is left, or after some two hundred such steps.
     """
     gc.freeze()
     young, middle, _old = gc.get_threshold()
-    gc.set_threshold(young, middle, 100)
+    gc.set_threshold(young, middle, 1000)
+    app = QApplication.instance()
+    if isinstance(app, QApplication):
+        app.applicationStateChanged.connect(_collect_when_left)
+
+
+def _collect_when_left(state: Qt.ApplicationState) -> None:
+    if state != Qt.ApplicationState.ApplicationActive:
+        gc.collect()
 
 
 def run_window() -> int:

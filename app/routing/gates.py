@@ -51,9 +51,9 @@ class Remedy:
     value: float | int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: made as often as RankedTool
 class Verdict:
-    """Whether a tool is in: `gate` is the first gate that fails, "" when it is."""
+    """Whether a tool is in: `gate` is the first gate that fails, "" when it is. Never changed."""
 
     gate: str
     pinned: bool = False  # in without regard to score, top-k and budget

@@ -1,7 +1,7 @@
 """A routing decision as data: every tool with its score, its parts and its verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.routing.gates import Cut, Verdict
 
@@ -21,9 +21,9 @@ class Request:
     tool: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a step of the threshold makes 10,000, at half the cost
 class RankedTool:
-    """One tool in a ranking; `parts` sum to `score`."""
+    """One tool in a ranking; `parts` sum to `score`. Nobody changes one."""
 
     id: int  # row id in the store
     tool_id: str  # server/tool
@@ -35,9 +35,9 @@ class RankedTool:
     keyword: float  # bm25, 0 when no word matches
     parts: tuple[tuple[str, float], ...]
     matched: tuple[str, ...]  # words of the query that the tool's text holds
-    verdict: Verdict
     tokens: int  # of its host text
-    step: int = -1  # of the query's steps, the one it serves best; -1: none
+    step: int  # of the query's steps, the one it serves best; -1: none
+    verdict: Verdict
 
     @property
     def gate(self) -> str:
@@ -65,11 +65,12 @@ class Ranked:
     # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
     likely: bool = False
     steps: tuple[str, ...] = ()  # of a request with several, in its own words
+    # the tools that are in, best first; the window asks several times a frame of a drag
+    shown: tuple[RankedTool, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def shown(self) -> tuple[RankedTool, ...]:
-        """The tools that are in, best first."""
-        return tuple(tool for tool in self.tools if tool.shown)
+    def __post_init__(self) -> None:
+        inside = tuple(tool for tool in self.tools if not tool.verdict.gate)
+        object.__setattr__(self, "shown", inside)
 
 
 def first_of_steps(tools: Sequence[RankedTool]) -> dict[int, RankedTool]:

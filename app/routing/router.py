@@ -1,7 +1,8 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import apsw
 
@@ -12,7 +13,7 @@ from app.core.settings import RoutingSettings
 from app.routing.dense import Encoding
 from app.routing.floor import NONE, floor_for, scan_floor
 from app.routing.fuse import Fused, Signals, fuse, put_first, shares
-from app.routing.gates import Candidate, Verdict, judge
+from app.routing.gates import Candidate, judge
 from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
 from app.routing.learning.labelled import LabelledQueries
@@ -42,8 +43,10 @@ class Scored:
     share: float  # of the whole query's meaning in each score
     steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
-    # words of the query by tool row id, as far as they were looked for: no setting changes them
-    matched: dict[int, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
+    # of each candidate, once they were judged, all that no setting changes; a verdict is lacking
+    settled: list[Callable[..., RankedTool]] = field(
+        default_factory=list, compare=False, repr=False
+    )
 
 
 class Router:
@@ -201,10 +204,8 @@ class Router:
         used = replace(settings, floor=floor)
         judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
         tools = tuple(
-            self._ranked(candidate, verdict, rank, self._matched(candidate, scored))
-            for rank, (candidate, verdict) in enumerate(
-                zip(scored.candidates, judged.verdicts, strict=True), 1
-            )
+            made(verdict)
+            for made, verdict in zip(self._settled(scored), judged.verdicts, strict=True)
         )
         tokens = sum(tool.tokens for tool in tools if tool.shown)
         empty = bool(tools) and not any(tool.shown for tool in tools)
@@ -313,35 +314,28 @@ class Router:
         made.sort(key=lambda c: (-c.score, c.row.tool.tool_id, c.row.tool.id))
         return tuple(made)
 
-    def _ranked(
-        self, candidate: Candidate, verdict: Verdict, rank: int, matched: tuple[str, ...]
-    ) -> RankedTool:
-        tool = candidate.row.tool
-        return RankedTool(
-            id=tool.id,
-            tool_id=tool.tool_id,
-            server=tool.server,
-            name=tool.name,
-            rank=rank,
-            score=candidate.score,
-            iso=candidate.iso,
-            keyword=candidate.keyword,
-            parts=candidate.parts,
-            matched=matched,
-            verdict=verdict,
-            tokens=candidate.row.cost,
-            step=candidate.step,
-        )
-
-    def _matched(self, candidate: Candidate, scored: Scored) -> tuple[str, ...]:
-        if candidate.keyword <= 0:
-            return ()
-        row = candidate.row
-        known = scored.matched.get(row.tool.id)
-        if known is None:
-            known = tuple(matched_words(scored.query_words, self._stems_of(row)))
-            scored.matched[row.tool.id] = known
-        return known
+    def _settled(self, scored: Scored) -> Sequence[Callable[..., RankedTool]]:
+        if not scored.settled:
+            query = scored.query_words
+            scored.settled.extend(
+                partial(
+                    RankedTool,
+                    (tool := c.row.tool).id,
+                    tool.tool_id,
+                    tool.server,
+                    tool.name,
+                    rank,
+                    c.score,
+                    c.iso,
+                    c.keyword,
+                    c.parts,
+                    tuple(matched_words(query, self._stems_of(c.row))) if c.keyword > 0 else (),
+                    c.row.cost,
+                    c.step,
+                )
+                for rank, c in enumerate(scored.candidates, 1)
+            )
+        return scored.settled
 
     def _stems_of(self, row: CatalogTool) -> frozenset[str]:
         known = self._stems.get(row.tool.id)

@@ -26,6 +26,7 @@ def ranked_tool(rank: int, name: str, verdict: Verdict | None = None):
         matched=(),
         verdict=verdict or Verdict(""),
         tokens=1000 + rank,
+        step=-1,
     )
 
 

@@ -23,6 +23,7 @@ TOOL = RankedTool(
     matched=("code",),
     verdict=Verdict(""),
     tokens=500,
+    step=-1,
 )
 LINE = Line(0.55, by_meaning=False)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CODE = """
 import gc, json, sys, time
+from PySide6.QtCore import Qt
 from app.core.context import AppContext
 from ui.application import make_application, make_window, preload_once_filled
 from ui.windows.preload import PAGES
@@ -23,13 +24,19 @@ while gc.get_freeze_count() == 0 and time.monotonic() < end:
     app.processEvents()
     time.sleep(0.005)
 after = [name for name in PAGES if name in sys.modules]
+full = []
+gc.callbacks.append(lambda phase, info: full.append(info["generation"] == 2))
+kept = [[number] for number in range(30 * 10_000)]  # as a step of the threshold makes
+during = sum(full)
+app.applicationStateChanged.emit(Qt.ApplicationState.ApplicationInactive)
+unseen = sum(full) - during
 window.close()
 app.processEvents()
-print(json.dumps([before, len(after) == len(PAGES), gc.get_freeze_count() > 0]))
+print(json.dumps([before, len(after) == len(PAGES), gc.get_freeze_count() > 0, during, unseen]))
 """
 
 
-def test_every_page_is_imported_after_the_first_is_filled(tmp_path):
+def test_every_page_is_imported_and_nothing_collected_in_full_until_the_window_is_left(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-c", CODE],
         cwd=ROOT,
@@ -40,7 +47,7 @@ def test_every_page_is_imported_after_the_first_is_filled(tmp_path):
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout.splitlines()[-1]) == [[], True, True]
+    assert json.loads(ended.stdout.splitlines()[-1]) == [[], True, True, 0, 2]
 
 
 def test_a_closed_window_imports_no_further_page():

@@ -1,6 +1,6 @@
 """Try a query: every tool's score, and why each one is in or out."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -128,8 +128,11 @@ class TryTab(QWidget):
             self.session.load_encoder()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The first time: bring in the plot."""
+        """The first time: bring in the plot, once the page itself is there."""
         super().showEvent(event)
+        QTimer.singleShot(0, self, self._show_strip)
+
+    def _show_strip(self) -> None:
         self.strip.build()
         if self.answer is not None:
             self._show(self.answer)

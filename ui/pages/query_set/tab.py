@@ -206,7 +206,9 @@ class QuerySetTab(QWidget):
 
     def _show_rows(self) -> None:
         catalog, queries = self.services.live.catalog, self.queries
-        costs = {row.tool.tool_id: row.cost for row in catalog.tools} if catalog else {}
+        # a step of the threshold comes here too: without labels it asks for no tool's cost
+        tools = catalog.tools if catalog and queries.labels else ()
+        costs = {row.tool.tool_id: row.cost for row in tools}
         outcomes = self.session.outcomes(self._routing.stored, costs)
         before = self._before
         if not self.session.cases and not self.session.running and queries.runs:
