@@ -1,9 +1,10 @@
-"""Installs the servers of fresh_servers.toml and reads their tools, for `bench scanner --own`.
+"""Installs the servers of a list and reads their tools, for `bench scanner --own` and the pack.
 
-Usage: fresh_servers.py FOLDER   (what is there already is neither installed nor read again)
+Usage: fresh_servers.py FOLDER [LIST]   (what is there already is neither installed nor read again)
 
-Every server runs without any credential, in a throwaway home, as a scan would run it. The lists
-are their authors' work under the licences named beside them: they stay in FOLDER, never here.
+LIST is fresh_servers.toml, or pack_servers.toml for the servers of resources/requests. Every server
+runs without a real credential, in a throwaway home, as a scan would run it. The lists of tools are
+their authors' work under the licences named beside them: they stay in FOLDER, never here.
 """
 
 import json
@@ -25,9 +26,9 @@ LISTS = "fresh_catalog.jsonl"
 PASSED_ON = ("PATH", "LANG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, listed: Path) -> int:
     """Write a line a server that lists tools; 1 when one of them no longer does."""
-    servers = tomllib.loads((HERE / "fresh_servers.toml").read_text(encoding="utf-8"))["server"]
+    servers = tomllib.loads(listed.read_text(encoding="utf-8"))["server"]
     file = folder / LISTS
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     known = {json.loads(line)["package"]: line for line in lines}
@@ -51,7 +52,9 @@ def read(server: Json, folder: Path) -> Json:
         print(f"{server['package']}: not installed ({error})", file=sys.stderr)
         return {}
     environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    launch = LaunchSpec(STDIO, str(command), tuple(server.get("args", ())))
+    args = tuple(arg.replace("{here}", str(HERE)) for arg in server.get("args", ()))
+    env = {name: v.replace("{here}", str(HERE)) for name, v in server.get("env", {}).items()}
+    launch = LaunchSpec(STDIO, str(command), args, env=env)
     reading = probe(launch, options=ProbeOptions(environ=environ, scratch_home=True))
     tools = [tool.raw for tool in reading.tools]
     print(f"{server['package']} {server['version']}: {len(tools)} tools. {reading.problem}")
@@ -68,8 +71,8 @@ def python_part(server: Json, folder: Path) -> Path:
     """The command of a PyPI package, in an environment of its own."""
     if not folder.is_dir():
         venv.create(folder, with_pip=True)
-        wanted = f"{server['package']}=={server['version']}"
-        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", wanted]
+        wanted = [f"{server['package']}=={server['version']}", *server.get("with", ())]
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
         subprocess.run(pip, check=True)
     return folder / "bin" / server["command"]
 
@@ -85,4 +88,5 @@ def npm(server: Json, folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    named = Path(sys.argv[2]) if len(sys.argv) > 2 else HERE / "fresh_servers.toml"
+    sys.exit(main(Path(sys.argv[1]).resolve(), named))

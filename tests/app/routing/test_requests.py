@@ -1,5 +1,7 @@
 """What users say, beside a tool's description: stored, checked, searched, lost with the text."""
 
+import re
+import tomllib
 from pathlib import Path
 
 import apsw
@@ -164,3 +166,33 @@ def test_the_shipped_pack_is_short_plain_and_passes_the_safety_rules():
         for text in texts:
             assert text == " ".join(text.split()) and len(text) >= 3
             assert not editing.request_problem(text)
+
+
+ROOT = Path(__file__).resolve().parents[3]
+OF_THE_CATALOGUE = 65  # files written from the lists of ../shared/data/catalog
+
+
+def test_every_other_file_of_the_pack_names_the_version_it_was_written_from():
+    listed = tomllib.loads((ROOT / "packaging" / "pack_servers.toml").read_text(encoding="utf-8"))
+    files = [server["file"] for server in listed["server"]]
+    shipped = {file.name for file in (ROOT / "resources" / "requests").glob("*.tsv")}
+    assert set(files) <= shipped and len(set(files)) == len(files)
+    assert len(shipped) == OF_THE_CATALOGUE + len(files)
+    for server in listed["server"]:
+        assert all(server[key] for key in ("package", "version", "licence", "command"))
+
+
+def test_the_changelog_counts_the_pack_as_it_is():
+    lines = [
+        line.split("\t")
+        for file in (ROOT / "resources" / "requests").glob("*.tsv")
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    servers = len(list((ROOT / "resources" / "requests").glob("*.tsv")))
+    words = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    counted = re.search(
+        r"tools of (\d+) well-known servers.*?: ([\d,]+) short requests for ([\d,]+) tools", words
+    )
+    assert counted
+    numbers = [int(number.replace(",", "")) for number in counted.groups()]
+    assert numbers == [servers, sum(len(line) - 2 for line in lines), len(lines)]
