@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean
 
+from app.bench import host_search
 from store.typed import JsonMapping
 
 _PACKAGES = ("apsw", "sqlite-vec", "onnxruntime", "mcp", "tiktoken", "PySide6-Essentials")
@@ -92,7 +93,7 @@ def _cell(value: object) -> str:
 
 def _retrieval(stem: str, value: JsonMapping) -> list[str]:
     """The retrieval JSON (macro and sets) as markdown."""
-    known = ("paper", "ours", "cold", "learned", "shipped", "left_out")
+    known = ("paper", *host_search.WAYS, "ours", "cold", "learned", "shipped", "left_out")
     ways = [way for way in known if way in value["macro"]]
     rows: list[JsonMapping] = [
         {"set": name, "method": way} | _metrics(block[way])
@@ -112,6 +113,8 @@ def _retrieval(stem: str, value: JsonMapping) -> list[str]:
             f" {max(gains):+.2f}); tools never logged: {fmean(nevers):+.2f} ({min(nevers):+.2f} to"
             f" {max(nevers):+.2f})."
         )
+    if host_search.AS_TYPED in value["macro"]:
+        notes.append(host_search.NOTE)
     if value.get("leave_one_out"):
         notes.append(
             f"left_out: for each set, the constants of {value['grid']} that are best on all other"

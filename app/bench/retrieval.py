@@ -1,4 +1,4 @@
-"""`bench retrieval`: the paper's method and ours side by side on public labelled sets."""
+"""`bench retrieval`: the paper's method, a host's own search and ours on public labelled sets."""
 
 import random
 import tempfile
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.bench import leave_one_out, own_log
+from app.bench import host_search, leave_one_out, own_log
 from app.bench.data.corpus import catalog_of, open_corpus
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import average, mean
@@ -17,6 +17,7 @@ from app.encoder.onnx import Encoder
 from app.routing.router import Router
 from store.typed import Json
 
+WAYS = ("paper", *host_search.WAYS, "ours")
 _TIMED = 40  # queries encoded anew to time the encoder
 _SEED = 20260421
 
@@ -74,12 +75,12 @@ def run(
             )
     finally:
         cached.close()
-    macro = {way: average([table[way] for table in tables.values()]) for way in ("paper", "ours")}
+    macro = {way: average([table[way] for table in tables.values()]) for way in WAYS}
     return report | {"macro": macro, "sets": tables}
 
 
 def compare(given: QuerySet, encoder: CachedEncoder, *, limit: int, encoder_ms: float) -> Json:
-    """Both methods on one set."""
+    """All methods on one set."""
     queries = sample(given.queries, limit)
     encode_queries(queries, encoder)
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
@@ -89,10 +90,12 @@ def compare(given: QuerySet, encoder: CachedEncoder, *, limit: int, encoder_ms: 
             ours = [judge_ours(router, q, encoder, encoder_ms=encoder_ms) for q in queries]
         finally:
             db.close()
+    host = host_search.HostSearch(given)
     return {
         "tools": len(given.tools),
         "queries": len(queries),
         "paper": mean(judge_paper(given, queries, encoder, encoder_ms=encoder_ms)),
+        **{way: mean(host.judge(queries, way)) for way in host_search.WAYS},
         "ours": mean(ours),
     }
 

@@ -13,15 +13,18 @@ from pathlib import Path
 from statistics import mean, median
 
 from app.attention.small_talk import KINDS, SmallTalk
+from app.attention.suggestion import MOST as SUGGESTED
 from app.attention.suggestion import READ, Suggestion, silence_of, suggest
 from app.bench.data.corpus import open_corpus
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import Labelled, QuerySet
+from app.bench.host_search import BY_KEYWORDS, HostSearch
 from app.bench.report import Cell, Column, Report, label, table
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.routing.floor import own_chit_chat, set_scan_floor
 from app.routing.router import Router
+from app.routing.tool_search import ENGINE, KEYWORDS
 from app.tokens.counters import Counter, counter
 from app.tokens.host_text import host_text
 from store.connection import transaction
@@ -51,7 +54,7 @@ def run(sets: Sequence[QuerySet], encoder: Encoder, *, cache: Path | None = None
     titles = (
         "tools", "prompts", "speaks %", "right when it speaks %", "first is right %",
         "right of all %", "small talk answered %", "tokens", "most tokens",
-        "all schemas, tokens", "CPU ms",
+        "all schemas, tokens", "CPU ms", "the host's own search, right of all %",
     )  # fmt: skip
     figures = [[row[i] for row in rows] for i in range(1, len(titles) + 1)]
     macro: tuple[Cell, ...] = ("mean", *(mean(map(_number, column)) for column in figures))
@@ -92,7 +95,13 @@ def _set(
             chats = [answer_to(text) for text in small]
         finally:
             db.close()
-    return (given.name, len(given.tools), len(prompts), *_figures(answers, chats, given, count))
+    own = HostSearch(given)
+    alone = [
+        any(_fits(query, tool) for tool in own.answer(query.query, BY_KEYWORDS, SUGGESTED))
+        for query in prompts
+    ]
+    figures = _figures(answers, chats, given, count)
+    return (given.name, len(given.tools), len(prompts), *figures, 100 * mean(alone))
 
 
 def _figures(
@@ -133,5 +142,7 @@ def _notes() -> tuple[str, ...]:
         " even ones. Small talk: 40 held-out sentences and 20 held-out ones that steer an agent.",
         "A suggestion is right when a labelled tool, or one that does the same, is among its tools;"
         " tools that nobody labelled count as wrong. All tools are on, without requests or labels.",
+        f"The host's own search: {ENGINE}, asked with the prompt's {KEYWORDS} rarest words; its"
+        f" first {SUGGESTED} tools, as many as a suggestion has.",
         "A right suggestion saves the model's search: one turn, and its answer's tokens.",
     )

@@ -37,9 +37,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     retrieval = kinds.add_parser(
         "retrieval",
         parents=[common],
-        help="the paper's method and ours on labelled sets",
-        description='JSON: {"macro": {"paper": {...}, "ours": {"hit1", "r5", "r10", "ndcg10", '
-        '"mrr", "active", "empty", "cpu_ms"}}, "sets": {NAME: {...}}}.',
+        help="the paper's method, a host's own search and ours on labelled sets",
+        description='JSON: {"macro": {"paper": {...}, "tool_search": {...}, '
+        '"tool_search_keywords": {...}, "ours": {"hit1", "r5", "r10", "ndcg10", "mrr", "active", '
+        '"empty", "cpu_ms"}}, "sets": {NAME: {...}}}.',
     )
     retrieval.add_argument("--data", type=Path, required=True, metavar="DIR")
     retrieval.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
@@ -233,7 +234,9 @@ _COLUMNS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
 
 
 def _retrieval_text(value: Json) -> str:
-    ways = ("paper", "ours", "learned", "shipped", "left_out")
+    from app.bench import host_search
+
+    ways = ("paper", *host_search.WAYS, "ours", "learned", "shipped", "left_out")
     rows = [["set", "method", *_COLUMNS]]
     blocks = [*value["sets"].items(), ("macro", value["macro"])]
     for name, block in blocks:

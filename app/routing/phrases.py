@@ -11,7 +11,7 @@ from app.routing.gates import (
     Remedy,
     Verdict,
 )
-from app.routing.ranked import Ranked, first_of_steps
+from app.routing.ranked import Ranked, RankedTool, first_of_steps
 
 LONGEST_STEP = 60  # characters of a step's words
 TITLES = {
@@ -52,6 +52,16 @@ def why(verdict: Verdict) -> str:
         return "Pinned: always in" if verdict.pinned else "Above threshold"
     before, text = _BEFORE.get(verdict.gate, ""), value(verdict)
     return before + text if before else text[:1].upper() + text[1:]
+
+
+def found_by(tool: RankedTool) -> str:
+    """Why the host's own search gives a tool or not, as a sentence without its full stop."""
+    if tool.gate == SCORE:
+        return "No word of the query is in its name or description"
+    if not tool.keyword:
+        return "Asked for by its name"
+    points = f"{tool.keyword:.0f} points by {', '.join(tool.matched)}"
+    return points if tool.shown else f"Not in an answer: {points}"
 
 
 def value(verdict: Verdict) -> str:

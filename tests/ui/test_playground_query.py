@@ -47,3 +47,50 @@ def test_an_empty_field_asks_nothing(field, qtbot):
     with qtbot.assertNotEmitted(field.submitted):
         field.submit_query("  ")
     assert field.history == ()
+
+
+def by_host(page, qtbot, query):
+    page.engine.setCurrentIndex(1)
+    page.engine.activated.emit(1)
+    page.query.submit_query(query)
+    qtbot.waitUntil(
+        lambda: (
+            page.answer is not None
+            and bool(page.answer.engine)
+            and page.answer.ranked.query == query
+        ),
+        timeout=30_000,
+    )
+
+
+def test_what_a_host_finds_by_itself_is_ranked_with_its_reasons(open_playground, qtbot):
+    page = open_playground().tried
+    by_host(page, qtbot, "merge a pull request")
+    model, best = page.table.model, page.table.current
+    assert page.engine.currentText() == "Claude Code's ToolSearch (emulated, 2.1.330)"
+    assert (model.rowCount(), len(page.answer.ranked.shown)) == (158, 5)
+    assert best.tool_id == "github/merge_pull_request"
+    assert model.index(0, 4).data() == f"{best.keyword:.0f} points by merge, a, pull, request"
+    assert model.index(5, 4).data().startswith("Not in an answer: ")
+    assert "whatever is off or held here" in page.messages.text
+    by_host(page, qtbot, "merge")
+    last = model.index(model.rowCount() - 1, 4).data()
+    assert last == "No word of the query is in its name or description"
+    assert not page.strip.isVisible() and not page.controls.threshold.isVisible()
+    assert page.services.undo.count() == 0
+    page.engine.setCurrentIndex(0)
+    page.engine.activated.emit(0)
+    qtbot.waitUntil(lambda: not page.answer.engine, timeout=30_000)
+    assert page.strip.isVisible() and page.controls.threshold.isVisible()
+    assert "off or held here" not in page.messages.text
+
+
+def test_a_host_finds_by_itself_what_is_off_here(open_playground, qtbot):
+    page = open_playground().tried
+    live = page.services.live
+    live.set_on([live.catalog.find("github/merge_pull_request").tool.id], False)
+    by_host(page, qtbot, "merge_pull_request")
+    assert page.answer.find("github/merge_pull_request").shown
+    by_host(page, qtbot, "zzz")
+    assert not page.answer.ranked.shown
+    assert page.messages.text.startswith("Claude Code's own search finds nothing.")

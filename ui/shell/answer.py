@@ -4,6 +4,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from app.core.settings import RoutingSettings
+from app.routing import phrases
 from app.routing.gates import TRUSTED, Cut
 from app.routing.ranked import PAST_USE, Ranked, RankedTool
 from app.routing.router import Router, Scored
@@ -20,6 +21,7 @@ class Answer:
     settings: RoutingSettings
     ranked: Ranked
     moves: Mapping[str, int]  # places that past use moves a tool up, by tool id; 0 left out
+    engine: str = ""  # the host's search that ranked, "" for Toolcrib's own
 
     @property
     def cut(self) -> Cut:
@@ -32,7 +34,9 @@ class Answer:
         return Line(self.cut.needed, by_meaning=self.cut.setting != "delta")
 
     def judged(self, settings: RoutingSettings) -> "Answer":
-        """The same scores under other settings."""
+        """The same scores under other settings, which a host's search knows nothing of."""
+        if self.engine:
+            return replace(self, settings=settings)
         return judge(self.router, self.scored, settings, moves=self.moves)
 
     def moved_to(self, value: float) -> RoutingSettings:
@@ -50,6 +54,10 @@ class Answer:
             Mark(t.tool_id, line.of(t), WANTED if t.tool_id in expected else _kind(t))
             for t in self.ranked.tools
         )
+
+    def why(self, tool: RankedTool) -> str:
+        """Why a tool is in or out, as a sentence without its full stop."""
+        return phrases.found_by(tool) if self.engine else phrases.why(tool.verdict)
 
     def find(self, tool_id: str) -> RankedTool | None:
         """One tool of the ranking."""

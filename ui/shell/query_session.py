@@ -10,6 +10,7 @@ from app.core.errors import ToolcribError
 from app.core.settings import RoutingSettings
 from app.encoder.onnx import Encoder
 from app.indexing.indexer import Indexer
+from app.routing.host_ranking import host_ranking
 from app.routing.router import Router
 from ui.shell.answer import Answer, rank_query
 from ui.shell.tasks import Job, Tasks
@@ -35,6 +36,7 @@ class QuerySession(QObject):
         self._encoder: Encoder | None = None
         self._router: Router | None = None
         self.settings = RoutingSettings()
+        self._engine = ""
         self._query = ""
         self._version = 0  # of catalogue and encoder: routers of older ones are stale
         self.state = OFF
@@ -50,6 +52,16 @@ class QuerySession(QObject):
     def query(self) -> str:
         """What was asked last."""
         return self._query
+
+    @property
+    def engine(self) -> str:
+        """The host's search that ranks, "" for Toolcrib's own."""
+        return self._engine
+
+    def set_engine(self, engine: str) -> None:
+        """Rank by this host's own search from now on, "" by Toolcrib's."""
+        self._engine = engine
+        self.submit(self._query)
 
     def set_catalog(self, catalog: Catalog) -> None:
         """Ask over this catalogue from now on."""
@@ -74,7 +86,7 @@ class QuerySession(QObject):
         """Rank all tools for a query; `answered` follows unless another question overtakes it."""
         self._query = query
         catalog, present = self._catalog, self._router
-        encoder, settings = self._encoder, self.settings
+        encoder, settings, engine = self._encoder, self.settings, self._engine
         if catalog is None or not query:
             self._tasks.overtake(self)
             return
@@ -84,7 +96,11 @@ class QuerySession(QObject):
         def score(db: Db) -> Answer:
             # past use is loaded whatever the settings say, so that it can be tried
             router = present or Router.from_store(db, catalog, tried, encoder)
-            return rank_query(router, query, settings)
+            answer = rank_query(router, query, settings)
+            if not engine:
+                return answer
+            ranked = host_ranking(catalog.tools, query)
+            return replace(answer, ranked=ranked, engine=engine, moves={})
 
         self._tasks.latest(
             self, score, lambda answer: self._on_answer(version, answer), self.failed.emit

@@ -101,14 +101,15 @@ def data(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_a_report_has_both_methods_for_each_set_and_over_all(data: Path, tmp_path: Path):
+def test_a_report_has_every_method_for_each_set_and_over_all(data: Path, tmp_path: Path):
     report = retrieval.run(data, WordEncoder(), retrieval.Options(limit=7, cache=tmp_path / "c"))
     assert set(report["sets"]) == {"tiny"}
     assert report["sets"]["tiny"]["queries"] == 7
     for table in (report["macro"], report["sets"]["tiny"]):
-        for way in ("paper", "ours"):
+        for way in ("paper", "tool_search", "tool_search_keywords", "ours"):
             assert set(FIELDS) <= set(table[way])
     assert report["macro"]["ours"]["ndcg10"] > 90
+    assert report["macro"]["tool_search"]["active"] <= 5
     json.dumps(report)
 
 

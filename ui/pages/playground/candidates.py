@@ -1,6 +1,6 @@
 """The ranked tools of a query as a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QObject, Qt
 
@@ -41,6 +41,7 @@ class CandidateModel(RowTable[RankedTool]):
         self._wanted = ""
         self._line = Line(0.0, by_meaning=False)
         self._moves: Mapping[str, int] = {}
+        self.why: Callable[[RankedTool], str] = lambda tool: phrases.why(tool.verdict)
 
     @property
     def moved(self) -> int:
@@ -94,7 +95,7 @@ class CandidateModel(RowTable[RankedTool]):
         """The tool itself, for delegates; why it is in or out."""
         if role == RANKED_ROLE:
             return row
-        return phrases.why(row.verdict) if role == _ROLE.ToolTipRole else None
+        return self.why(row) if role == _ROLE.ToolTipRole else None
 
     def _make_columns(self) -> tuple[Column[RankedTool], ...]:
         return (
@@ -120,7 +121,7 @@ class CandidateModel(RowTable[RankedTool]):
                 tip="In: the model gets this tool for the query.",
                 roles={
                     _ROLE.AccessibleTextRole: lambda tool: (
-                        f"{tool.tool_id} is {verdict(tool).lower()}: {phrases.why(tool.verdict)}"
+                        f"{tool.tool_id} is {verdict(tool).lower()}: {self.why(tool)}"
                     )
                 },
             ),
@@ -141,7 +142,7 @@ class CandidateModel(RowTable[RankedTool]):
             ),
             Column(
                 WHY,
-                lambda tool: phrases.why(tool.verdict),
+                lambda tool: self.why(tool),
                 tip=f"The first gate that decides: {', '.join(GATES)}.",
             ),
             Column(

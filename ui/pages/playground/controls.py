@@ -69,6 +69,8 @@ class PlaygroundControls(QWidget):
             "With past use, or without it: arrows beside the ranks show what it moves."
         )
         self.past_use.hide()
+        self._offers_past_use = False
+        self._ours: list[QWidget] = []  # what sets Toolcrib's own ranking
         self.headline = ElidedLabel()
         self.headline.setObjectName("playHeadline")
         theme.dress(self.headline, 0, QFont.Weight.DemiBold)
@@ -99,9 +101,16 @@ class PlaygroundControls(QWidget):
             self.cut.setCurrentIndex(self.cut.findData(settings.cut))
         self.show_threshold(threshold_of(settings))
 
+    def show_engine(self, engine: str) -> None:
+        """A host's own search has no settings of ours."""
+        for widget in self._ours:
+            widget.setVisible(not engine)
+        self.past_use.setVisible(not engine and self._offers_past_use)
+
     def show_past_use(self, there: bool) -> None:
         """Offer rankings with and without past use where something was learned."""
-        self.past_use.setVisible(there)
+        self._offers_past_use = there
+        self.past_use.setVisible(there and self.topk.isVisibleTo(self))
 
     def show_threshold(self, value: float) -> None:
         """Show where the threshold stands; emits nothing."""
@@ -113,9 +122,8 @@ class PlaygroundControls(QWidget):
         self.show_settings(answer.settings)
         self.show_threshold(answer.line.value)
         shown = len(answer.ranked.shown)
-        self.headline.setText(
-            f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈ of {total:,}"
-        )
+        of = "" if answer.engine else f" of {total:,}"  # which counts what is on only
+        self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈{of}")
 
     def _recolor(self) -> None:
         self.sees.setIcon(self._theme.icons.icon("code-json"))
@@ -130,7 +138,9 @@ class PlaygroundControls(QWidget):
                 label = QLabel(words)
                 label.setBuddy(field)
                 row.addWidget(label)
+                self._ours.append(label)
             row.addWidget(field)
+        self._ours += [self.threshold, self.cut, self.topk, self.weights]
         row.addWidget(self.past_use)
         row.addSpacing(GAP)
         row.addWidget(self.headline, 1)

@@ -105,12 +105,13 @@ class ExplainCard(QFrame):
         lines = gate_lines(tool, answer.ranked, line=answer.line, settings=answer.settings)
         for row, line in zip(self._gates, lines, strict=True):
             row.show_gate(line)
-            row.show()
+            row.setVisible(not answer.engine)  # a host's search has none
         self._parts.show_parts(tool.parts, tool.score)
         for widget in (self._heading, self._parts, self._text):
             widget.show()
-        self._remedy.setText(f"{phrases.remedy(tool.verdict)}.")
-        self._remedy.setVisible(not tool.shown)
+        remedy = answer.why(tool) if answer.engine else phrases.remedy(tool.verdict)
+        self._remedy.setText(f"{remedy}.")
+        self._remedy.setVisible(bool(answer.engine) or not tool.shown)
         self._button.setText(self._cure.words if self._cure else "")
         self._button.setVisible(self._cure is not None)
         self._labelled = labelled

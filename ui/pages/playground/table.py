@@ -91,6 +91,7 @@ class CandidateTable(QWidget):
         before = self.current if same else None
         self._query = answer.ranked.query
         self._score_cells.line = answer.line
+        self.model.why = answer.why
         self.model.show(answer.ranked.tools, answer.line, answer.moves)
         number = self.model.place(NUMBER)
         wide = _MOVED if self.model.moved else self.model.columns[number].width

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
+    QComboBox,
     QHBoxLayout,
     QPushButton,
     QSplitter,
@@ -15,6 +16,7 @@ from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
 from app.routing import phrases
 from app.routing.ranked import RankedTool
+from app.routing.tool_search import ENGINE
 from ui.look.text import short
 from ui.look.theme import GAP
 from ui.pages.playground.controls import PlaygroundControls
@@ -70,6 +72,12 @@ class TryTab(QWidget):
         self.run = QPushButton("Run")
         self.run.setProperty("primary", True)
         theme.dress(self.run, 0, QFont.Weight.DemiBold)
+        self.engine = QComboBox()
+        self.engine.setObjectName("playEngine")
+        self.engine.setAccessibleName("Ranked by")
+        self.engine.setToolTip("Toolcrib's ranking, or what a host finds by itself without it.")
+        for words, engine in (("Toolcrib", ""), (ENGINE, ENGINE)):
+            self.engine.addItem(words, engine)
         self.controls = PlaygroundControls(theme)
         self.strip = StripHolder(theme)
         self.table = CandidateTable(theme)
@@ -145,6 +153,7 @@ class TryTab(QWidget):
         live, theme = self.services.live, self.services.theme
         self.query.submitted.connect(self._submit)
         self.run.clicked.connect(self.query.submit)
+        self.engine.activated.connect(lambda _row: self._set_engine())
         self.session.answered.connect(self._on_answered)
         self.session.failed.connect(self._on_failed)
         self.session.encoder_changed.connect(lambda _state, _detail: self.show_encoder())
@@ -178,6 +187,12 @@ class TryTab(QWidget):
         if not query:
             self.answer = None
             self._show_state()
+
+    def _set_engine(self) -> None:
+        engine = str(self.engine.currentData())
+        self.controls.show_engine(engine)
+        self.strip.setVisible(not engine)  # a host's search has no threshold to drag
+        self.session.set_engine(engine)
 
     def _take_catalog(self) -> None:
         catalog = self.services.live.catalog
@@ -231,7 +246,9 @@ class TryTab(QWidget):
     def show_encoder(self) -> None:
         """Say that the encoder loads or is not there; clears only what was said here."""
         state, detail = self.session.state, self.session.problem
-        if state == LOADING:
+        if self.answer is not None and self.answer.engine:
+            self._show_note(INFO, self._answer_note())  # a host compares words only
+        elif state == LOADING:
             step = f" ({self.session.step})" if self.session.step else ""
             self._show_note(INFO, f"Meaning scores are loading{step}. Words only until then.")
         elif state == OFF and detail:
@@ -334,6 +351,7 @@ class TryTab(QWidget):
         top = QHBoxLayout()
         top.setSpacing(GAP)
         top.addWidget(self.query, 1)
+        top.addWidget(self.engine)
         top.addWidget(self.run)
         self._side.addWidget(self.explain)
         self._side.addWidget(self.sees)
