@@ -22,6 +22,7 @@ run() {
 
 wanted=("$@")
 run 1-performance performance
+run 1-performance-hook hook --cache "$cache"
 # MEMORY=FILE: an mcpServers file whose servers may be started
 [ -z "${MEMORY:-}" ] || run 7-memory memory "$MEMORY" --yes
 if [ -d "$data" ]; then

@@ -63,6 +63,14 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
     )
     costs.set_defaults(run=run_performance)
+    hook = kinds.add_parser(
+        "hook",
+        parents=[common],
+        help="what a hook's command costs a prompt: backend warm, cold, off",
+        description=_REPORT,
+    )
+    hook.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    hook.set_defaults(run=run_hook)
     memory = kinds.add_parser(
         "memory",
         parents=[common],
@@ -136,6 +144,14 @@ def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Consol
     figures = measure()
     _print(report(figures), console)
     return 0 if all(f.kept for f in figures) else 1
+
+
+def run_hook(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Measure the hook's command."""
+    from app.bench.hooks.cost import run
+
+    _print(run(prepared_encoder(ctx, console), cache=args.cache), console)
+    return 0
 
 
 def run_memory(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:

@@ -2,17 +2,20 @@
 
 It hands the prompt to the backend and prints what the backend adds to it, in the host's form. It
 prints nothing and ends with 0 where there is nothing to add, no backend, or no answer in time. It
-stores nothing. Builtins, `os` and `json` only: it runs at each prompt.
+stores nothing. Builtins and `os` only, no `json`, `re` or `signal`: it runs at each prompt.
 """
 
+import _thread
 import os
 import sys
 
+from app.gateway.plain_json import read, written
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from app.gateway.backend.rendezvous import Place
     from store.typed import Json
 
 _SECONDS = 0.1  # that the backend has for its answer
@@ -71,17 +74,17 @@ def _limit() -> float:
 
 def _end_after(seconds: float) -> None:
     """End the process by then, with 0: a host that never closes its end must not wait."""
-    import signal
+    import time
 
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+    def end() -> None:
+        time.sleep(seconds)
+        os._exit(0)
+
+    _thread.start_new_thread(end, ())
 
 
 def _answer(host: str, profile: str, home: str, limit: float) -> str:
-    import json
-
-    fields = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+    fields = read(sys.stdin.buffer.read(_MOST_BYTES))
     prompt = prompt_of(host, fields)
     if not prompt.strip() or prompt.lstrip()[0] in "/!":
         return ""
@@ -94,27 +97,36 @@ def _answer(host: str, profile: str, home: str, limit: float) -> str:
         "seconds": limit,
         "conversation": str(fields.get("session_id") or fields.get("sessionId") or ""),
     }
-    made = _from_backend(json.dumps(body), limit)
+    made = _from_backend(written(body), limit)
     return printed(host, str(made.get("text") or ""))
 
 
 def _from_backend(body: str, limit: float) -> "Json":
     """The backend's answer, {} where there is none in time; one that lacks is started for later."""
     from app.core.home import home_folder
-    from app.gateway.backend.rendezvous import Place, ensure_folder, supported
+    from app.gateway.backend.rendezvous import Place, supported
 
     if not supported():
         return {}
-    from app.gateway.backend.attach import spawn
-    from app.gateway.backend.client import request
-    from app.gateway.backend.rendezvous import connect
+    from app.gateway.backend.client import exchange
 
     place = Place(home_folder())
-    made = request(place, "suggest", body, seconds=limit)
-    wanted = made is None and not place.off and os.path.isdir(place.home)
+    made = exchange(place, "suggest", body, seconds=limit)
+    if made is not None:
+        value: Json = read(made)
+        return value
+    _start(place)
+    return {}
+
+
+def _start(place: "Place") -> None:
+    """Start a backend for the next prompt where the user wants one and none listens."""
+    from app.gateway.backend.attach import spawn
+    from app.gateway.backend.rendezvous import connect, ensure_folder
+
+    wanted = not place.off and os.path.isdir(place.home)
     if wanted and ensure_folder(place.folder) and connect(place) is None:
         spawn(place)
-    return made or {}
 
 
 def prompt_of(host: str, fields: "Json") -> str:
@@ -127,9 +139,7 @@ def prompt_of(host: str, fields: "Json") -> str:
 
 def printed(host: str, text: str) -> str:
     """What the host reads; "" where nothing is added."""
-    import json
-
-    return json.dumps(_output(host, text)) if text else ""
+    return written(_output(host, text)) if text else ""
 
 
 def _output(host: str, text: str) -> "Json":

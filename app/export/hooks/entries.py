@@ -3,9 +3,12 @@
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import Any
 
+import app
 from app.catalog.menu_tools import SUGGEST
 from app.core.errors import ToolcribError
 from app.export.wrapping import GatewayCall
@@ -20,6 +23,11 @@ COMMAND, MCP = "command", "mcp"  # a program at each prompt, or a call to the co
 PLUGIN_MARK = "// Written by Toolcrib."
 _SECONDS = 5  # after which the host goes on without us; our own limit is far below
 _OURS = re.compile(r"toolcrib-gateway(\.exe)?['\"]? hook [a-z-]+")
+# what the program does, without the start of an environment: a third of the time at each prompt.
+# Where Toolcrib has gone it ends with 1, not with 2, by which hosts would refuse the prompt
+_RUN = (
+    "import sys; sys.path.append(sys.argv[1]); from app.gateway.hook import run; run(sys.argv[4:])"
+)
 _PLUGIN = """\
 {mark} Remove it with: toolcrib hook remove {host}
 // Before each prompt it asks Toolcrib's backend for tools that fit, and adds what that answers.
@@ -66,7 +74,22 @@ export const Toolcrib = async () => ({{
 def words_of(host: HostFacts, call: GatewayCall) -> list[str]:
     """The command that a host runs before a prompt."""
     home = ["--home", call.home] if call.home else []
-    return [call.path, "hook", host.id, "--profile", call.profile, *home]
+    return [*_start(call.path), "hook", host.id, "--profile", call.profile, *home]
+
+
+def _start(program: str) -> list[str]:
+    """The program, or what is faster where it is a script of this very environment."""
+    try:
+        with FilePath(program).open("rb") as file:
+            first = file.readline(500).decode().rstrip()
+    except (OSError, ValueError):
+        return [program]
+    # the script's own spelling: backends are told apart by it
+    python = first.removeprefix("#!")
+    folders = {FilePath(path).parent for path in (python, program, sys.executable)}
+    if python == first or " " in python or len(folders) > 1 or getattr(sys, "frozen", False):
+        return [program]
+    return [python, "-I", "-S", "-c", _RUN, str(FilePath(app.__path__[0]).parent), program]
 
 
 def plugin_text(host: HostFacts, call: GatewayCall) -> str:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from app.gateway.backend.rendezvous import PROTOCOL, Place, connect, ensure_folder, read_token
+from app.gateway.backend.rendezvous import Place, connect, ensure_folder, hello, read_token
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -126,22 +126,6 @@ def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | 
         pass
     link.close()
     return None
-
-
-def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:
-    """The first bytes of a connection: a line with the sizes, then NUL-separated fields.
-
-    Fields: parent pid, working folder, the arguments, then the environment as NAME=value.
-    """
-    try:
-        folder = os.getcwdb()
-    except OSError:
-        folder = b"/"
-    words = [os.fsencode(word) for word in argv]
-    environ = [name + b"=" + value for name, value in os.environb.items()]
-    body = b"\0".join([str(os.getppid()).encode(), folder, *words, *environ])
-    line = f"toolcrib/{PROTOCOL} {role} {build} {token} {len(words)} {len(body)}\n"
-    return line.encode("ascii") + body
 
 
 def _answer_line(link: "_socket.socket") -> bytes:

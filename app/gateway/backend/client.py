@@ -1,15 +1,16 @@
-"""A program of the user asking the backend something: its state, to end, a ranking."""
+"""A program of the user asking the backend something: its state, to end, a ranking.
+
+A hook imports this at each prompt: what only others need is imported where it is used.
+"""
 
 import _socket
-import json
-import time
 
-from app.gateway.backend.attach import attach, hello
 from app.gateway.backend.rendezvous import (
     CONTROL,
     STATUS,
     Place,
     connect,
+    hello,
     read_token,
     supported,
 )
@@ -20,6 +21,15 @@ _SECONDS = 10.0
 
 def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None:
     """The backend's answer, None where no backend runs or it hung up."""
+    import json
+
+    body = exchange(place, *words, seconds=seconds)
+    value = json.loads(body) if body is not None else None
+    return value if isinstance(value, dict) else None
+
+
+def exchange(place: Place, *words: str, seconds: float = _SECONDS) -> bytes | None:
+    """The backend's answer as JSON text, None where no backend runs or it hung up."""
     token = read_token(place) if supported() else ""
     link = connect(place) if token else None
     if link is None:
@@ -27,15 +37,20 @@ def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None
     try:
         link.settimeout(seconds)
         link.sendall(hello(place.build, token, CONTROL, words))
-        return _answer(_whole(link))
+        status, _, body = _whole(link).partition(b"\n")
     except OSError:
         return None
     finally:
         link.close()
+    return body if status.startswith(b"ok ") else None
 
 
 def start(place: Place, seconds: float = _SECONDS) -> bool:
     """Have a backend that answers, started if none does; False where it cannot be had."""
+    import time
+
+    from app.gateway.backend.attach import attach
+
     link = attach(place, (STATUS,), time.monotonic() + seconds, CONTROL)
     if link is not None:
         link.close()
@@ -47,11 +62,3 @@ def _whole(link: "_socket.socket") -> bytes:
     while part := link.recv(1 << 16):
         parts.append(part)
     return b"".join(parts)
-
-
-def _answer(data: bytes) -> Json | None:
-    status, _, body = data.partition(b"\n")
-    if not status.startswith(b"ok "):
-        return None
-    value = json.loads(body)
-    return value if isinstance(value, dict) else None

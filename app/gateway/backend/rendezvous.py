@@ -7,6 +7,11 @@ import _socket
 import os
 import sys
 
+from store.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PROTOCOL = "1"
 CONTROL = "control"  # the role of a program of the user that asks something; others are hosts
 STATUS, STOP, STOP_SERVER = "status", "stop", "stop-server"  # what such a program asks
@@ -135,6 +140,22 @@ def connect(place: Place) -> "_socket.socket | None":
         pass
     link.close()
     return None
+
+
+def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:
+    """The first bytes of a connection: a line with the sizes, then NUL-separated fields.
+
+    Fields: parent pid, working folder, the arguments, then the environment as NAME=value.
+    """
+    try:
+        folder = os.getcwdb()
+    except OSError:
+        folder = b"/"
+    words = [os.fsencode(word) for word in argv]
+    environ = [name + b"=" + value for name, value in os.environb.items()]
+    body = b"\0".join([str(os.getppid()).encode(), folder, *words, *environ])
+    line = f"toolcrib/{PROTOCOL} {role} {build} {token} {len(words)} {len(body)}\n"
+    return line.encode("ascii") + body
 
 
 def peer_uid(link: "_socket.socket") -> int:

@@ -1,6 +1,9 @@
 """Hooks in hosts' files: written beside the user's own, taken out without a trace."""
 
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,12 +12,13 @@ import pytest
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.core.paths import Paths
+from app.core.paths import Paths, gateway_program
 from app.core.settings import Settings
 from app.export.drift import IN_SYNC, file_drift
 from app.export.hooks import files as hooks
-from app.export.hooks.entries import COMMAND, MCP
+from app.export.hooks.entries import COMMAND, MCP, is_ours, words_of
 from app.export.plan import Plan
+from app.export.wrapping import GatewayCall
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from store import exports
@@ -225,3 +229,24 @@ def test_the_preview_says_what_is_read(places: Places, db: apsw.Connection) -> N
     plan = planned(places, db, host("codex"))
     assert hooks.READS in plan.warnings
     assert any("/hooks" in note for note in plan.warnings), "the user's own trust step is named"
+
+
+def test_a_program_of_this_environment_is_started_without_its_launcher(tmp_path: Path) -> None:
+    words = words_of(host("codex"), GatewayCall(str(gateway_program()), "work", "/data"))
+    at = words.index("hook")
+    assert words[:4] == [str(Path(sys.executable)), "-I", "-S", "-c"]
+    assert words[at:] == ["hook", "codex", "--profile", "work", "--home", "/data"]
+    made = {"type": "command", "command": shlex.join(words)}
+    assert is_ours(made)
+    # Toolcrib may have gone since: a host takes 2 for a refusal of the prompt
+    gone = [str(tmp_path) if word == words[at - 2] else word for word in words]
+    done = subprocess.run(gone, input=b"{}", cwd=tmp_path, capture_output=True)
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("first", ["#!/bin/sh", "#!/usr/bin/env python3", "#!python", "\x7fELF"])
+def test_any_other_program_is_started_as_it_is(tmp_path: Path, first: str) -> None:
+    program = tmp_path / "toolcrib-gateway"
+    program.write_bytes(f"{first}\n".encode() + b"\xff")
+    words = words_of(host("codex"), GatewayCall(str(program), "default", ""))
+    assert words == [str(program), "hook", "codex", "--profile", "default"]

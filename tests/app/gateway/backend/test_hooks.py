@@ -19,13 +19,16 @@ import raw_host
 from app.attention.small_talk import SmallTalk
 from app.attention.suggestion import MOST_TOKENS
 from app.catalog.catalog import change_settings
-from app.core.paths import Paths
+from app.core.paths import Paths, gateway_program
 from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
+from app.export.hooks.entries import COMMAND, entry
+from app.export.wrapping import GatewayCall
 from app.gateway.backend import suggesting
 from app.gateway.hook import HOSTS, printed
 from app.gateway.rehearsal import rehearse_hook
+from app.hosts.facts import host as facts_of
 from app.tokens.counters import counter
 from store import events, exports, findings, profiles, servers, tools
 from store.connection import open_store, transaction
@@ -351,13 +354,45 @@ def test_whatever_the_host_says_the_prompt_goes_on(home: Path, hook: Hook) -> No
     assert not home.exists(), "a hook made a folder"
 
 
-def test_the_hook_starts_light(tmp_path: Path) -> None:
-    code = "import app.gateway.hook, app.gateway.backend.client, sys; print(*sorted(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+def test_the_hook_starts_light() -> None:
+    code = (
+        "import sys; sys.path.append(sys.argv[1]);"
+        "import app.gateway.hook, app.gateway.backend.client; print(*sorted(sys.modules))"
     )
-    heavy = {"numpy", "PySide6", "mcp", "apsw", "typing", "pathlib", "dataclasses", "asyncio"}
+    command = [sys.executable, "-I", "-S", "-c", code, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    heavy = {
+        "numpy", "PySide6", "mcp", "apsw", "typing", "pathlib", "dataclasses", "asyncio", "json",
+        "re", "enum", "signal", "site", "socket",
+    }  # fmt: skip
     assert not heavy & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_the_command_in_a_hosts_file_answers_as_the_program_does(
+    warm: raw_host.RawHost, hook: Hook, home: Path
+) -> None:
+    facts = facts_of("claude-code")
+    assert facts.hook is not None
+    call = GatewayCall(str(gateway_program()), "default", str(home))
+    line = entry(facts, facts.hook, call, COMMAND, "linux")["command"]
+    assert " -I -S " in line, "it starts no environment"
+    given = {"prompt": PROMPT, "session_id": "line"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], input=json.dumps(given), cwd="/", capture_output=True,
+        text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert "notes/read_note" in spoken(done.stdout)
+    assert done.stdout == hook("claude-code", PROMPT, session_id="program")
+
+
+def test_a_host_that_never_ends_its_words_gets_its_prompt_back(home: Path) -> None:
+    command = [sys.executable, "-m", "app.gateway.main", "hook", "claude-code"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.wait(30) == 0
+    assert process.stdin and process.stdout
+    process.stdin.close()
+    assert process.stdout.read() == b""
+    process.stdout.close()
 
 
 def test_a_hook_takes_little_time_of_the_processor(warm: raw_host.RawHost, hook: Hook) -> None:

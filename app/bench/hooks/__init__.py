@@ -1,0 +1,1 @@
+"""Hooks measured where they run: real gateways, the very command that is written."""
