@@ -3,6 +3,7 @@
 import argparse
 import difflib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from app.catalog.catalog import Catalog, load_catalog
@@ -16,6 +17,7 @@ from app.export.drift import dropped, find_drift, way_out
 from app.export.hooks.files import remove_all
 from app.export.masking import DiffFile, masked_diff
 from app.export.overview import survey
+from app.export.own_search import advised, look
 from app.export.plan import MODES, Plan, plan
 from app.export.sizes import host_sizes
 from app.export.status import NOT_FOUND, HostStatus
@@ -35,9 +37,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
         '"problem"}], "state", "mode", "profile", "changes", "modes", "recommended", "reason", '
-        '"saving", "exports", "tools", "tokens", "later"}]}; "tokens" is what the model gets '
-        'at its first request, "later" what the host loads on demand; with --all also hosts that '
-        "are not here.",
+        '"saving", "exports", "tools", "tokens", "later", "own_search"}]}; "tokens" is what the '
+        'model gets at its first request, "later" what the host loads on demand; "own_search" is '
+        "null, or what the host finds of your labelled queries by itself beside Toolcrib: "
+        '{"host", "queries", "own", "ours", "words_only"}; with --all also hosts that are not '
+        "here.",
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")
     hosts.add_argument("--project", type=Path, metavar="DIR")
@@ -79,9 +83,15 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        statuses = survey(db, places, catalog)
+        seen = look(db, ctx.paths, ctx.settings.model, statuses, catalog)
         hosts = [
-            _host_json(status, exports.for_host(db, status.host.id)) | _size_json(status, catalog)
-            for status in survey(db, places, catalog)
+            _host_json(
+                advised(status, seen.get(status.host.id)), exports.for_host(db, status.host.id)
+            )
+            | _size_json(status, catalog)
+            | {"own_search": asdict(seen[status.host.id]) if status.host.id in seen else None}
+            for status in statuses
             if status.state != NOT_FOUND or args.all
         ]
     finally:

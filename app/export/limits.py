@@ -47,5 +47,9 @@ def name_clashes(host: HostFacts, rows: Sequence[CatalogTool]) -> list[str]:
 
 def host_name(host: HostFacts, row: CatalogTool) -> str:
     """The name under which the host shows a tool to its model."""
-    entry = next((e.name for e in row.server.entries if e.host == host.id), row.server.name)
-    return host.names.name(entry, row.tool.name)
+    return host.names.name(entry_name(host, row), row.tool.name)
+
+
+def entry_name(host: HostFacts, row: CatalogTool) -> str:
+    """The name that the host's file gives a tool's server."""
+    return next((e.name for e in row.server.entries if e.host == host.id), row.server.name)

@@ -18,6 +18,7 @@ class Recommendation:
     reason: str
     saving: int  # tokens of tool definitions that the model no longer gets
     saving_note: str = ""  # why the host really saves less, or what was measured
+    hook: bool = False  # whether a hook would serve as well as that mode
 
 
 def recommend(host: HostFacts, catalog: Catalog) -> Recommendation:

@@ -21,9 +21,20 @@ def usable(rows: Sequence[CatalogTool]) -> list[CatalogTool]:
     return [row for row in rows if not row.tool.gone and not row.tool.problem]
 
 
-def searched(rows: Sequence[CatalogTool], hints: Mapping[int, str] | None = None) -> ToolSearch:
-    """The host's search over these rows; `hints` by row id stand before a tool's own."""
-    return ToolSearch([_deferred(row, hints or {}) for row in rows])
+def searched(
+    rows: Sequence[CatalogTool],
+    *,
+    servers: Sequence[str] = (),
+    hints: Mapping[int, str] | None = None,
+) -> ToolSearch:
+    """The host's search over these rows; `servers` are the names in its file, one a row.
+
+    `hints` by row id stand before a tool's own.
+    """
+    names = servers or [row.tool.server for row in rows]
+    return ToolSearch(
+        [_deferred(row, name, hints or {}) for row, name in zip(rows, names, strict=True)]
+    )
 
 
 def host_ranking(rows: Sequence[CatalogTool], query: str) -> Ranked:
@@ -72,8 +83,8 @@ def _ranked(row: CatalogTool, hit: Hit, rank: int, best: int, *, matches: bool) 
     )
 
 
-def _deferred(row: CatalogTool, hints: Mapping[int, str]) -> Deferred:
+def _deferred(row: CatalogTool, server: str, hints: Mapping[int, str]) -> Deferred:
     meta = row.tool.raw.get("_meta")
     own = meta.get(HINT_KEY) if isinstance(meta, dict) else None
     hint = hints.get(row.tool.id) or (own if isinstance(own, str) else "")
-    return Deferred(row.tool.server, row.tool.name, row.tool.description, hint)
+    return Deferred(server, row.tool.name, row.tool.description, hint)

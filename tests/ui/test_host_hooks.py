@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 
 import pytest
 from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, stock, write
@@ -9,6 +10,12 @@ from PySide6.QtWidgets import QPushButton
 
 from app.core.settings import GatewaySettings
 from app.export.hooks.files import KEEPS, READS
+from app.indexing.indexer import Indexer
+from app.safety.review import approve
+from store import servers, tools
+from store.connection import transaction
+from store.queries import save_labels
+from store.records import LabelRecord, NewTool
 from ui.pages.hosts.page import HostsPage
 
 TIMEOUT = 20_000
@@ -297,3 +304,49 @@ def test_no_secret_of_the_file_is_shown(page, qtbot, home):
         assert secret not in side.toPlainText()
     write_hook(page, qtbot)
     assert json.loads((home / SETTINGS).read_text())["env"]["ANTHROPIC_API_KEY"] == secret
+
+
+def describe(services):
+    """A tool whose use only its argument tells, which no search by name and description sees."""
+    raw = {
+        "name": "github_0",
+        "description": "Tool 0 of github.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"title": {"type": "string", "description": "Headline of the bug."}},
+        },
+    }
+    with closing(services.ctx.open_store()) as db:
+        server = next(one for one in servers.all_servers(db) if one.name == "github")
+        with transaction(db):
+            tools.save_list(db, server.id, [NewTool("github_0", raw, "h")], at=2.0)
+        (id_,) = (one.id for one in tools.tools(db) if one.tool_id == "github/github_0")
+        approve(db, id_, "h", 3.0)
+        Indexer(services.ctx, db).texts()
+
+
+def label(services, query, tool):
+    with closing(services.ctx.open_store()) as db, transaction(db):
+        save_labels(db, [LabelRecord(0, query, (tool,), "typed", 1.0)])
+
+
+def test_what_the_hosts_own_search_misses_recommends_the_hook_or_through(home, services, qtbot):
+    label(services, "zap", "github/github_0")  # no word of the tool
+    page = open_page(services, qtbot)
+    show(page, qtbot, "claude-code")
+    describe(services)
+    notes, detail = page.detail.notes, page.detail
+    assert "labelled" not in notes.text(), "Toolcrib finds it no better"
+    label(services, "file a bug", "github/github_0")
+    services.live.load()
+    qtbot.waitUntil(lambda: not detail.advice.isHidden(), timeout=TIMEOUT)
+    assert notes.text().startswith(
+        "Recommended: Through Toolcrib. Claude Code's own search (emulated, 2.1.330) misses"
+    )
+    assert detail.radios["through"].text() == "Through Toolcrib (recommended)"
+    detail.suggest.click()
+    qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
+    assert page.escape()
+    detail.go_through.click()
+    assert detail.mode == "through"
+    qtbot.waitUntil(lambda: detail.advice.isHidden(), timeout=TIMEOUT)

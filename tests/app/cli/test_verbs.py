@@ -274,3 +274,19 @@ def test_a_project_is_a_folder_and_is_remembered_by_its_whole_path(
     done = verb("export", "cursor", "--mode", "through", "--project", "shop")
     assert done["files"][0]["path"] == str(tmp_path / "shop" / ".cursor" / "mcp.json")
     assert not (tmp_path / "nosuch").exists()
+
+
+def test_hosts_tells_what_the_hosts_own_search_misses(
+    verb: Verb, ctx: AppContext, db: apsw.Connection, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / ".claude.json").write_text(CURSOR)
+    with transaction(db):
+        file = str(tmp_path / "home" / ".claude.json")
+        db.execute(
+            "UPDATE entries SET host = 'claude-code', file = ? WHERE name = 'github'", (file,)
+        )
+    claude = next(h for h in verb("hosts")["hosts"] if h["id"] == "claude-code")
+    assert claude["own_search"] is None
+    verb("labels", "add", "open new ticket", "github/create_issue")
+    seen = next(h for h in verb("hosts")["hosts"] if h["id"] == "claude-code")["own_search"]
+    assert (seen["host"], seen["queries"], seen["own"]) == ("Claude Code", 1, 0)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.export.plan import MODES
 from app.export.status import NOT_FOUND, HostStatus
-from store.records import AS_IS, PRUNED
+from store.records import AS_IS, PRUNED, THROUGH
 from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
@@ -70,6 +70,11 @@ class HostDetail(QWidget):
         self.headline = QLabel()
         theme.dress(self.headline, 1, QFont.Weight.DemiBold)
         self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.advice = QWidget()  # what the advice can be followed with
+        self.go_through = QPushButton("Go through Toolcrib…")
+        self.go_through.setToolTip("Show what that would write")
+        self.suggest = QPushButton("Suggest tools for each prompt…")
+        self.suggest.setToolTip("Show what the switch below would write")
         self.files = QTabBar()
         self.files.setAccessibleName("Files")
         self.diff = DiffView(diff_colors(theme.colors))
@@ -107,6 +112,7 @@ class HostDetail(QWidget):
 
     def show_status(self, status: HostStatus, mode: str) -> None:
         """Show a host before its preview is there."""
+        self._preview = None  # of another host
         self.name.setText(status.host.name)
         self.show_state(status)
         self._show_modes(status, mode)
@@ -122,12 +128,13 @@ class HostDetail(QWidget):
         self.hook.show_standing(status.hook, keeps=keeps)
         paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
+        self._show_advice(status)
 
-    def show_preview(self, preview: Preview, status: HostStatus) -> None:
-        """Show what writing would change."""
-        self._preview = preview
-        self.headline.setText(preview.headline)
-        advice = status.recommendation
+    def _show_advice(self, status: HostStatus) -> None:
+        """What is recommended, and what there is to know before writing."""
+        preview, advice = self._preview, status.recommendation
+        if preview is None:
+            return
         lead = f"Recommended: {MODE_NAMES[advice.mode]}. {advice.reason}"
         lines = [f"{lead} {advice.saving_note}".strip(), *notes(preview)]
         gets, gives = status.profile, preview.plan.profile
@@ -136,6 +143,15 @@ class HostDetail(QWidget):
         if not status.host.writable:
             lines[0] = preview.plan.refusal or lines[0]
         self.notes.setText("\n".join(lines))
+        self.advice.setVisible(advice.hook and preview.plan.mode != THROUGH)
+        self.suggest.setVisible(self.hook.switch.isEnabled())
+        self._name_modes(status)
+
+    def show_preview(self, preview: Preview, status: HostStatus) -> None:
+        """Show what writing would change."""
+        self._preview = preview
+        self.headline.setText(preview.headline)
+        self._show_advice(status)
         self.backups.setText(f"Backups ({len(preview.backups)})")
         self.backups.setEnabled(bool(preview.backups))
         self.write.setEnabled(preview.can_write)
@@ -150,11 +166,16 @@ class HostDetail(QWidget):
 
     def _show_modes(self, status: HostStatus, mode: str) -> None:
         allowed = modes_of(status.host)
+        self._name_modes(status)
         for name, radio in self.radios.items():
-            best = name == status.recommendation.mode and len(allowed) > 1
-            radio.setText(f"{MODE_NAMES[name]}{' (recommended)' if best else ''}")
             radio.setVisible(name in allowed)
             radio.setChecked(name == mode)
+
+    def _name_modes(self, status: HostStatus) -> None:
+        several = len(modes_of(status.host)) > 1
+        for name, radio in self.radios.items():
+            best = several and name == status.recommendation.mode
+            radio.setText(f"{MODE_NAMES[name]}{' (recommended)' if best else ''}")
 
     def _show_files(self, preview: Preview) -> None:
         while self.files.count():
@@ -204,6 +225,8 @@ class HostDetail(QWidget):
         for mode, radio in self.radios.items():
             group.addButton(radio)
             radio.clicked.connect(lambda _checked, m=mode: self.mode_chosen.emit(m))
+        self.go_through.clicked.connect(self.radios[THROUGH].click)
+        self.suggest.clicked.connect(self.hook.switch.click)
         self.write.clicked.connect(self.write_wanted)
         self.backups.clicked.connect(self.backups_wanted)
         self.tools.clicked.connect(self.tools_wanted)
@@ -230,7 +253,17 @@ class HostDetail(QWidget):
         box = QHBoxLayout(self._box)
         box.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
         box.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        box.addWidget(self.notes, 1)
+        words = QVBoxLayout()
+        words.setSpacing(GAP)
+        words.addWidget(self.notes)
+        words.addWidget(self.advice)
+        box.addLayout(words, 1)
+        buttons = QHBoxLayout(self.advice)
+        buttons.setContentsMargins(0, 0, 0, 0)
+        buttons.setSpacing(GAP)
+        for button in (self.go_through, self.suggest):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
         self._shown.addWidget(self.diff)
         self._shown.addWidget(self.nothing)
         foot.setSpacing(GAP)

@@ -1,20 +1,24 @@
 """Asks and changes host files in the background; late answers are dropped."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
 
+from app.catalog.catalog import Catalog
 from app.core.changes import Changes
-from app.core.context import Db
+from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
 from app.export.drift import way_out
 from app.export.hooks.files import change_plan, remove_all
 from app.export.overview import survey
+from app.export.own_search import OwnSearch, advised, evidence_key, look
 from app.export.plan import Plan
+from app.export.status import HostStatus
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
 from ui.pages.hosts.hook_sheet import HookPreview
@@ -50,6 +54,9 @@ class HostsSession(QObject):
     def __init__(self, services: Services, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._services = services
+        self._rows: tuple[HostStatus, ...] = ()
+        self._evidence: dict[str, OwnSearch] = {}
+        self._evidence_of = ""  # the key of labels and tools that it was made of
 
     def survey(self) -> None:
         """Look at every host's files."""
@@ -59,10 +66,36 @@ class HostsSession(QObject):
             return
         self._services.tasks.latest(
             (self, "survey"),
-            lambda db: survey(db, places, catalog, no_backend=why_none(home)),
-            self.surveyed.emit,
+            lambda db: (
+                survey(db, places, catalog, no_backend=why_none(home)),
+                evidence_key(db, catalog),
+            ),
+            lambda seen: self._on_surveyed(*seen, catalog),
             self.failed.emit,
         )
+
+    def _on_surveyed(self, rows: tuple[HostStatus, ...], key: str, catalog: Catalog) -> None:
+        """The states at once, what the hosts' own search misses when it is counted."""
+        self._rows = rows
+        if key != self._evidence_of:
+            self._evidence_of, self._evidence = key, {}
+            if key:
+                ctx = self._services.ctx
+                self._services.tasks.work(
+                    lambda _job: _look(ctx, rows, catalog),
+                    lambda evidence: self._take_evidence(key, evidence),
+                    failed=lambda _error: None,  # advice, nothing that was asked for
+                )
+        self._show_rows()
+
+    def _take_evidence(self, key: str, evidence: dict[str, OwnSearch]) -> None:
+        if key == self._evidence_of and evidence:
+            self._evidence = evidence
+            self._show_rows()
+
+    def _show_rows(self) -> None:
+        rows = (advised(row, self._evidence.get(row.host.id)) for row in self._rows)
+        self.surveyed.emit(tuple(rows))
 
     def preview(self, host_id: str, mode: str) -> None:
         """Plan writing one host."""
@@ -159,6 +192,11 @@ class HostsSession(QObject):
 
     def _change(self, change: Callable[[Db], Changes], done: Callable[[], None]) -> None:
         self._services.tasks.change(change, lambda _changes: done(), self.refused.emit)
+
+
+def _look(ctx: AppContext, rows: tuple[HostStatus, ...], catalog: Catalog) -> dict[str, OwnSearch]:
+    with closing(ctx.open_store()) as db:
+        return look(db, ctx.paths, ctx.settings.model, rows, catalog)
 
 
 def when(at: float) -> str:
