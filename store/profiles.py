@@ -98,12 +98,6 @@ def set_held(db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], reas
     _set(db, profile_id, tool_ids, "held", reason)
 
 
-def release(db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], reason: str) -> None:
-    """Let tools go that are held back for this reason."""
-    sql = "UPDATE profile_tools SET held = '' WHERE profile_id = ? AND tool_id = ? AND held = ?"
-    db.executemany(sql, [(profile_id, tool_id, reason) for tool_id in tool_ids])
-
-
 def _set(
     db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], column: str, value: int | str
 ) -> None:

@@ -82,10 +82,13 @@ def _without_held(row: ServerRow) -> ServerRow:
     if (INSTRUCTIONS, "") in held:
         row.instructions = ""
     if (SERVER_INFO, "") in held:
-        row.server_info = {k: v for k, v in row.server_info.items() if k == "version"} | {
-            "name": row.name
-        }
+        row.server_info = plain_info(row.name, row.server_info)
     return row
+
+
+def plain_info(name: str, info: Json) -> Json:
+    """What is left of a server's serverInfo where its titles are held."""
+    return {k: v for k, v in info.items() if k == "version"} | {"name": name}
 
 
 def held_texts(taken_with: Json) -> set[tuple[str, str]]:

@@ -13,6 +13,7 @@ HELD = "held"  # the user holds it back
 CHANGED = "changed"  # its text is not the one that was trusted
 BLOCKED = "blocked"  # a finding that nobody approved
 NEW = "new"  # it appeared after its server was trusted
+UNCHECKED = "unchecked"  # a running server lists it, and nobody looked through its text yet
 UNUSABLE = "unusable"  # no host could use it, as a schema that is none
 PRIVATE = "private"  # an allowlist names others
 PRECONDITION = "precondition"  # the session has not reached what it needs
@@ -32,6 +33,7 @@ _SENTENCES = {
     CHANGED: "its text changed after it was trusted",
     BLOCKED: "its text looks like an instruction to the model",
     NEW: "it is new and waits in Review",
+    UNCHECKED: "its text is still being checked",
     UNUSABLE: "it cannot be used ({})",
     PRIVATE: "it is not for this user",
     AUTHENTICATED: "not signed in for {}",
@@ -44,6 +46,7 @@ _REMEDIES = {
     OUTSIDE: "its server were part of this profile",
     DISABLED: "you enabled its server",
     OFF: "you turned it on",
+    UNCHECKED: "its text were checked",
     UNUSABLE: "its server mended it",
     PRIVATE: "it were for this user",
     AUTHENTICATED: "you signed in for {}",

@@ -20,7 +20,7 @@ from app.discovery.probe import ProbeOptions, read_server
 from app.discovery.register import Target
 from app.discovery.session_log import log_lines
 from app.indexing.indexer import Indexer, Progress
-from app.indexing.ingest import save_reading
+from app.indexing.ingest import save_reading, text_judge
 from app.indexing.reading import Limits, Reading
 from app.signin.auth import StoredAuth
 from app.system.secrets import SecretStore
@@ -178,12 +178,18 @@ class _Scan:
             )
         finally:
             free()
-        with transaction(db):
-            self._deltas.append(save_reading(db, target.server_id, reading, at=self._ctx.clock()))
+        await self._save(db, target, reading)
         self._read_done(target, reading)
         self._log(target, reading)
         if reading.read:
             await send.send(target.server_id)
+
+    async def _save(self, db: apsw.Connection, target: Target, reading: Reading) -> None:
+        """Store a reading with its findings; the texts are judged where others are not held up."""
+        judged = await to_thread.run_sync(text_judge(db, target.server_id, reading.tools))
+        with transaction(db):
+            delta = save_reading(db, target.server_id, reading, judged, at=self._ctx.clock())
+            self._deltas.append(delta)
 
     async def _index(self, receive: MemoryObjectReceiveStream[int], indexer: Indexer) -> None:
         """Index each server as it comes, and encode once nothing else waits."""

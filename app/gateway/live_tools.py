@@ -4,8 +4,9 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 
-from app.catalog.reasons import CHANGED, NEW
+from app.catalog.reasons import CHANGED, UNCHECKED
 from app.core.scrubber import Scrubber
 from app.gateway.profile_view import ProfileView
 from app.mcp import limits
@@ -22,7 +23,17 @@ _BLOCKING_SECONDS = 30.0  # and how old before the call waits for that
 class _LiveList:
     """One running server's list of tools."""
 
-    __slots__ = ("again", "at", "changes", "items", "reading", "verdicts", "waiting")
+    __slots__ = (
+        "again",
+        "at",
+        "changes",
+        "checking",
+        "items",
+        "reading",
+        "settling",
+        "verdicts",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.items: dict[str, Json] | None = None  # by name, None until read
@@ -31,6 +42,8 @@ class _LiveList:
         self.reading = False
         self.again = False  # it changed while it was read
         self.waiting: list[Callable[[str], None]] = []
+        self.checking = 0  # lists whose new texts are on their way into the store
+        self.settling: list[Callable[[], None]] = []  # called when none is read or checked
         self.verdicts: dict[tuple[str, str], bool] = {}  # (name, trusted text) -> whether the same
 
 
@@ -44,11 +57,12 @@ class LiveTools:
     def __init__(
         self,
         view: ProfileView,
-        ingest: Callable[[ServerRow, list[Json]], None],
+        ingest: Callable[[ServerRow, list[Json], Callable[[], None]], None],
         scrubber: Scrubber,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`ingest` has new texts checked and stored, and then calls what it is given."""
         self._view = view
         self._ingest = ingest
         self._scrubber = scrubber
@@ -70,6 +84,7 @@ class LiveTools:
     ) -> None:
         """Run `call` when the server's list is known, starting the server if need be.
 
+        For a server that was never read before, that is when its texts were checked too.
         `call` gets "", or why the server could not be started. `name`: of a tool that is not
         stored; the list is read again where it lacks it.
         """
@@ -79,6 +94,9 @@ class LiveTools:
             same = live.changes == upstream.list_changes
             lacks = name is not None and name not in (live.items or ())
             current = same and upstream.started and age < _BLOCKING_SECONDS and not lacks
+            if current and live.checking and self._is_first(upstream.name):
+                live.settling.append(partial(call, ""))
+                return
             if not current:
                 live.waiting.append(call)
         if not current or age > FRESH_SECONDS:
@@ -86,10 +104,21 @@ class LiveTools:
         if current:
             call("")
 
-    def read(self, upstream: Upstream, *, changed: bool = False) -> None:
-        """Read the server's list; `changed`: it says so, and one being read may be the old one."""
+    def read(
+        self,
+        upstream: Upstream,
+        *,
+        changed: bool = False,
+        settled: Callable[[], None] | None = None,
+    ) -> None:
+        """Read the server's list; `changed`: it says so, and one being read may be the old one.
+
+        `settled` is called once the list was read and what is new in it was checked.
+        """
         live = self._list(upstream.name)
         with self._lock:
+            if settled is not None:
+                live.settling.append(settled)
             if changed:
                 live.again, live.at = live.reading, float("-inf")  # calls wait for the new list
             if live.reading:
@@ -114,16 +143,30 @@ class LiveTools:
             waiting, live.waiting = live.waiting, []
             live.at = self._clock()
             live.changes = -1 if listing.stale else upstream.list_changes
-        problem = listing.problem if upstream.state == FAILED else ""
-        for call in waiting:
-            call(problem)
+            problem = listing.problem if upstream.state == FAILED else ""
+            calls = [partial(call, problem) for call in waiting]
+            if self._is_first(upstream.name):
+                live.settling += calls
+                calls = []
+        for call in calls:
+            call()
         if again:
             self.read(upstream)
+        else:
+            self._settle(live)
 
-    def take(self, server: str, items: list[Json]) -> None:
-        """Note a list that was just read, and keep what is new or changed in it."""
+    def take(
+        self, server: str, items: list[Json], settled: Callable[[], None] | None = None
+    ) -> None:
+        """Note a list that was just read, and keep what is new or changed in it.
+
+        `settled` is called once what is new was checked, at once where nothing is.
+        """
         live = self._list(server)
+        row = self._view.servers.get(server)
         with self._lock:
+            if settled is not None:
+                live.settling.append(settled)
             live.at = self._clock()
             first: dict[str, Json] = {}
             for item in items:
@@ -131,9 +174,32 @@ class LiveTools:
             same, live.items = first == live.items, first
             if not same:
                 live.verdicts.clear()
+            checks = row is not None and bool(items) and not same
+            live.checking += checks
+        if row is not None and checks:
+            self._ingest(row, items, partial(self._checked, live))
+        else:
+            self._settle(live)
+
+    def _is_first(self, server: str) -> bool:
+        """Whether nothing was stored of the server before it was started here."""
         row = self._view.servers.get(server)
-        if row is not None and items and not same:
-            self._ingest(row, items)
+        return row is not None and row.read_at == 0
+
+    def _checked(self, live: _LiveList) -> None:
+        self._view.refresh(at_once=True)
+        with self._lock:
+            live.checking -= 1
+        self._settle(live)
+
+    def _settle(self, live: _LiveList) -> None:
+        """Call who waits, unless another list is on its way."""
+        with self._lock:
+            if live.reading or live.checking:
+                return
+            calls, live.settling = live.settling, []
+        for call in calls:
+            call()
 
     def forget(self, server: str) -> None:
         """The server has gone; its next run may list other tools."""
@@ -147,13 +213,11 @@ class LiveTools:
         What a server lists now counts as much as what is stored: a text that differs from the
         trusted one is held from the moment it is seen.
         """
-        if row.read_at == 0:
-            return ""  # no tool of it was ever looked at
         tool = self._view.tool(row.id, name)
         live = self._list(row.name).items
         if tool is None:
             unlisted = live is not None and name not in live  # the server's to refuse
-            return "" if unlisted else NEW  # until it was checked, whoever wants new tools
+            return "" if unlisted else UNCHECKED
         if tool.reason or live is None or name not in live:
             return tool.reason
         return "" if self._same(row.name, name, tool.raw) else CHANGED

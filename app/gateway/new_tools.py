@@ -2,20 +2,36 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from app.core.scrubber import Scrubber
 from app.system.threads import start_thread
 from store.connection import open_store
-from store.errors import StoreError
 from store.serving import ServerRow, named_tool_texts
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
     from app.indexing.list_changes import ListChanges
 
-    _List = tuple[list[Json], Callable[[ListChanges], None]]
+    _Done = Callable[[ListChanges], None]
 
 _PAUSE, _LONGEST_PAUSE = 0.1, 3.0  # seconds
+
+
+class _List:
+    """A list that waits to be taken in, and who waits for that: of it and of older ones."""
+
+    __slots__ = ("_done", "items")
+
+    def __init__(self, items: Sequence[Json], done: "_Done", overtaken: "_List | None") -> None:
+        self.items = list(items)
+        self._done: list[_Done] = [done, *(overtaken._done if overtaken else ())]
+
+    def finish(self, changes: "ListChanges") -> None:
+        """Tell all of them, once; the changes are the newest list's."""
+        calls, self._done = self._done, []
+        for number, call in enumerate(calls):
+            call(type(changes)() if number else changes)
 
 
 class NewTools:
@@ -42,12 +58,13 @@ class NewTools:
         """Compare a running server's list with the stored one, in a thread of its own.
 
         `items` are entries of tools/list as they came. `done` gets what was added and what
-        changed, and is not called where the lists agree. Tools that are missing stay, since a
+        changed as soon as that is stored with its findings; nothing where the lists agree, or
+        where a newer list of the server overtook this one. Tools that are missing stay, since a
         list may depend on who asks (STACK.md, fault 3).
         """
         with self._lock:
             runs = row.id in self._newest
-            self._newest[row.id] = (list(items), done)
+            self._newest[row.id] = _List(items, done, self._newest.get(row.id))
         if not runs:
             start_thread(self._run, row.id)
 
@@ -65,22 +82,22 @@ class NewTools:
                     self._idle.notify_all()
                     return
                 self._newest[server_id] = None
-            items, done = newest
-            changes = self._changes(server_id, items)
-            if changes:
-                done(changes)
+            self._take(server_id, newest)
             threading.Event().wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _changes(self, server_id: int, items: Sequence[Json]) -> "ListChanges | None":
-        try:
-            if not differs(self._database, server_id, items, self._scrubber):
-                return None
-        except StoreError:
-            return None  # the window's next scan will see them
-        from app.indexing.ingest_process import ingest_apart
+    def _take(self, server_id: int, newest: _List) -> None:
+        from app.indexing.list_changes import ListChanges
 
-        return ingest_apart(server_id, items, self._scrubber.values)
+        # one that breaks the comparison must not keep the next one from it
+        with suppress(Exception):
+            # a store that cannot be read: the window's next scan will see them
+            if differs(self._database, server_id, newest.items, self._scrubber):
+                from app.indexing.ingest_process import ingest_apart
+
+                secrets = self._scrubber.values
+                ingest_apart(server_id, newest.items, secrets, stored=newest.finish)
+        newest.finish(ListChanges())
 
 
 def differs(database: str, server_id: int, items: Sequence[Json], scrubber: Scrubber) -> bool:

@@ -80,10 +80,13 @@ class ProfileView:
         self._cache, self._tokens = {}, {}
         self.generation += 1
 
-    def refresh(self) -> bool:
-        """Take in what another process changed; whether there was anything."""
+    def refresh(self, *, at_once: bool = False) -> bool:
+        """Take in what another process changed; whether there was anything.
+
+        `at_once` looks however short the last look is ago.
+        """
         now = self._clock()
-        if now - self._looked < _LOOK_SECONDS:
+        if now - self._looked < _LOOK_SECONDS and not at_once:
             return False
         with self._lock:
             self._looked = now

@@ -6,8 +6,16 @@ from app.core.scrubber import Scrubber
 from app.gateway.journal import Journal
 from app.gateway.profile_view import ProfileView
 from app.mcp.protocol import LISTS
-from store.serving import HELD_TEXTS, NAME_KEYS, ServerRow, held_texts
-from store.typed import Json
+from store.serving import (
+    HELD_TEXTS,
+    INSTRUCTIONS,
+    NAME_KEYS,
+    SERVER_INFO,
+    ServerRow,
+    held_texts,
+    plain_info,
+)
+from store.typed import Any, Json
 
 METHODS = ("prompts/list", "resources/list", "resources/templates/list")
 KINDS = dict(zip(METHODS, NAME_KEYS, strict=True))  # method -> kind of a text
@@ -38,6 +46,16 @@ class ServerLists:
             )
         ]
 
+    def hello(self, row: ServerRow, result: Json) -> Json:
+        """A running server's own words about itself, without what would be held of them."""
+        instructions, info = result.get("instructions"), result.get("serverInfo")
+        info = info if isinstance(info, dict) else {}
+        held = self._held(row, instructions=str(instructions or ""), server_info=info)
+        kinds = {kind for kind, _name in held}
+        if SERVER_INFO in kinds:
+            result = {**result, "serverInfo": plain_info(row.name, info)}
+        return {k: v for k, v in result.items() if k != INSTRUCTIONS or k not in kinds}
+
     def answer(self, row: ServerRow, method: str, answer: Json) -> Json | None:
         """A server's answer to a list without what is held or secret; None where nothing is."""
         result = answer.get("result")
@@ -64,19 +82,20 @@ class ServerLists:
         return known
 
     def _judged(self, row: ServerRow, method: str, entry: Json) -> bool:
+        return not self._held(row, **{KINDS[method]: [entry]})
+
+    def _held(self, row: ServerRow, **parts: Any) -> set[tuple[str, str]]:
+        """Kind and name of what is held of these parts of a server's words; each is noted."""
         from app.safety.server_texts import judge_server
 
-        kind = KINDS[method]
-        lists: dict[str, list[Json]] = {other: [] for other in NAME_KEYS} | {kind: [entry]}
+        empty: Json = {INSTRUCTIONS: "", "server_info": {}, **{kind: [] for kind in NAME_KEYS}}
         before = row.taken_with.get(HELD_TEXTS)
         findings = judge_server(
-            instructions="",
-            server_info={},
-            **lists,
-            before=before if isinstance(before, list) else (),
+            **{**empty, **parts}, before=before if isinstance(before, list) else ()
         )
-        held = [f for f in findings if f["severity"] == "block" and f["decided"] != "approved"]
-        for finding in held:
-            name = f"{row.name}/{finding['name']}"
-            self._journal.add("held", tool=name[:200], problem=finding["detail"])
-        return not held
+        held = held_texts({HELD_TEXTS: findings})
+        for finding in findings:
+            if (finding["kind"], finding["name"]) in held:
+                name = f"{row.name}/{finding['name']}"
+                self._journal.add("held", tool=name[:200], problem=finding["detail"])
+        return held

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.catalog.reasons import NEW
 from app.core.context import AppContext
-from app.core.settings import ProfileSettings
 from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.indexing.findings import findings_of_tools
 from app.indexing.recheck import recheck
@@ -19,7 +17,7 @@ from app.routing.summary import make_summary
 from app.routing.views import View, mixed, views_hash, views_of
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
-from store import findings, profiles, requests, tools, vectors
+from store import findings, requests, tools, vectors
 from store.connection import transaction
 from store.records import Finding, Summary, TokenCount, ToolRecord, Vector
 
@@ -50,8 +48,9 @@ class Indexer:
         self._encoder: Encoder | None = None
 
     def texts(self, server_id: int | None = None, *, only: Collection[int] | None = None) -> None:
-        """Count, summarise, index and check the tools of one server, or of all, that need it.
+        """Count, summarise and index the tools of one server, or of all, that need it.
 
+        They are judged once more, beside the tools of servers that came since they were stored.
         `only` narrows it to tools of these ids.
         """
         rows = [
@@ -181,14 +180,6 @@ class Indexer:
             index_keywords(self._db, stale)
             for tool in stale:
                 findings.save(self._db, tool.id, findings_of[tool.id], tool.last_seen)
-            _let_in(self._db, [tool.id for tool in stale])
-
-
-def _let_in(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
-    """Tools that were just checked: those that were held as new go to who wants new ones."""
-    for profile in profiles.all_profiles(db):
-        if ProfileSettings.from_json(profile.settings).new_tools == "on":
-            profiles.release(db, profile.id, tool_ids, NEW)
 
 
 def _summary(tool: ToolRecord, known: Summary | None) -> Summary:

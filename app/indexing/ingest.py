@@ -1,7 +1,8 @@
 """From tools to rows, the same way after a scan and from a running server behind the gateway."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import apsw
@@ -9,21 +10,38 @@ import apsw
 from app.catalog.reasons import NEW
 from app.core.context import AppContext
 from app.core.scrubber import Scrubber
+from app.core.settings import ProfileSettings
+from app.indexing.findings import findings_of_texts, findings_of_tools
 from app.indexing.indexer import Indexer
 from app.indexing.list_changes import ListChanges
 from app.indexing.reading import Limits, Reading
 from app.indexing.tool_checks import check_tools
 from app.safety.server_texts import findings_of, judge_server
-from store import profiles, servers, tools
+from store import findings, profiles, servers, tools
 from store.connection import transaction
 from store.hashes import canonical_text
-from store.records import NewTool, ServerRecord, ToolDelta, ToolRecord
+from store.records import Finding, NewTool, ServerRecord, ToolDelta, ToolRecord
 from store.serving import HELD_TEXTS
 from store.typed import Json
 
+Judged = Mapping[str, Sequence[Finding]]  # by the hash of the text
 
-def save_reading(db: apsw.Connection, server_id: int, reading: Reading, *, at: float) -> ToolDelta:
-    """Store what came of reading a server; a failure leaves the tools known before alone."""
+
+def text_judge(db: apsw.Connection, server_id: int, new: Sequence[NewTool]) -> Callable[[], Judged]:
+    """What judges texts before they are stored; it may run on another thread, 1.3 ms a text."""
+    server = _server(db, server_id)
+    if server is None:
+        return dict
+    return partial(findings_of_texts, server, new, tools.tools(db))
+
+
+def save_reading(
+    db: apsw.Connection, server_id: int, reading: Reading, judged: Judged, *, at: float
+) -> ToolDelta:
+    """Store what came of reading a server; a failure leaves the tools known before alone.
+
+    `judged` is what `text_judge` made of its tools: no text is in the store without its findings.
+    """
     before = _server(db, server_id)
     if before is None:  # forgotten while it was read
         return ToolDelta()
@@ -43,7 +61,7 @@ def save_reading(db: apsw.Connection, server_id: int, reading: Reading, *, at: f
         taken_with={**reading.taken_with, HELD_TEXTS: _judged(reading, before)},
         at=at,
     )
-    return _save_tools(db, before, reading.tools, at)
+    return _save_tools(db, before, reading.tools, judged, at)
 
 
 def _judged(reading: Reading, before: ServerRecord) -> list[Json]:
@@ -68,34 +86,50 @@ def ingest(
 ) -> ListChanges:
     """Take in what a running server lists: entries of tools/list as they came, in its order.
 
-    New and changed tools are stored, checked, counted, summarised and scanned as after a scan.
+    New and changed tools are judged, stored, counted and summarised as after a scan.
     Tools that are missing stay, since a list may depend on who asks. Raises StoreError.
     """
     live = check_tools(entries, Limits.of(ctx.settings), scrubber)
+    judged = text_judge(db, server_id, live)()
     with transaction(db):
         server = _server(db, server_id)
         if server is None:
             return ListChanges()
         merged = _merged(tools.tools(db, server_id), live)
-        delta = _save_tools(db, server, merged, ctx.clock())
+        delta = _save_tools(db, server, merged, judged, ctx.clock())
     Indexer(ctx, db).texts(server_id)  # also what a process that was killed had left
     return _changes(tools.tools(db, server_id), delta)
 
 
 def _save_tools(
-    db: apsw.Connection, server: ServerRecord, new: Sequence[NewTool], at: float
+    db: apsw.Connection, server: ServerRecord, new: Sequence[NewTool], judged: Judged, at: float
 ) -> ToolDelta:
     """Make the server's tools these; what a known server did not have before may be held."""
     delta = tools.save_list(db, server.id, new, at)
+    _save_findings(db, server.id, {*delta.added, *delta.changed}, judged)
     if server.read_at:
         _hold_new(db, delta.added)
     return delta
 
 
+def _save_findings(
+    db: apsw.Connection, server_id: int, tool_ids: Collection[int], judged: Judged
+) -> None:
+    """In the transaction that stores the texts: who reads the store never sees one unjudged."""
+    rows = [tool for tool in tools.tools(db, server_id) if tool.id in tool_ids]
+    # a text that came back is stored as it was, and so is none of those that were judged
+    others = [tool for tool in rows if tool.hash not in judged]
+    late = findings_of_tools(others, tools.tools(db)) if others else {}
+    for tool in rows:
+        known = late[tool.id] if tool.id in late else judged[tool.hash]
+        findings.save(db, tool.id, known, tool.last_seen)
+
+
 def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
-    """Hold tools in every profile; those that want new ones get them once they are checked."""
+    """Hold tools in every profile that does not take new ones at once."""
     for profile in profiles.all_profiles(db) if tool_ids else ():
-        profiles.set_held(db, profile.id, tool_ids, NEW)
+        if ProfileSettings.from_json(profile.settings).new_tools != "on":
+            profiles.set_held(db, profile.id, tool_ids, NEW)
 
 
 def _merged(stored: Sequence[ToolRecord], live: Sequence[NewTool]) -> list[NewTool]:

@@ -279,7 +279,7 @@ class MenuHandler:
             self._refuse(message, session, (name, arguments), body)
             return
         row, tool, own_name, tool_id, _ = named
-        if tool is not None:  # one that was never read is for the server itself to judge
+        if tool is not None:  # else its server is read for this call, before it is sent
             arguments, refusal = self._checked(session, named, tool, arguments)
             if refusal is not None:
                 self._refuse(message, session, (tool_id, arguments), refusal)
@@ -295,7 +295,7 @@ class MenuHandler:
             tool_id,
             row_id=0 if always or tool is None else tool.id,
             tokens=results.budget(request.get("detail"), gateway.result_tokens),
-            check=None if tool is None else partial(self._recheck, session, named),
+            check=partial(self._recheck, session, named, arguments),
             flow=self._context.outgoing.look(row.name, raw, own_name, arguments),
         )
         self._context.send(call, gateway.call_seconds)
@@ -321,12 +321,18 @@ class MenuHandler:
         unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
         return unknown + self._checker.problems(raw, arguments)
 
-    def _recheck(self, session: Session, named: NamedTool) -> Json | None:
-        """The refusal of a call whose tool is another than the trusted one by now."""
-        reason = self._access.changed(named)
-        if not reason:
-            return None
-        return results.error_result(self._unavailable(session, named.tool_id, reason))
+    def _recheck(self, session: Session, named: NamedTool, arguments: object) -> Json | None:
+        """The refusal of a call whose tool is not the one that was trusted, by now."""
+        reason, refusal = self._access.changed(named), None
+        if not reason and named.tool is None:
+            now = self._access.find(named.tool_id)
+            if now is None or now.tool is None:
+                reason = "there is no such tool"
+            else:
+                _, refusal = self._checked(session, now, now.tool, arguments)
+        if reason:
+            refusal = self._unavailable(session, named.tool_id, reason)
+        return None if refusal is None else results.error_result(refusal)
 
     def _refuse(
         self, message: Json, session: Session, call: tuple[str, object], body: Json

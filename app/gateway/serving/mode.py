@@ -119,8 +119,11 @@ class ServingMode:
 
     # ---- what both do alike
 
-    def ingest(self, row: ServerRow, items: list[Json]) -> None:
-        """Keep new and changed tools of a running server, and note in the journal which."""
+    def ingest(self, row: ServerRow, items: list[Json], stored: Callable[[], None]) -> None:
+        """Keep new and changed tools of a running server, and note in the journal which.
+
+        `stored` is called when they are in the store, with what speaks against them.
+        """
 
         def done(changes: "ListChanges") -> None:
             kind = "load" if self.context.view.settings.get("new_tools") == "on" else "held"
@@ -128,6 +131,7 @@ class ServingMode:
                 self.context.journal.add(kind, tool=f"{row.name}/{name}", problem=NEW)
             for name in changes.changed:
                 self.context.journal.add("held", tool=f"{row.name}/{name}", problem=CHANGED)
+            stored()
 
         self.context.new_tools.ingest(row, items, done)
 
@@ -252,8 +256,6 @@ class ServingMode:
 
     def on_notification(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Any other notification of a server."""
-        if message.get("method") == "notifications/tools/list_changed":
-            self.live.read(upstream, changed=True)
         if message.get("method") == "notifications/subscriptions/acknowledged":
             return
         if upstream.modern:

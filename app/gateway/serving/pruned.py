@@ -1,18 +1,18 @@
 """Pruned: one server under its own name, only the tools that are on, all else as it is."""
 
 import json
+import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from app.catalog.reasons import DISABLED, UNTRUSTED, sentence
 from app.gateway import slim
-from app.gateway.route import Route, problem_of
 from app.gateway.server_lists import METHODS
 from app.gateway.serving.conditions import SessionConditions
 from app.gateway.serving.list_request import ListRequest
 from app.gateway.serving.mode import Answer, GatewayContext, ServingMode, described
+from app.gateway.serving.server_call import ServerCall
 from app.mcp import jsonrpc, revisions
 from app.mcp.listing import Listing
 from app.mcp.protocol import (
@@ -27,12 +27,10 @@ from app.mcp.protocol import (
 from app.mcp.requests import OwnRequest
 from app.mcp.session import Upstream
 from store.serving import PROMPTS, RESOURCES, ServerRow, ToolRow
-from store.typed import TYPE_CHECKING, Json
-
-if TYPE_CHECKING:
-    from app.safety.flow import Flow
+from store.typed import Json
 
 _HELD = {"prompts/get": (PROMPTS, "name"), "resources/read": (RESOURCES, "uri")}
+_CHANGED = "notifications/tools/list_changed"
 
 
 class Pruned(ServingMode):
@@ -43,6 +41,8 @@ class Pruned(ServingMode):
         self._name = name
         self._conditions = SessionConditions(context.view, self.live)
         self._generation = context.view.generation
+        self._due = False  # the server announced another list, and the host does not know yet
+        self._announcing = threading.Lock()
         row = context.view.servers.get(name)
         modern = bool(row) and row.taken_with.get("era") == "modern" if row else False
         self._upstream = context.outside.upstream(name, row, command, self, modern=modern)
@@ -77,6 +77,8 @@ class Pruned(ServingMode):
                 instructions = str(result.get("instructions") or "")
                 version = negotiated(params.get("protocolVersion"))
                 result = described(version, result.get("capabilities") or {}, info, instructions)
+            if row is not None:
+                result = self.context.server_lists.hello(row, result)
             answer(result or described(HANDSHAKE[-1], {"tools": {}}, {"name": self._name}, ""))
 
         def failed(reason: str) -> None:
@@ -97,7 +99,7 @@ class Pruned(ServingMode):
             self._list(message)
         elif method == "tools/call":
             self._call(line, message)
-        elif method in METHODS and self._read:
+        elif method in METHODS and self._row is not None:
             self._list_others(line, message)
         elif method in _HELD and self._is_held(method, message):
             self._refuse_held(message)
@@ -142,19 +144,19 @@ class Pruned(ServingMode):
         Many servers with resources refuse to list templates, which the store has as none.
         """
         method, row = message["method"], self._row
-        if row is not None and self._upstream.started:
-            self._list_live(line, message, row)
+        if row is not None and (self._upstream.started or not self._read):
+            self._list_others_live(line, message, row)
             return
         if row is None or not self._declares(method.partition("/")[0]):
             self.refuse_method(message)
             return
         entries = self.context.view.lists(row)[method]
         if method == "resources/templates/list" and not entries:
-            self._list_live(line, message, row)
+            self._list_others_live(line, message, row)
         else:
             self.reply(message, {LISTS[method]: entries})
 
-    def _list_live(self, line: bytes, message: Json, row: ServerRow) -> None:
+    def _list_others_live(self, line: bytes, message: Json, row: ServerRow) -> None:
         """The same from the running server."""
         lists = self.context.server_lists
         self.context.forwarder.send(ListRequest(self._upstream, line, message, row, lists))
@@ -180,18 +182,25 @@ class Pruned(ServingMode):
             if items is None:
                 self._list_stored(message)
                 return
-            self.live.take(self._name, items)
-            private = self._conditions.private()
-            shown = [
-                self._shown(item)
-                for item in items
-                if not self._refusal(item.get("name"))
-                and not private(f"{self._name}/{item.get('name')}")
-            ]
-            self.reply(message, {"tools": shown})
-            self.context.journal.add("list", tool=f"{self._name}/", detail={"tools": len(shown)})
+            if self._read or self._row is None:
+                self.live.take(self._name, items)
+                self._list_live(message, items)
+            else:  # the first that is seen of this server: what it may list is known in a second
+                self.live.take(self._name, items, partial(self._list_live, message, items))
 
         Listing(self._upstream, "tools/list", done).start()
+
+    def _list_live(self, message: Json, items: list[Json]) -> None:
+        """The running server's tools without those that the host may not get."""
+        private = self._conditions.private()
+        shown = [
+            self._shown(item)
+            for item in items
+            if not self._refusal(item.get("name"))
+            and not private(f"{self._name}/{item.get('name')}")
+        ]
+        self.reply(message, {"tools": shown})
+        self.context.journal.add("list", tool=f"{self._name}/", detail={"tools": len(shown)})
 
     def _list_stored(self, message: Json) -> None:
         began = time.perf_counter()
@@ -227,7 +236,7 @@ class Pruned(ServingMode):
         row = self._row
         if row is None or not isinstance(name, str):
             return ""  # the server's to refuse
-        return UNTRUSTED if not row.trusted and row.read_at else self.live.kind(row, name)
+        return self.live.kind(row, name) if row.trusted else UNTRUSTED
 
     def _stored(self, name: object) -> ToolRow | None:
         row = self._row
@@ -244,17 +253,17 @@ class Pruned(ServingMode):
         if reason := self._conditions.reason(f"{self._name}/{name}"):
             self.reply(message, self._not_now(name, reason))
             return
-        check = self._checked if self._read else None
+        check = self._checked if self._row is not None else None
         raw = "" if tool is None else tool.raw
         flow = self.context.outgoing.look(
             self._name, raw, name, params_of(message).get("arguments")
         )
-        call = _Call(
+        call = ServerCall(
             self._upstream, line, message, self.context, check, flow, self._conditions.called
         )
         self.context.forwarder.send(call)
 
-    def _checked(self, call: "_Call", send: Callable[[], None]) -> None:
+    def _checked(self, call: "ServerCall", send: Callable[[], None]) -> None:
         """Send a call on once the server's list is known to hold the tool as it was trusted."""
         name = params_of(call.message).get("name")
         unknown = name if isinstance(name, str) and self._stored(name) is None else None
@@ -262,7 +271,7 @@ class Pruned(ServingMode):
             self._upstream, lambda problem: self._send(call, send, problem), name=unknown
         )
 
-    def _send(self, call: "_Call", send: Callable[[], None], problem: str) -> None:
+    def _send(self, call: "ServerCall", send: Callable[[], None], problem: str) -> None:
         if problem:
             call.failed(problem)
             return
@@ -323,72 +332,26 @@ class Pruned(ServingMode):
     def tick(self) -> None:
         """Tell the host when ticks changed what it should see."""
         self.context.view.refresh()
-        if self._generation != self.context.view.generation:
-            self._generation = self.context.view.generation
-            row = self._row
-            if row is not None and (row.capabilities.get("tools") or {}).get("listChanged"):
-                self.context.host.send(jsonrpc.notification("notifications/tools/list_changed"))
+        row = self._row
+        if row is not None and (row.capabilities.get("tools") or {}).get("listChanged"):
+            self._announce(due=False)
 
+    def on_notification(self, upstream: Upstream, line: bytes, message: Json) -> None:
+        """As it came, but another list of tools is announced when its texts were checked."""
+        if message.get("method") != _CHANGED:
+            super().on_notification(upstream, line, message)
+            return
+        self._due = True
+        self.live.read(upstream, changed=True, settled=self._settled)
 
-class _Call(Route):
-    """A call of one of the server's tools, for the journal."""
+    def _settled(self) -> None:
+        self._announce(due=self._due)
 
-    __slots__ = ("_began", "_called", "_check", "_context", "_flow", "_problem", "_tool_id")
-
-    def __init__(
-        self,
-        upstream: Upstream,
-        line: bytes,
-        message: Json,
-        context: GatewayContext,
-        check: "Callable[[_Call, Callable[[], None]], None] | None",
-        flow: "Flow | None",
-        called: "deque[str]",
-    ) -> None:
-        """`check` sends the call or refuses it; None sends it as it is. `flow`: what it carries.
-
-        `called` learns of a call that succeeds.
-        """
-        super().__init__(upstream, line, message)
-        self._context = context
-        self._check = check
-        self._flow = flow
-        self._called = called
-        self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
-        self._began = time.perf_counter()
-        self._problem = ""
-
-    def prepare(self, send: Callable[[], None]) -> None:
-        """Have the call checked, where there is something to check it by."""
-        if self._flow is not None:
-            send = partial(self._context.outgoing.settle, self._flow, self, send)
-        if self._check is None:
-            send()
-        else:
-            self._check(self, send)
-
-    def refused_unknown(self) -> None:
-        """Answer as most servers do for a name that they do not list."""
-        self.is_refused = True
-        problem = f"Unknown tool: {params_of(self.message).get('name')}"
-        self._context.journal.add("miss", tool=self._tool_id, problem=problem)
-        self.answered(b"", jsonrpc.error(self.host_id, INVALID_PARAMS, problem))
-
-    def finish(self, _line: bytes, answer: Json) -> None:
-        """Note what went wrong; the answer is left as it came."""
-        self._problem = problem_of(answer)
-        if not self._problem and self._tool_id not in self._called:
-            self._called.append(self._tool_id)
-        self._context.outgoing.note(self.upstream.name, answer.get("result"))
-
-    def done(self) -> None:
-        """The host has its answer."""
-        if self.is_refused:
-            return  # noted as what it was
-        self._context.outgoing.read()
-        ms = (time.perf_counter() - self._began) * 1000
-        self._context.journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
-
-    def unreached(self, reason: str) -> None:
-        """The server could not be reached."""
-        self._context.journal.add("error", tool=self._tool_id, problem=reason)
+    def _announce(self, *, due: bool) -> None:
+        """Tell the host of another list where it is `due`, or the store's is another; once."""
+        with self._announcing:
+            generation = self.context.view.generation
+            if not due and generation == self._generation:
+                return
+            self._due, self._generation = False, generation
+        super().on_notification(self._upstream, b"", jsonrpc.notification(_CHANGED))
