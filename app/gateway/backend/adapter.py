@@ -10,6 +10,7 @@ import os
 import time
 
 from app.gateway.backend.attach import attach
+from app.gateway.backend.handover import Handover
 from app.gateway.lines import LineSplitter, messages_of, method_of
 from store.typed import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ _STATE_METHODS = (
     b"resources/unsubscribe",
 )
 _REPEATABLE = (b"initialize", b"ping")  # and lists: nothing is run by asking these again
+_LOOK_BACK = 32  # requests that may be answered before it is noticed
 ALONE = b"-"  # behind a number whose line gets no answer
 LOST = (
     "Toolcrib's backend ended while this was under way; it may have run."
@@ -55,9 +57,11 @@ class Adapter:
         self._unsent: list[bytes] = []  # lines that the backend surely never got
         self._state: list[bytes] = []  # lines that a new backend must hear first
         self._muted: set[int] = set()  # numbers whose answers the host has already
-        self._is_muted = False  # whether the next line is such an answer
         self._replayed: list[bytes] = []  # of the state, what the host has the answers to
         self._ended = False  # the host closed its end
+        self._awaited = 0  # the number whose answer the next line is
+        self._handover = _handover()  # with the first backend only
+        self._is_given = False
         self._queue: list[bytes] = []  # lines for this process, once there is no backend
         self._queued = _thread.allocate_lock()  # held while the queue is empty
         self._queued.acquire()
@@ -125,13 +129,24 @@ class Adapter:
         elif _is_request(line):
             self._unanswered[self._count] = line
         try:
-            link.sendall(line)
+            self._put(link, line)
         except OSError:  # the other pump sees that the backend is gone
             self._unanswered.pop(self._count, None)
             if not is_answered:
                 self._unsent.append(line)
             return
         self._last = (self._count, b"" if is_answered else line)
+        if self._handover is not None and len(self._unanswered) > _LOOK_BACK:
+            for number in self._handover.answered():
+                self._unanswered.pop(number, None)
+
+    def _put(self, link: "_socket.socket", line: bytes) -> None:
+        """Send; with the first line goes what lets the backend write to the host itself."""
+        if self._handover is not None and not self._is_given:
+            self._is_given = True
+            rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, self._handover.rights())
+            line = line[link.sendmsg([line], [rights]) :]
+        link.sendall(line)
 
     def _keep_state(self, line: bytes) -> None:
         """Only where the method itself sets something up: a call must never be repeated."""
@@ -146,7 +161,7 @@ class Adapter:
     def _to_host(self, link: "_socket.socket") -> None:
         """Lines of the backend to the host until the connection ends; half lines are dropped."""
         splitter = LineSplitter(_LONGEST_OF_BACKEND)
-        self._is_muted = False
+        self._awaited = 0
         while True:
             try:
                 data = link.recv(_CHUNK)
@@ -176,16 +191,18 @@ class Adapter:
         for line in lines:
             if line.startswith(b"#"):
                 mark = line[1:-1]
-                number = int(mark.removesuffix(ALONE))
-                self._unanswered.pop(number, None)
-                self._is_muted = number in self._muted and not mark.endswith(ALONE)
-                self._muted.discard(number)
-            elif self._is_muted:
-                self._is_muted = False
-            else:
+                self._awaited = int(mark.removesuffix(ALONE))
+                if not mark.endswith(ALONE):
+                    continue
+            elif self._awaited not in self._muted:
                 out.append(line)
+            self._unanswered.pop(self._awaited, None)
+            self._muted.discard(self._awaited)
+            self._awaited = 0
         if out:
             self._write(b"".join(out))
+            if self._handover is not None:
+                self._handover.pass_on(len(out))
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
@@ -203,6 +220,7 @@ class Adapter:
             old, self._link = self._link, None
             if old is not None:
                 old.close()
+            self._settle()
             pending, self._unanswered = list(self._unanswered.values()), {}
             lost = [line for line in pending if not _is_repeatable(line)]
             self._write(b"".join(map(_lost_answer, lost)))
@@ -222,6 +240,15 @@ class Adapter:
             self._link = link
             return True
 
+    def _settle(self) -> None:
+        """Take in what the backend wrote to the host itself, and the line it was about to write."""
+        handover, self._handover = self._handover, None
+        if handover is not None:
+            line, numbers = handover.settle()
+            self._write(line)
+            for number in numbers:
+                self._unanswered.pop(number, None)
+
     # ---- without a backend
 
     def _push(self, line: bytes) -> None:
@@ -238,6 +265,13 @@ class Adapter:
                 if not line:
                     return
                 yield line
+
+
+def _handover() -> Handover | None:
+    try:
+        return Handover()
+    except OSError:  # a sandbox, another system: everything goes through this process
+        return None
 
 
 def _is_request(line: bytes) -> bool:

@@ -2,9 +2,12 @@
 
 import _socket
 import threading
+from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 
 from app.gateway.backend.adapter import ALONE
+from app.gateway.backend.direct import DirectWay
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.outbox import Outbox
 from app.gateway.gateway import Gateway
@@ -15,6 +18,8 @@ from app.gateway.serving.host import Host
 from store.typed import Any
 
 _LAST_SECONDS = 5.0  # that a host which leaves has for reading its last answers
+_LONG = 1 << 16  # bytes of a line that an adapter should not keep after its answer
+_MOST_RIGHTS = 32  # bytes of descriptors that may come with the first line
 
 
 class AdaptedHost(Host):
@@ -23,38 +28,70 @@ class AdaptedHost(Host):
     def __init__(self, link: "_socket.socket", prefix: str) -> None:
         super().__init__(link.fileno())
         self._outbox = Outbox(link)
+        self._direct: DirectWay | None = None
         self.prefix = prefix
         self._number = 0
+        self._is_long = False
         self._numbers: dict[tuple[type, Any], int] = {}
+        self._long: set[int] = set()  # numbers of lines that the adapter should soon let go
 
     def send_line(self, line: bytes) -> None:
         """Write one line; never waits for the host, whose servers and clock others share."""
-        if not self._outbox.send(line + b"\n"):
-            self.gone = True
+        self._send(line + b"\n", 0)
+
+    def send_answer(self, host_id: object, line: bytes) -> None:
+        """Write an answer; the adapter learns which line it answers."""
+        self._send(line + b"\n", self._numbers.pop((type(host_id), host_id), 0))
+
+    def _send(self, line: bytes, number: int) -> None:
+        with self._writing:
+            if self._direct is not None:
+                try:
+                    if number not in self._long and self._direct.send(line, number):
+                        return
+                    self._direct.skip()
+                except OSError:
+                    self.gone = True
+                    return
+            self._long.discard(number)
+            mark = b"#%d\n" % number if number else b""
+            if not self._outbox.send(mark + line):
+                self.gone = True
+
+    def go_direct(self, descriptors: list[int]) -> None:
+        """Write to the host itself from here on, what can be written so."""
+        with self._writing, suppress(OSError):
+            self._direct = DirectWay(descriptors)
+
+    def leave(self) -> None:
+        """Write to the adapter alone from here on, which may be about to go on by itself."""
+        with self._writing:
+            direct, self._direct = self._direct, None
+            if direct is not None:
+                direct.close()
 
     def close(self) -> None:
         """Hang up once the host has read what it was sent, or does not read."""
         self._outbox.close(_LAST_SECONDS)
 
-    def next_line(self) -> None:
+    def next_line(self, size: int) -> None:
         """Another line of the host comes; the adapter counts them alike."""
         self._number += 1
+        self._is_long = size > _LONG
 
     def begin(self, host_id: Any) -> None:
         """That line asks for something."""
         self._numbers[type(host_id), host_id] = self._number
-
-    def mark(self, host_id: object) -> bytes:
-        """What stands before the answer to that request."""
-        number = self._numbers.pop((type(host_id), host_id), 0)
-        return b"#%d\n" % number if number else b""
+        if self._is_long:
+            self._long.add(self._number)
 
     def forget(self, host_id: object) -> None:
         """No answer will be sent; the adapter need not wait for one."""
         super().forget(host_id)
-        mark = self.mark(host_id)
-        if mark:
-            self.send_line(mark[:-1] + ALONE)
+        number = self._numbers.pop((type(host_id), host_id), 0)
+        self._long.discard(number)
+        if number and not self._outbox.send(b"#%d%s\n" % (number, ALONE)):
+            self.gone = True
 
 
 class Session:
@@ -67,6 +104,7 @@ class Session:
         self.host = AdaptedHost(link, f"toolcrib-{outside.tag}-{number}-")
         self.gateway = Gateway(parse(hello.words), self.host, outside)
         self._ended = threading.Event()
+        self._is_new = True
 
     @property
     def name(self) -> str:
@@ -79,24 +117,42 @@ class Session:
             self.gateway.run(self._lines())
         finally:
             self._ended.set()
+            self.host.leave()
             self.gateway.close()
             self.host.close()
             self._link.close()
 
     def end(self) -> None:
         """Hang up: the adapter goes on by itself or with the next backend."""
+        self.host.leave()
         try:
             self._link.shutdown(_socket.SHUT_RDWR)
         except OSError:
             self._ended.set()
 
     def _lines(self) -> Iterator[bytes]:
-        for line in lines_of(self._received):
-            self.host.next_line()
+        for line in lines_of(self._received):  # the first brings the host's descriptors along
+            self.host.next_line(len(line))
             yield line
 
     def _received(self, size: int) -> bytes:
         try:
+            if self._is_new:
+                return self._first(size)
             return self._link.recv(size)
         except OSError:
             return b""
+
+    def _first(self, size: int) -> bytes:
+        """What comes first, and with it the descriptors of a host that may be written to."""
+        self._is_new = False
+        data, ancillary, _flags, _ = self._link.recvmsg(
+            size, _socket.CMSG_SPACE(_MOST_RIGHTS), _socket.MSG_CMSG_CLOEXEC
+        )
+        descriptors = array("i")
+        for level, kind, rights in ancillary:
+            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+                descriptors.frombytes(rights[: len(rights) // 4 * 4])
+        if descriptors:
+            self.host.go_direct(descriptors.tolist())
+        return data

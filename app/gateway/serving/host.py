@@ -63,12 +63,11 @@ class Host:
             whole = jsonrpc.dump({**revisions.completed(method, answer), "id": host_id})
         else:
             whole = jsonrpc.with_id(line, answer, host_id)
-        mark = self.mark(host_id)
-        self.send_line(mark + whole if mark else whole)
+        self.send_answer(host_id, whole)
 
-    def mark(self, host_id: object) -> bytes:  # noqa: ARG002 - adapted hosts do
-        """What stands before the answer to that request, for an adapter between us and the host."""
-        return b""
+    def send_answer(self, host_id: object, line: bytes) -> None:  # noqa: ARG002 - adapted hosts do
+        """Write the line that answers that request."""
+        self.send_line(line)
 
     def request(self, line: bytes, message: Json, answered: Answered) -> str:
         """Send a request under an id of our own; the id, for a cancellation."""
