@@ -2,15 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from app.core.errors import ToolcribError
 from app.core.home import HOME_VARIABLE
 from app.export.plan import FilePlan, Plan
+from app.export.side_by_side import Pair, line_pairs
 from app.hosts.credentials import MASK, hide_in_args, is_secret_name, mask
 from app.hosts.documents.encoding import decode
 from app.hosts.documents.json_spans import JsonError, Node, parse
@@ -26,7 +26,6 @@ _KEY_LINE = re.compile(
     r"""^(?P<lead>\s*(?:-\s+)?)(?P<quote>["']?)(?P<key>[\w.-]+)(?P=quote)(?P<sep>\s*[=:]\s*)(?P<value>\S.*)$"""
 )
 _SHORTEST = 3  # characters of a value that is masked wherever it stands in TOML or YAML
-Pair = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +85,6 @@ def _lines(data: bytes | None) -> list[str]:
         return decode(data).text.splitlines() if data else []
     except ToolcribError:
         return []
-
-
-def line_pairs(
-    raw: tuple[Sequence[str], Sequence[str]], left: Sequence[str], right: Sequence[str]
-) -> Iterator[Pair]:
-    """Lines of both sides next to each other, as the raw ones correspond; None: no line there.
-
-    Brackets alone are in every entry: they must not tie one server's lines to another's.
-    """
-    matcher = SequenceMatcher(_is_bracket, raw[0], raw[1], autojunk=False)
-    for _, i1, i2, j1, j2 in matcher.get_opcodes():
-        for step in range(max(i2 - i1, j2 - j1)):
-            yield (
-                left[i1 + step] if i1 + step < i2 else None,
-                right[j1 + step] if j1 + step < j2 else None,
-            )
-
-
-def _is_bracket(line: str) -> bool:
-    return not line.strip(" \t[]{}(),")
 
 
 def _masked_json(text: str) -> str:

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from app.export.masking import line_pairs
+from app.export.side_by_side import Pair, line_pairs
 
 SAME, CHANGED, ADDED, REMOVED, FOLD = "same", "changed", "added", "removed", "fold"
 Span = tuple[int, int]  # start and length, in characters
-Pair = tuple[str | None, str | None]  # a line before and after; None where a side has no line
 TAB = 4  # letters that a tab is wide
 _MASKS = re.compile("\N{BULLET}+")
 _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
