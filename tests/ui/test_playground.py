@@ -69,7 +69,8 @@ def test_a_query_ranks_every_tool_and_each_says_why(page, qtbot):
     assert model.index(0, 1).data() == "In"
     assert all(model.index(row, 4).data() for row in range(model.rowCount()))
     assert not answer.ranked.words_only
-    assert f"{answer.ranked.tokens:,} tokens ≈ of" in page.controls.headline.text()
+    tokens = f"{answer.ranked.tokens:,} tokens ≈ of {page.services.live.total:,} that are on"
+    assert page.controls.headline.text().endswith(tokens)
 
 
 def test_the_explain_card_marks_the_gate_that_fails_and_its_parts_sum(page, qtbot):

@@ -85,6 +85,7 @@ def test_enter_twice_leads_from_consent_to_the_catalogue(hosts, open_window, qtb
     qtbot.waitUntil(lambda: not reading.busy, timeout=60_000)
     assert reading.title.text() == "2 of 2 servers read"
     assert set(rows(window).values()) == {"Read 4 tools", "Read 2 tools"}
+    qtbot.waitUntil(lambda: reading.sum.text().endswith(" tokens ≈ in all servers together"))
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Return)
     assert window.catalog.state == "content"
     qtbot.waitUntil(lambda: window.strip.verdict.tokens > 0)

@@ -44,3 +44,19 @@ def test_no_room_is_no_error(area: Box):
 
 def test_servers_without_tokens_have_no_area():
     assert lay_out([group("a"), group("bb", 0)], Box(0, 0, 100, 100)) == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "prefix"),
+    [
+        (("hubspot-list-objects", "hubspot-get-schemas"), "hubspot-"),
+        (("git_status", "git_stash"), "git_"),
+        (("read_file", "read_text"), "read_"),
+        (("read", "read_text"), ""),
+        (("alerting_rules", "query_loki"), ""),
+        (("git_status",), ""),
+    ],
+)
+def test_labels_leave_out_what_all_names_of_a_server_begin_with(names, prefix):
+    items = (Item(n, name, 10, on=True, held=False) for n, name in enumerate(names))
+    assert Group("a", 0, tuple(items)).prefix == prefix

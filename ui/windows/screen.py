@@ -13,7 +13,10 @@ def fit_screen(window: QWidget) -> None:
     if screen is not None:
         area = screen.availableGeometry()
         window.resize(window.size().boundedTo(area.size() - _FRAME))
-        window.move(placed(window.frameGeometry(), area).topLeft())
+        frame = window.frameGeometry()
+        if frame.size() == window.size():  # the system has not said yet
+            frame.setSize(frame.size() + _FRAME)
+        window.move(placed(frame, area).topLeft())
 
 
 def placed(frame: QRect, area: QRect) -> QRect:

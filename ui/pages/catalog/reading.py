@@ -269,12 +269,8 @@ class ReadingView(QWidget):
             tokens[row.server.id] = tokens.get(row.server.id, 0) + row.cost
         waiting = {row.server.id for row in catalog.tools if row.tokens is None}
         self.model.set_tokens({i: n for i, n in tokens.items() if i not in waiting})
-        window = catalog.settings.budget.window
         total = self._services.live.total
-        share = 100 * total / window if window else 0
-        self.sum.setText(
-            f"{count(total)} tokens {APPROX} so far, {share:.0f} % of a {window // 1000}k window"
-        )
+        self.sum.setText(f"{count(total)} tokens {APPROX} in all servers together")
 
     def _show_reason(self) -> None:
         """All that the row in question runs, below why it failed; nothing of it is cut."""

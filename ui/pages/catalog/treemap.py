@@ -275,8 +275,9 @@ class Treemap(QWidget):
         tint = self._theme.colors.cell(color)
         area = _rect(field.box)
         painter.fillRect(area, color)
+        start = len(field.group.prefix)
         for cell in field.cells:
-            self._draw_cell(painter, cell, tint=tint, small=small)
+            self._draw_cell(painter, cell, tint=tint, small=small, start=start)
         header = QRectF(
             area.left() + 4, area.top(), area.width() - 8, min(self._band, area.height())
         )
@@ -288,7 +289,9 @@ class Treemap(QWidget):
             text = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(header.width()))
             painter.drawText(header, Qt.AlignmentFlag.AlignVCenter, text)
 
-    def _draw_cell(self, painter: QPainter, cell: Cell, *, tint: object, small: QFont) -> None:
+    def _draw_cell(
+        self, painter: QPainter, cell: Cell, *, tint: object, small: QFont, start: int
+    ) -> None:
         colors = self._theme.colors
         area = _rect(cell.box).adjusted(0, 0, -1, -1)
         on = any(item.on and not item.held for item in cell.items)
@@ -301,7 +304,7 @@ class Treemap(QWidget):
         if area.width() > _LABEL_WIDTH and area.height() > _LABEL_HEIGHT:
             painter.setFont(small)
             item, metrics = cell.items[0], QFontMetrics(small)
-            name = item.name if len(cell.items) == 1 else f"+{len(cell.items)} small"
+            name = item.name[start:] if len(cell.items) == 1 else f"+{len(cell.items)} small"
             words = area.adjusted(4, 2, -3, -2)
             text = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(words.width()))
             if not on:  # hatching behind letters cannot be read

@@ -5,6 +5,7 @@ Bruls, Huizing, van Wijk: Squarified Treemaps (2000).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 HEADER = 18.0  # pixels of a server's name band
 SMALLEST = 4.0  # pixels; tools whose cell would be narrower are drawn as one
@@ -53,6 +54,14 @@ class Group:
     def tokens(self) -> int:
         """Sum of its tools."""
         return sum(item.tokens for item in self.items)
+
+    @property
+    def prefix(self) -> str:
+        """What all its tools' names begin with, up to a separator: labels have no room for it."""
+        names = [item.name for item in self.items]
+        common = commonprefix(names) if len(names) > 1 else ""
+        end = max(map(common.rfind, "-_./")) + 1
+        return "" if any(len(name) == end for name in names) else common[:end]
 
 
 @dataclass(frozen=True, slots=True)

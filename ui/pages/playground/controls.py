@@ -122,7 +122,7 @@ class PlaygroundControls(QWidget):
         self.show_settings(answer.settings)
         self.show_threshold(answer.line.value)
         shown = len(answer.ranked.shown)
-        of = "" if answer.engine else f" of {total:,}"  # which counts what is on only
+        of = "" if answer.engine else f" of {total:,} that are on"
         self.headline.setText(f"{plural(shown, 'tool')} in · {answer.ranked.tokens:,} tokens ≈{of}")
 
     def _recolor(self) -> None:
