@@ -24,3 +24,12 @@ def test_a_window_of_a_screen_that_is_gone_comes_back_into_view():
 
 def test_a_window_that_fits_stays_where_it_is():
     assert placed(QRect(20, 10, 800, 600), LAPTOP) == QRect(20, 10, 800, 600)
+
+
+def test_a_window_before_its_first_show_leaves_room_for_the_title_bar_below_too(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    area = window.screen().availableGeometry()
+    window.setGeometry(30, 30, 600, area.height() - 40)
+    fit_screen(window)
+    assert window.frameGeometry().bottom() + 20 <= area.bottom()
