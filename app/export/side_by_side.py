@@ -20,8 +20,8 @@ def line_pairs(
     brackets, and they must not tie one server's lines to another's.
     """
     places = (_places(raw[0]), _places(raw[1]))
-    whole = [list(zip(places[n], raw[n], strict=True)) for n in (0, 1)]
-    for kind, i1, i2, j1, j2 in SequenceMatcher(None, *whole, autojunk=False).get_opcodes():
+    before, after = (list(zip(places[n], raw[n], strict=True)) for n in (0, 1))
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
             yield from zip(left[i1:i2], right[j1:j2], strict=True)
             continue

@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSettings, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -18,6 +18,7 @@ from store.records import AS_IS
 from ui.pages.playground.model_sees import HOOK
 from ui.pages.playground.model_text import AtHand, model_text
 from ui.pages.playground.page import PlaygroundPage
+from ui.pages.playground.try_tab import SIDE
 from ui.pages.playground.weights_dialog import WeightsDialog
 from ui.shell.query_session import OFF, READY
 
@@ -347,3 +348,30 @@ def test_a_narrow_table_keeps_room_for_names(page, theme, zoom):
     QApplication.processEvents()
     assert view.columnWidth(page.table.model.place("Tool")) >= 150 * zoom // 100
     theme.set_zoom(100)
+
+
+def test_a_narrow_table_gives_up_the_scores_bar_before_the_reason(page, qtbot):
+    ask(page, qtbot)
+    model, view = page.table.model, page.table.view
+    view.resize(520, 300)
+    assert view.columnWidth(model.place("Score")) == 64
+    others = sum(map(view.columnWidth, range(len(model.columns)))) - view.columnWidth(
+        model.place("Why")
+    )
+    assert view.viewport().width() - others >= 90
+    view.resize(900, 300)
+    assert view.columnWidth(model.place("Score")) == 140
+
+
+def test_the_sheet_leaves_no_wide_side_behind_for_the_next_start(open_playground, tmp_path, qtbot):
+    playground = open_playground()
+    page = playground.tried
+    qtbot.waitUntil(lambda: page.session.state == READY, timeout=30_000)
+    ask(page, qtbot)
+    page.controls.sees.setChecked(True)
+    settings = QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
+    playground.save(settings, "playground")
+    assert not page.controls.sees.isChecked()
+    playground.restore(settings, "playground")
+    table, side = page.table.parent().sizes()
+    assert side == SIDE and table > side

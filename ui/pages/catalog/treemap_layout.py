@@ -5,7 +5,6 @@ Bruls, Huizing, van Wijk: Squarified Treemaps (2000).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 
 HEADER = 18.0  # pixels of a server's name band
 SMALLEST = 4.0  # pixels; tools whose cell would be narrower are drawn as one
@@ -58,10 +57,14 @@ class Group:
     @property
     def prefix(self) -> str:
         """What all its tools' names begin with, up to a separator: labels have no room for it."""
-        names = [item.name for item in self.items]
-        common = commonprefix(names) if len(names) > 1 else ""
-        end = max(map(common.rfind, "-_./")) + 1
-        return "" if any(len(name) == end for name in names) else common[:end]
+        names = sorted(item.name for item in self.items)
+        if len(names) < 2:
+            return ""
+        first, last = names[0], names[-1]
+        pairs = enumerate(zip(first, last, strict=False))
+        same = next((n for n, (a, b) in pairs if a != b), len(first))
+        end = max(first.rfind(letter, 0, same) for letter in "-_./") + 1
+        return first[:end] if end < len(first) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ui.widgets.lean_delegate import LeanDelegate, paint_panel
 
 RANKED_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 INSIDE, OUTSIDE, HELD = "In", "Out", "Held"
+_LEAST_BAR = 24  # px that a bar says something in
 _NUMBER = 44  # px for the score's figure
 
 
@@ -66,12 +67,13 @@ class ScoreDelegate(RowDelegate):
             area.left(), area.center().y() - 5, area.width() - self.theme.scaled(_NUMBER), 12
         )
         painter.save()
-        painter.fillRect(track, colors.track)
-        full = QRectF(track)
-        full.setWidth(track.width() * min(1.0, max(0.0, self.line.of(tool))))
-        painter.fillRect(full, colors.bar if verdict(tool) == INSIDE else colors.border)
-        tick = track.left() + track.width() * min(1.0, self.line.value)
-        painter.fillRect(QRectF(tick - 1, track.top() - 3, 2, track.height() + 6), colors.text)
+        if track.width() >= _LEAST_BAR:
+            painter.fillRect(track, colors.track)
+            full = QRectF(track)
+            full.setWidth(track.width() * min(1.0, max(0.0, self.line.of(tool))))
+            painter.fillRect(full, colors.bar if verdict(tool) == INSIDE else colors.border)
+            tick = track.left() + track.width() * min(1.0, self.line.value)
+            painter.fillRect(QRectF(tick - 1, track.top() - 3, 2, track.height() + 6), colors.text)
         painter.setPen(colors.text)
         painter.setFont(self._font)
         where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -1,5 +1,6 @@
 """The playground: try a query, keep a query set, compare its runs."""
 
+from PySide6.QtCore import QSettings
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
@@ -76,6 +77,11 @@ class PlaygroundPage(Page):
         """Choose a file of labelled queries."""
         self.open_tab(QUERIES)
         self.query_set.doing.import_file()
+
+    def save(self, settings: QSettings, key: str) -> None:
+        """Keep columns and splitters; a sheet that is open does not come back, nor its width."""
+        self.tried.controls.sees.setChecked(False)
+        super().save(settings, key)
 
     def open_tab(self, number: int) -> None:
         """Bring a tab to the front."""

@@ -19,7 +19,8 @@ from ui.widgets.rows import as_rows
 
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
 _NAME = 150  # px that a tool's name keeps, at 100 % text size
-_NARROW, _NARROW_SCORE = 680, 110  # px: below the first, the score has the second
+# px: below the first, the score has the second; 64 is the figure without its bar
+_SCORES = ((560, 64), (680, 110))
 _MOVED = 72  # px of a rank with an arrow
 
 
@@ -38,7 +39,8 @@ class CandidateView(QTreeView):
         """Narrow tables take from the tool's name before the reason is cut, but not all of it."""
         super().resizeEvent(event)
         scaled, width = self._scaled, self.viewport().width()
-        wide = self._width[self._score] if width > scaled(_NARROW) else _NARROW_SCORE
+        usual = self._width[self._score]
+        wide = next((score for most, score in _SCORES if width <= scaled(most)), usual)
         self.setColumnWidth(self._score, scaled(wide))
         others = self._width.keys() - {self._tool, self._reason}
         room = width - sum(map(self.columnWidth, others)) - scaled(_REASON)
