@@ -204,7 +204,7 @@ def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
     return (
         f"{table(rows, right=frozenset({1, 2, 3}))}\n\n{share:.0f} % of a"
         f" {number(catalog.settings.budget.window)} window. Counted with {cost.encoding} over"
-        " name, description and input schema; other models count 5 to 20 % differently."
+        " name, description and input schema; models with another tokenizer get other numbers."
     )
 
 

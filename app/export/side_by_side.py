@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 Pair = tuple[str | None, str | None]  # a line before and after; None where a side has no line
 Place = tuple[str, ...]  # the lines that a line stands below, as their keys
-_KEY = re.compile(r"""["']?(?P<key>[^"':=]+)["']?\s*[:=]""")
+_SIGN = re.compile("[:=]")
 _TABLE = re.compile(r"\[\[?[A-Za-z_]")  # of TOML; a list of JSON starts with none of these
 _CLOSING, _OPENING = "]})", "[{("
 
@@ -67,9 +67,10 @@ def _key(lines: Sequence[str], number: int) -> str:
     text = lines[number].strip()
     if text[:1] == "-" or _TABLE.match(text):
         return text
-    match = _KEY.match(text)
-    if match:
-        return match["key"]
+    sign = _SIGN.search(text)
+    key = text[: sign.start()].strip().strip("\"'") if sign else ""
+    if key and not set(key) & set("\"'"):
+        return key
     if text and text in _OPENING and number + 1 < len(lines):
         return text + lines[number + 1].strip()  # an item of a list is known by its first line
     return text.rstrip(",") if text[:1] in _CLOSING else ""

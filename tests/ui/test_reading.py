@@ -229,6 +229,25 @@ def test_reading_again_ticks_only_that_server(fill, hosts, open_window, qtbot):
     assert window.catalog.state == "content"
 
 
+def test_escape_leaves_consent_and_the_row_in_question_is_what_would_run(
+    fill, hosts, open_window, qtbot
+):
+    hosts({"alpha": entry("tools=1"), "beta": entry("tools=2")})
+    fill()
+    window = open_window()
+    page, reading = window.catalog, window.catalog.reading
+    page.read_tools()
+    qtbot.waitUntil(lambda: "alpha" in rows(window), timeout=20_000)
+    one = next(r.candidate.server_id for r in reading.model.rows if r.candidate.name == "beta")
+    page.read_tools(frozenset({one}))
+    qtbot.waitUntil(lambda: reading.model.chosen == (one,), timeout=20_000)
+    assert reading.model.rows[reading.table.currentIndex().row()].candidate.name == "beta"
+    page.messages.clear()
+    assert page.escape()
+    assert page.state == "content"
+    assert not page.messages.text  # nothing was read: there is no next step to tell
+
+
 @pytest.fixture
 def table(qapp) -> ReadingTable:
     table = ReadingTable({"cursor": "Cursor"})

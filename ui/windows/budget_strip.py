@@ -121,7 +121,7 @@ class BudgetStrip(QWidget):
         self.total.setToolTip(
             "Size of the tool definitions as a model receives them, counted with"
             f" {encoding} over name, description and input schema."
-            f" Other models count 5-20 % differently.{self._later_text()}"
+            f" Models with another tokenizer get other numbers.{self._later_text()}"
         )
         self.on.setText(self._tools_text())
         self.badge.show_badge(BADGES[verdict.word])

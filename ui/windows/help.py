@@ -14,7 +14,7 @@ SHORTCUTS = (
     ("Ctrl+=, Ctrl+-, Ctrl+0", "Larger text, smaller text, as usual"),
     ("Alt+Left, Alt+Right", "Back, forward through the sections"),
     ("F6, Shift+F6", "Next, previous pane"),
-    ("F5", "Read tools"),
+    ("F5, Shift+F5", "Read tools, read all tools"),
     ("Ctrl+E", "Export to hosts"),
     ("Ctrl+O", "Open a config file"),
     ("Ctrl+N", "Add a server, or paste a config"),
@@ -36,7 +36,7 @@ NUMBERS = (
     (
         "tokens ≈",
         "Size of a tool's definition as a model receives it, counted over name,"
-        " description and input schema. Other models count 5-20 % differently.",
+        " description and input schema. Models with another tokenizer get other numbers.",
     ),
     (
         "budget",
@@ -49,7 +49,10 @@ NUMBERS = (
         " more tokens.",
     ),
     ("top-k", "At most this many tools are shown for a query."),
-    ("score parts", "How the score came about: shared words and similar meaning."),
+    (
+        "score parts",
+        "How the score came about: shared words, similar meaning, past use once learned.",
+    ),
     (
         "held back",
         f"No host sees the tool until you decide: {', or '.join(map(sentence, WITHHELD))}.",

@@ -287,7 +287,7 @@ LOOK: tuple[Group, ...] = (
                 "encoding",
                 "To&kenizer",
                 (("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base")),
-                tip="Counts every ≈; both are OpenAI's, other models count 5-20 % differently.",
+                tip="Counts every ≈; both are OpenAI's, models with another one get other numbers.",
             ),
         ),
     ),

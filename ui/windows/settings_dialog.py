@@ -109,7 +109,9 @@ class SettingsDialog(QDialog):
         self.profile.setEnabled(self._services.live.in_view)
         if catalog is None:
             return
-        self.whose.setText(f"For hosts that get {catalog.profile.name} pruned or through Toolcrib.")
+        self.whose.setText(
+            f"For hosts that get profile “{catalog.profile.name}” pruned or through Toolcrib."
+        )
         self.profile.show_settings(catalog.settings)
         sizes = {pool: menu_tokens(catalog, pool) for pool in POOLS}
         self.profile.name_choices(

@@ -81,7 +81,9 @@ class CatalogPage(Page):
             self.reading.primary()
 
     def escape(self) -> bool:
-        """Leave the treemap's zoom, then clear the filter, then go to the tree."""
+        """Leave consent, or the treemap's zoom, then clear the filter, then go to the tree."""
+        if self.state == "reading":
+            return self.reading.leave()
         if self.state != "content":
             return False
         if self.content.map.zoomed:
@@ -258,9 +260,9 @@ class CatalogPage(Page):
             self.read_tools()
 
     def _on_read(self) -> None:
-        """Back to the tree; say what comes next."""
+        """Back to the tree; say what comes next where something was read."""
         self._show(self.content)
-        self._guide = True
+        self._guide = self.reading.after_read
         self._show_next_step()
 
     def show_first_steps(self) -> None:

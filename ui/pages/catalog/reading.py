@@ -60,7 +60,7 @@ class ReadingView(QWidget):
         self._services = services
         self._discovery = Discovery()
         self._job: Job | None = None
-        self._after_read = False
+        self.after_read = False  # whether something was read since it was shown
         self._tried = False  # whether what is shown is what a reading came to
         self.model = ReadingTable(host_names(), self)
         self._build()
@@ -120,13 +120,20 @@ class ReadingView(QWidget):
             status.server_id, status.status, problem=status.problem, tools=status.tools, now=now
         )
         if status.status == "read" and self._tried and not self.busy:
-            self._after_read = True
+            self.after_read = True
             self.go.setText("Continue")
 
     def primary(self) -> None:
         """Read the ticked servers, or go on."""
         if self.go.isEnabled() and self.go.isVisible():
             self.go.click()
+
+    def leave(self) -> bool:
+        """Back to the catalogue, where there is one and nothing is being read."""
+        if self.busy or self._services.live.empty:
+            return False
+        self.ended.emit()
+        return True
 
     def cancel(self) -> None:
         """Stop reading; what was read stays."""
@@ -136,7 +143,7 @@ class ReadingView(QWidget):
             self.stop.setText("Stopping…")
 
     def _begin_looking(self) -> None:
-        self._after_read = self._tried = False
+        self.after_read = self._tried = False
         self.rest.hide()
         self.title.setText("Looking for hosts…")
         self.promise.setText("Only config files are read. Nothing is started, nothing is written.")
@@ -158,7 +165,9 @@ class ReadingView(QWidget):
         self.problems.setText("\n".join(f"Not read: {text}" for text in discovery.problems))
         self.problems.setVisible(bool(discovery.problems))
         self.model.show(discovery.candidates, only)
-        self.table.setCurrentIndex(self.model.index(0, 0))
+        rows = self.model.rows  # below the table stands in full what the first one will run
+        first = next((number for number, row in enumerate(rows) if row.ticked), 0)
+        self.table.setCurrentIndex(self.model.index(first, 0))
         self._show_ticked()
         self._services.show_status(self.title.text())
         if self.isVisible():
@@ -189,7 +198,7 @@ class ReadingView(QWidget):
         self._read()
 
     def _press(self) -> None:
-        if self._after_read or self.busy:
+        if self.after_read or self.busy:
             self.ended.emit()
         else:
             self._read()
@@ -234,7 +243,7 @@ class ReadingView(QWidget):
         verb = "Stopped. " if stopped else ""
         self.title.setText(f"{verb}{len(read_)} of {plural(len(report.servers), 'server')} read")
         self.go.setText("Continue" if read_ else "Try again")
-        self._after_read, self._tried = bool(read_), True
+        self.after_read, self._tried = bool(read_), True
         self._show_rest()
         self.go.setEnabled(True)
         self.go.setFocus()
@@ -262,7 +271,7 @@ class ReadingView(QWidget):
 
     def _show_tokens(self) -> None:
         catalog = self._services.live.catalog
-        if catalog is None or not (self.busy or self._after_read):
+        if catalog is None or not (self.busy or self.after_read):
             return
         tokens: dict[int, int] = {}
         for row in catalog.tools:
