@@ -155,6 +155,15 @@ def _plain_name(wanted: str) -> str:
     return re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"
 
 
+def rename_entry(db: apsw.Connection, entry: EntryRecord, old: str, new: str) -> None:
+    """Say that the entry is called otherwise in its file: its server goes along."""
+    db.execute(
+        "UPDATE OR IGNORE entries SET name = ?"
+        " WHERE host = ? AND scope = ? AND file = ? AND name = ?",
+        (new, entry.host, entry.scope, entry.file, old),
+    )
+
+
 def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterable[str]) -> None:
     """Forget entries of this file that are no longer in it."""
     names = json.dumps(list(keep))

@@ -136,7 +136,7 @@ def _in_file(
         raise ToolcribError(made.refusal)
     done = () if args.dry_run else writes.apply(made, ctx, db, insist=args.insist)
     if done:
-        register_file(ctx, db, places, entry)
+        register_file(ctx, db, places, entry, (entry.name, change.name))
     backup = next((one.backup for one in done), "")
     value = {
         "server": record.name,

@@ -92,11 +92,21 @@ def register(
     return Registered(ids, placing.launches, tuple(retired), changes)
 
 
-def register_file(ctx: AppContext, db: apsw.Connection, places: Places, entry: EntryRecord) -> None:
+def register_file(
+    ctx: AppContext,
+    db: apsw.Connection,
+    places: Places,
+    entry: EntryRecord,
+    names: tuple[str, str] = ("", ""),
+) -> None:
     """Take in the file of one entry as it is now, after a write or its undo; starts nothing.
 
-    A file that is gone takes its entries along.
+    `names` are the entry's old and new name where it was renamed: its server goes along. A file
+    that is gone takes its entries along.
     """
+    old, new = names
+    if new:
+        servers.rename_entry(db, entry, old, new)
     facts, path = host_facts(entry.host), Path(entry.file)
     folders = [places.project, path.parent, path.parent.parent]
     for seen in (replace(places, project=folder) for folder in folders):

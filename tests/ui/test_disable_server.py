@@ -71,9 +71,9 @@ def test_the_card_says_it_and_offers_to_enable(window, qtbot):
     badge = content.model.index(content.tree.currentIndex().row(), 0)
     shown = [badge.siblingAtColumn(n).data() for n in range(content.model.columnCount())]
     assert any("Disabled" in str(words) for words in shown)
-    (button,) = [b for b in content.details.buttons if not b.isHidden()]
-    assert button.text() == "Enable"
-    button.click()
+    shown = {b.text(): b for b in content.details.buttons if not b.isHidden()}
+    assert set(shown) == {"Enable", "Remove…"}
+    shown["Enable"].click()
     qtbot.waitUntil(lambda: not disabled(window), timeout=20000)
 
 

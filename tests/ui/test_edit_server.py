@@ -93,22 +93,3 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(window, ctx, qtbot)
         edit_server(ctx, db, servers.by_name(db, "memory"), "other", LAUNCH)
     assert {s.name for s in servers.all_servers(db)} == {"memory", "other"}
     db.close()
-
-
-def test_a_server_that_a_hosts_file_names_says_where_it_is_changed(window, ctx, qtbot, places):
-    from app.discovery.register import register
-    from app.hosts.reading import read_hosts
-
-    file = places.home / ".cursor" / "mcp.json"
-    file.parent.mkdir(parents=True)
-    file.write_text('{"mcpServers": {"github": {"command": "x"}}}')
-    db = ctx.open_store()
-    register(ctx, db, read_hosts(places))
-    db.close()
-    window.live.load()
-    qtbot.waitUntil(lambda: window.live.catalog.server("github") is not None)
-    window.catalog.show_server("github")
-    window.catalog.edit_server()
-    assert window.status.message.text() == (
-        f"github is named by {file}: change it there, or duplicate it."
-    )

@@ -272,7 +272,7 @@ def test_the_way_out_takes_hooks_out_as_well(page, qtbot, home, monkeypatch):
     qtbot.waitUntil(lambda: not page.side.way_out.isHidden(), timeout=TIMEOUT)
     asked = []
     monkeypatch.setattr(
-        "ui.pages.hosts.page.restore_hosts",
+        "ui.pages.hosts.way_out.restore_hosts",
         lambda _parent, names, _lost: asked.append(names) or True,
     )
     page.side.way_out.click()

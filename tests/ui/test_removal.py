@@ -65,8 +65,15 @@ def test_what_came_in_one_file_goes_together_as_the_samples(window, qtbot):
     qtbot.waitUntil(lambda: window.tasks.idle)
 
 
-def test_a_server_that_a_host_names_is_not_offered_for_removal(window):
-    assert not [text for text in buttons(window, "theirs") if text.startswith("Remove")]
+def test_a_server_that_a_host_names_leaves_its_file_by_preview_only(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    before = file.read_bytes()
+    buttons(window, "theirs")["Remove…"].click()
+    page = window.pages["hosts"]
+    qtbot.waitUntil(lambda: page.changes.host == "cursor", timeout=20000)
+    assert page.entry.write.text() == "Remove from the file"
+    assert file.read_bytes() == before and "theirs" in names(window)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=20000)
 
 
 def test_f5_reads_what_is_selected_and_shift_f5_all(window, qtbot):

@@ -20,11 +20,13 @@ class HostInView(QObject):
     """Every host's size, and one of them that strip, badges and proposals follow.
 
     Sizes follow ticks at once; how hosts get their tools is as the last look at their files found
-    it. Signals: changed(); chosen() by the user.
+    it. Signals: changed(); chosen() by the user; entry_wanted(EntryChange) when a server's entry in
+    a host's file is to be changed, which the Hosts page then shows.
     """
 
     changed = Signal()
     chosen = Signal()
+    entry_wanted = Signal(object)
 
     def __init__(self, live: LiveCatalog, choice: str = WORST) -> None:
         super().__init__(live)

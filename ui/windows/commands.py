@@ -80,6 +80,7 @@ class Commands(QObject):
         self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())
+        self._add(edit, "Re&move server…", lambda: do.catalog().remove_server())
         edit.addSeparator()
         self._add(edit, "&Settings…", self.open_settings, "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")

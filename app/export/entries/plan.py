@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import apsw
+
 from app.core.errors import ToolcribError
 from app.export.entries.edits import launch_edits, rename_edits, switch_edit
 from app.export.history import Base, ChangedPlaces, active_writes, base_of
@@ -24,6 +26,7 @@ from app.hosts.reading import (
     style_of,
 )
 from app.hosts.running import is_running
+from store import exports, servers
 from store.records import AS_IS, EntryRecord, ExportRecord
 
 
@@ -110,6 +113,14 @@ def plan_entry(
         also_read_by=also_read_by(places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
+
+
+def load_plan(db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
+    """The same with what the store knows of the host's writes and the server's other entries."""
+    history = exports.for_host(db, change.entry.host)
+    rows = servers.all_servers(db)
+    beside = next((row.entries for row in rows if change.entry in row.entries), ())
+    return plan_entry(places, change, history, beside)
 
 
 def _kind_of(

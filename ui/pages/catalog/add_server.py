@@ -33,13 +33,18 @@ _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
     " Nothing is started yet."
 )
+_IN_FILE = (
+    "Values stand in the file, as {} reads them. The difference is shown before anything is"
+    " written. Nothing is started."
+)
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
 
 
 class AddServerDialog(QDialog):
     """Stays open, with all that was typed, until the servers are registered.
 
-    With `filled` the form begins with that server; `edits` has it saved instead of added.
+    With `filled` the form begins with that server; `edits` has it saved instead of added. `where`
+    names a host whose file it stands in: what was typed is then shown as a difference first.
 
     Signals: added(Discovery) then; edited(name, LaunchSpec) when one is to be saved.
     """
@@ -54,10 +59,11 @@ class AddServerDialog(QDialog):
         *,
         filled: tuple[str, LaunchSpec] | None = None,
         edits: bool = False,
+        where: str = "",
     ) -> None:
         super().__init__(parent)
         self._services = services
-        self._edits = edits
+        self._edits, self._where = edits, where
         self.setObjectName("addServer")
         self.setWindowTitle("Add a server")
         self.setMinimumWidth(560)
@@ -100,8 +106,8 @@ class AddServerDialog(QDialog):
             self.command.setText(command_line(launch))
         self.pairs.fill((launch.headers if by_url else launch.env).items())
         if self._edits:
-            self.setWindowTitle(f"Edit {name}")
-            self.add.setText("Save")
+            self.setWindowTitle(f"Edit {name}" + (f" in {self._where}" if self._where else ""))
+            self.add.setText("Show the difference…" if self._where else "Save")
             for radio in (self.by_command, self.by_url):
                 radio.setEnabled(False)
 
@@ -132,7 +138,7 @@ class AddServerDialog(QDialog):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for widget in (area.viewport(), self.pairs):
             widget.setAutoFillBackground(False)
-        safe = QLabel(_SAFE)
+        safe = QLabel(_IN_FILE.format(self._where) if self._where else _SAFE)
         safe.setProperty("faint", True)
         safe.setWordWrap(True)
         page = QWidget()

@@ -273,22 +273,18 @@ class CatalogContent(QWidget):
         return (*self._reading_buttons(server)[:2], *self._removal_buttons(server))
 
     def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
-        """What takes an own server out; with it what came in the same file, as the samples."""
-        number = len(self._removed_with(server))
+        """What takes a server out; with an own one what came in its file, as the samples."""
+        number = len(self.removed_with(server))
         if not number:
-            return ()
+            return (("Remove…", "minus-circle-outline"),) if server.entries else ()
         return (("Remove" if number == 1 else f"Remove all {number}", "minus-circle-outline"),)
 
-    def _removed_with(self, server: ServerRecord) -> tuple[ServerRecord, ...]:
+    def removed_with(self, server: ServerRecord) -> tuple[ServerRecord, ...]:
+        """What goes when an own server is removed; none where a host's file names it."""
         from app.discovery.own_servers import given_with, is_own  # not needed for the start
 
         catalog = self._services.live.catalog
         return given_with(server, catalog.servers) if catalog and is_own(server) else ()
-
-    def _remove(self, server: ServerRecord) -> None:
-        from ui.pages.catalog.removal import RemoveServers
-
-        self._services.undo.push(RemoveServers(self._services.tasks, self._removed_with(server)))
 
     def _reading_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
         if server.disabled:
@@ -312,7 +308,7 @@ class CatalogContent(QWidget):
             elif text == SIGN_IN:
                 self.sign_in_requested.emit(server)
             elif text.startswith("Remove"):
-                self._remove(server)
+                self.tree.remove_requested.emit(server)
             elif text == SIGN_OUT:
                 self.sign_out_requested.emit(server)
             else:

@@ -1,5 +1,6 @@
 """Editing, renaming and duplicating servers: forms that begin with what a server is now."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,14 @@ from app.core.errors import ToolcribError
 from app.discovery.importing import edit_server
 from app.discovery.own_servers import is_own
 from app.discovery.register import stored_launch
+from app.export.entries.plan import find_entry
+from app.export.plan import EDIT, REMOVE, EntryChange
+from app.hosts.facts import host
 from app.hosts.launch import LaunchSpec
 from app.system.secrets import SecretStore
-from store.records import ServerRecord
+from store.records import MANUAL, EntryRecord, ServerRecord
 from ui.pages.catalog.add_server import AddServerDialog
+from ui.pages.catalog.removal import RemoveServers
 from ui.shell.services import Services
 
 if TYPE_CHECKING:
@@ -69,14 +74,58 @@ class ServerForms(QObject):
         self._services, self._over = services, over
 
     def edit(self, server: ServerRecord) -> None:
-        """Edit a server of Toolcrib's own; says where others are changed."""
+        """Edit a server of Toolcrib's own, or the one entry of a host's file that names it."""
         if is_own(server):
             self._fetch(server, edits=True)
+        elif (entry := self._only_entry(server)) is not None:
+            self.change(entry, EDIT)
+
+    def remove(self, server: ServerRecord, with_it: Sequence[ServerRecord]) -> None:
+        """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""
+        if with_it:
+            self._services.undo.push(RemoveServers(self._services.tasks, with_it))
+        elif (entry := self._only_entry(server)) is not None:
+            self.change(entry, REMOVE)
+
+    def change(self, entry: EntryRecord, kind: str) -> None:
+        """Show on the Hosts page what changing an entry would write; after the form for an edit."""
+        if kind != EDIT:
+            self._preview(EntryChange(entry, kind))
             return
-        files = ", ".join(dict.fromkeys(entry.file for entry in server.entries))
-        self._services.show_status(
-            f"{server.name} is named by {files or 'no file'}: change it there, or duplicate it."
+        places = self._services.places
+        self._services.tasks.request(
+            lambda _db: find_entry(places, entry).entry.launch,
+            lambda launch: self._open_entry(entry, launch),
+            lambda error: self._services.show_status(f"{error.title} {error.hint}".strip()),
         )
+
+    def _open_entry(self, entry: EntryRecord, launch: LaunchSpec | None) -> None:
+        if launch is None:
+            self._services.show_status(f"How {entry.name} is started is not known.")
+            return
+        where = host(entry.host).name
+        form = AddServerDialog(
+            self._services, self._over, filled=(entry.name, launch), edits=True, where=where
+        )
+        form.edited.connect(
+            lambda name, typed: self._preview(EntryChange(entry, EDIT, name, _kept(launch, typed)))
+        )
+        form.finished.connect(form.deleteLater)
+        form.open()
+
+    def _preview(self, change: EntryChange) -> None:
+        self._services.open_page("hosts")
+        self._services.hosts.entry_wanted.emit(change)
+
+    def _only_entry(self, server: ServerRecord) -> EntryRecord | None:
+        """The entry that is meant; says where to choose one where there are several."""
+        entries = [entry for entry in server.entries if entry.host != MANUAL]
+        if len(entries) == 1:
+            return entries[0]
+        self._services.show_status(
+            f"{server.name} stands in {len(entries)} files: choose one in its context menu."
+        )
+        return None
 
     def duplicate(self, server: ServerRecord) -> None:
         """Add another server that begins like this one."""

@@ -1,6 +1,7 @@
 """The Catalog page: finding and reading servers first, then servers and tools."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDir, QSettings, Qt
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
@@ -21,6 +22,9 @@ from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import INFO
+
+if TYPE_CHECKING:
+    from ui.pages.catalog.editing import ServerForms
 
 _FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
 
@@ -150,23 +154,37 @@ class CatalogPage(Page):
 
     def edit_server(self, *, duplicate: bool = False) -> None:
         """Edit the selected server, or add another that begins like it."""
+        server = self._server_selected()
+        if server is not None:
+            forms = self._forms()
+            (forms.duplicate if duplicate else forms.edit)(server)
+
+    def remove_server(self, server: ServerRecord | None = None) -> None:
+        """Take out a server, out of a host's file after a preview; the selected one if none."""
+        chosen = server or self._server_selected()
+        if chosen is not None:
+            self._forms().remove(chosen, self.content.removed_with(chosen))
+
+    def _forms(self) -> "ServerForms":
         from ui.pages.catalog.editing import ServerForms  # not needed for the window's start
 
+        forms = ServerForms(self.services, self)
+        forms.added.connect(self._on_added)
+        return forms
+
+    def _server_selected(self) -> ServerRecord | None:
         server = self.content.model.server_at(self.content.tree.currentIndex())
         if server is None or self.state != "content":
             self.services.show_status("Select a server first.")
-            return
-        forms = ServerForms(self.services, self)
-        forms.added.connect(self._on_added)
-        (forms.duplicate if duplicate else forms.edit)(server)
+            return None
+        return server
 
     def disable_server(self, server: ServerRecord | None = None) -> None:
         """Have Toolcrib leave a server alone, or no longer; the selected one if none is given."""
         from ui.pages.catalog.disabling import DisableServer  # as above
 
-        chosen = server or self.content.model.server_at(self.content.tree.currentIndex())
-        if chosen is None or self.state != "content":
-            self.services.show_status("Select a server first.")
+        chosen = server or self._server_selected()
+        if chosen is None:
             return
         step = DisableServer(self.services.tasks, chosen, not chosen.disabled)
         self.services.undo.push(step)
@@ -238,6 +256,10 @@ class CatalogPage(Page):
         self.reading.more.clicked.connect(self.open_config)
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))
         self.content.tree.disable_requested.connect(self.disable_server)
+        self.content.tree.remove_requested.connect(self.remove_server)
+        self.content.tree.entry_requested.connect(
+            lambda entry, kind: self._forms().change(entry, kind)
+        )
         self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))
         self.reading.failed.connect(self._on_failed)

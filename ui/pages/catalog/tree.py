@@ -1,5 +1,7 @@
 """The tree of servers and tools."""
 
+from functools import partial
+
 from PySide6.QtCore import QItemSelectionModel, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
@@ -11,10 +13,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.catalog import CatalogTool
+from store.records import MANUAL, EntryRecord, ServerRecord
 from ui.look.theme import Theme
 from ui.pages.catalog.sign_in_work import can_sign_in, can_sign_out
 from ui.pages.catalog.tree_cells import CALLS, FLAGS, HOSTS, NAME, TOKENS
 from ui.pages.catalog.tree_model import CatalogTree
+from ui.shell.host_names import host_names
 from ui.widgets.columns import place
 from ui.widgets.delegates import NUMBER
 from ui.widgets.filter_query import IS
@@ -55,6 +59,8 @@ class CatalogTreeView(QTreeView):
     call_requested = Signal(object)
     edit_requested = Signal(bool)  # True: a duplicate
     disable_requested = Signal(object)  # ServerRecord, to be enabled where it is disabled
+    entry_requested = Signal(object, str)  # EntryRecord, kind of change (app.export.plan)
+    remove_requested = Signal(object)  # ServerRecord
     sign_out_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -172,6 +178,19 @@ class CatalogTreeView(QTreeView):
         menu.addAction("&Duplicate server…", lambda: self.edit_requested.emit(True))
         text = "E&nable in Toolcrib" if server.disabled else "Disa&ble in Toolcrib"
         menu.addAction(text, lambda: self.disable_requested.emit(server))
+        menu.addAction("Remo&ve server…", lambda: self.remove_requested.emit(server))
+        for entry in (one for one in server.entries if one.host != MANUAL):
+            self._add_entry(menu, entry, server)
+
+    def _add_entry(self, menu: QMenu, entry: EntryRecord, server: ServerRecord) -> None:
+        """What can be changed in the host's own file."""
+        beside = [one for one in server.entries if one.host == entry.host]
+        name = host_names().get(entry.host, entry.host)
+        place = f"In {name}" if len(beside) == 1 else f"In {name}, {entry.file}"
+        inside = menu.addMenu(place.replace("&", "&&"))
+        switch = ("E&nable…", "enable") if entry.disabled else ("&Disable…", "disable")
+        for text, kind in (("&Edit or rename…", "edit"), switch, ("&Remove…", "remove")):
+            inside.addAction(text, partial(self.entry_requested.emit, entry, kind))
 
     def _add_for_tools(self, menu: QMenu, tools: list[CatalogTool]) -> None:
         on, pinned = all(t.on for t in tools), all(t.pinned for t in tools)

@@ -6,13 +6,16 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QUndoStack
 
 from app.core.errors import ToolcribError
-from app.export.plan import Plan
+from app.export.plan import REMOVE, Plan
 from store.records import HOOK
 from ui.pages.hosts.session import HostsSession, WrittenFiles
 from ui.shell.actions import LateCommand
 
 
 def _step(plan: Plan) -> str:
+    if plan.change is not None:
+        where = "from" if plan.change.kind == REMOVE else "in"
+        return f"{plan.change.words} {where}"
     if plan.mode != HOOK:
         return "Write config of"
     return "Suggest tools in" if plan.profile else "Stop suggesting tools in"
@@ -33,7 +36,7 @@ class WriteCommand(LateCommand):
         show_preview: Callable[[Plan], None],
     ) -> None:
         super().__init__(f"{_step(written.plan)} {written.plan.host.name}")
-        self._plan, self._ids, self._desk = written.plan, written.ids, desk
+        self._plan, self._files, self._desk = written.plan, written, desk
         self._stack, self._show_preview = stack, show_preview
         self._pushed = False
         self._written = True
@@ -54,7 +57,7 @@ class WriteCommand(LateCommand):
         self.quiet = True
         if self._written and not self._stepping:
             self._written = False
-            self._desk.undo(self._ids, self._on_undone, self._on_refused)
+            self._desk.undo(self._files, self._on_undone, self._on_refused)
 
     def _on_undone(self) -> None:
         self._desk.show_status(f"Undone: {self.text()}")

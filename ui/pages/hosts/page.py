@@ -1,6 +1,5 @@
 """The Hosts page: how each host gets its tools, and what writing its config would change."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -12,14 +11,16 @@ from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift
-from app.export.plan import Plan
+from app.export.plan import EntryChange, Plan
 from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
 from ui.pages.hosts.commands import WriteCommand
 from ui.pages.hosts.detail import HostDetail
-from ui.pages.hosts.dialogs import restore_hosts, write_over_budget
+from ui.pages.hosts.dialogs import write_over_budget
+from ui.pages.hosts.entry_flow import EntryFlow
+from ui.pages.hosts.entry_sheet import EntrySheet
 from ui.pages.hosts.hook_sheet import HookPreview, HookSheet
 from ui.pages.hosts.host_list import HostListModel
 from ui.pages.hosts.preview import Preview
@@ -27,11 +28,12 @@ from ui.pages.hosts.session import HostsSession, WrittenFiles
 from ui.pages.hosts.side import HostsSide
 from ui.pages.hosts.tools_sheet import ToolsSheet
 from ui.pages.hosts.watch import HostsWatch
+from ui.pages.hosts.way_out import WayOut
 from ui.shell.host_state import first_mode, hashes, urgency, was_written
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.diff_rows import diff_rows, pair_lines
-from ui.widgets.message_bar import DONE, INFO, WARN
+from ui.widgets.message_bar import DONE, WARN
 
 LIST_WIDTH = 220
 
@@ -51,6 +53,7 @@ class HostsPage(Page):
         self.sheet = BackupsSheet(theme, self.desk)
         self.tools = ToolsSheet(services, theme)
         self.hook = HookSheet(theme, services.places.home)
+        self.entry = EntrySheet(theme, services.places.home)
         self.preview: Preview | None = None
         self._host = ""  # id of the host shown
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
@@ -58,8 +61,10 @@ class HostsPage(Page):
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
-        for widget in (self.detail, self.sheet, self.tools, self.hook):
+        for widget in (self.detail, self.sheet, self.tools, self.hook, self.entry):
             self._stack.addWidget(widget)
+        self.changes = EntryFlow(self.desk, self.entry, self._stack, self.messages, self.detail)
+        self.leaving = WayOut(self.desk, self.messages, self)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("hostsSplit")
         split.addWidget(self.side)
@@ -92,6 +97,8 @@ class HostsPage(Page):
             self.detail.write.click()
         elif self._stack.currentWidget() is self.hook:
             self.hook.write.click()
+        elif self._stack.currentWidget() is self.entry:
+            self.entry.write.click()
 
     def escape(self) -> bool:
         """Clear the search of the tools, then close tools or backups."""
@@ -142,10 +149,11 @@ class HostsPage(Page):
         detail.hook.change_wanted.connect(self._open_hook)
         desk.hook_previewed.connect(self._on_hook_previewed)
         self.hook.write_wanted.connect(self._write_hook)
-        self.side.way_out.clicked.connect(self._restore_all)
+        self.side.way_out.clicked.connect(self.leaving.ask)
         detail.tools_wanted.connect(self._open_tools)
         self.services.hosts.changed.connect(self._show_tools)
-        for sheet in (self.tools, self.sheet, self.hook):
+        self.services.hosts.entry_wanted.connect(self._open_change)
+        for sheet in (self.tools, self.sheet, self.hook, self.entry):
             sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
         self.sheet.restored.connect(self._on_restored)
 
@@ -153,7 +161,9 @@ class HostsPage(Page):
         self._stale = True
         if self.isVisible():
             self.desk.survey()
-            self.refresh()
+            self._stale = False
+            if self._host:  # what the message bar says may be why this changed
+                self.desk.preview(self._host, self.detail.mode)
 
     def _on_task(self, changes: Changes) -> None:
         if changes.hosts or changes.exports:
@@ -192,14 +202,15 @@ class HostsPage(Page):
     def _open_first(self) -> None:
         rows = self.model.rows
         if rows:
-            self.choose(min(rows, key=urgency).host.id)
+            self.choose(self.changes.host or min(rows, key=urgency).host.id)
 
     def _open(self, row: int) -> None:
         status = self.model.rows[row] if 0 <= row < len(self.model.rows) else None
         if status is None or status.host.id == self._host:
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
-        if self._stack.currentWidget() in (self.sheet, self.hook):
+        other = self.changes.host not in ("", status.host.id)
+        if other or self._stack.currentWidget() in (self.sheet, self.hook):
             self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
         self.detail.show_status(status, first_mode(status))
@@ -273,6 +284,9 @@ class HostsPage(Page):
     def _on_wrote(self, written: WrittenFiles) -> None:
         command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
         self.services.undo.push(command)
+        if written.plan.change is not None:
+            self.changes.written(written.plan, lambda: self._take_back(command))
+            return
         if written.plan.mode == HOOK:
             self._on_hook_written(written.plan, command)
             return
@@ -289,10 +303,17 @@ class HostsPage(Page):
         self.services.open_page("hosts")
         self._stack.setCurrentWidget(self.detail)
         self.choose(plan.host.id)
-        if plan.mode == HOOK:
+        if plan.change is not None:
+            self.changes.open(plan.change)
+        elif plan.mode == HOOK:
             self._open_hook(bool(plan.profile))
         else:
             self._offer(plan.mode)
+
+    def _open_change(self, change: EntryChange) -> None:
+        """Show what changing one server's entry would write."""
+        self.choose(change.entry.host)
+        self.changes.open(change)
 
     def _open_hook(self, wanted: bool) -> None:
         """Show what the switch would write."""
@@ -326,6 +347,8 @@ class HostsPage(Page):
             command.undo()
 
     def _on_refused(self, error: ToolcribError) -> None:
+        if self.changes.refused(error):
+            return
         again = ("Refresh preview", self._refresh_preview)
         if self._stack.currentWidget() is self.hook and self.hook.preview is not None:
             wanted = self.hook.preview.wanted
@@ -368,18 +391,7 @@ class HostsPage(Page):
         """The way out: ask, then put every file back; at once or when the files were looked at."""
         self._way_out = not self.model.rows
         if self.model.rows:
-            self._restore_all()
-
-    def _restore_all(self) -> None:
-        self.desk.way_out(self._ask_way_out)
-
-    def _ask_way_out(self, names: Sequence[str], lost: Sequence[str]) -> None:
-        if not names:
-            self.messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
-        elif restore_hosts(self, names, lost):
-            self.desk.restore_all(
-                lambda files: self.messages.show_message(DONE, f"Restored {plural(files, 'file')}.")
-            )
+            self.leaving.ask()
 
     def _copy(self) -> None:
         text = self.detail.diff.after.toPlainText()

@@ -11,16 +11,19 @@ from app.catalog.catalog import Catalog
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
+from app.discovery.register import register_file
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
 from app.export.drift import way_out
+from app.export.entries.plan import load_plan
 from app.export.hooks.files import change_plan, remove_all
 from app.export.overview import survey
 from app.export.own_search import OwnSearch, advised, evidence_key, look
-from app.export.plan import Plan
+from app.export.plan import EntryChange, Plan
 from app.export.status import HostStatus
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
+from ui.pages.hosts.entry_sheet import EntryPreview
 from ui.pages.hosts.hook_sheet import HookPreview
 from ui.pages.hosts.preview import backup_diff, load_preview
 from ui.shell.services import Services
@@ -39,13 +42,14 @@ class HostsSession(QObject):
     """The hosts' states and the preview of one of them.
 
     Signals: surveyed(tuple of HostStatus); previewed(Preview); hook_previewed(HookPreview);
-    wrote(WrittenFiles); refused(error) when nothing was written; kept(error, ids) when a write
-    could not be taken back; failed(error) for anything else.
+    entry_previewed(EntryPreview); wrote(WrittenFiles); refused(error) when nothing was written;
+    kept(error, ids) when a write could not be taken back; failed(error) for anything else.
     """
 
     surveyed = Signal(object)
     previewed = Signal(object)
     hook_previewed = Signal(object)
+    entry_previewed = Signal(object)
     wrote = Signal(object)
     refused = Signal(object)
     kept = Signal(object, object)
@@ -124,6 +128,16 @@ class HostsSession(QObject):
             (self, "hook"), read, self.hook_previewed.emit, self.refused.emit
         )
 
+    def preview_entry(self, change: EntryChange) -> None:
+        """Plan changing one server's entry in a host's file."""
+        places = self._services.places
+        self._services.tasks.latest(
+            (self, "entry"),
+            lambda db: EntryPreview.of(load_plan(db, places, change), change),
+            self.entry_previewed.emit,
+            self.refused.emit,
+        )
+
     def write(self, plan: Plan, *, insist: bool = False) -> None:
         """Write what was previewed; `wrote` or `refused` follows."""
         ctx = self._services.ctx
@@ -131,28 +145,39 @@ class HostsSession(QObject):
 
         def change(db: Db) -> Changes:
             ids.extend(record.id for record in apply(plan, ctx, db, insist=insist))
-            return Changes(hosts=True, exports=True)
+            return self._taken_in(db, plan.change, undone=False)
 
         self._change(change, lambda: self.wrote.emit(WrittenFiles(plan, tuple(ids))))
 
     def undo(
         self,
-        ids: tuple[int, ...],
+        written: WrittenFiles,
         done: Callable[[], None],
         refused: Callable[[ToolcribError], None],
     ) -> None:
-        """Take writes back byte for byte, all or none; `kept` and refused(error) when it cannot."""
+        """Take a write back byte for byte, all or none; `kept` and refused(error) if it cannot."""
         ctx = self._services.ctx
 
         def change(db: Db) -> Changes:
-            undo_writes(tuple(reversed(ids)), ctx, db)
-            return Changes(hosts=True, exports=True)
+            undo_writes(tuple(reversed(written.ids)), ctx, db)
+            return self._taken_in(db, written.plan.change, undone=True)
 
         def keep(error: ToolcribError) -> None:
             refused(error)
-            self.kept.emit(error, ids)
+            self.kept.emit(error, written.ids)
 
         self._services.tasks.change(change, lambda _changes: done(), keep)
+
+    def _taken_in(self, db: Db, change: EntryChange | None, *, undone: bool) -> Changes:
+        """What a write changed; the catalogue follows a file whose servers were changed."""
+        if change is None:
+            return Changes(hosts=True, exports=True)
+        names = (change.entry.name, change.name)
+        if undone and change.name:
+            names = (change.name, change.entry.name)
+        ctx, places = self._services.ctx, self._services.places
+        register_file(ctx, db, places, change.entry, names)
+        return Changes(hosts=True, exports=True, servers=True, tools=True)
 
     def show_status(self, text: str) -> None:
         """One sentence in the status bar."""

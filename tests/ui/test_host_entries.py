@@ -1,0 +1,187 @@
+"""A server that stands in a host's file is edited, switched off and removed there by preview."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+
+from app.discovery.register import register
+from app.export.plan import DISABLE, EDIT, REMOVE
+from app.hosts.reading import read_hosts
+from store import servers
+from ui.pages.catalog.add_server import AddServerDialog
+
+SECRET = "sup3r-s3cret-value-42"
+CURSOR = """{
+  "mcpServers": {
+    "github": {"command": "npx", "args": ["g"],
+      "env": {"API_TOKEN": "sup3r-s3cret-value-42"}},
+    "files": {"command": "npx",  "args": ["f"]}
+  }
+}
+"""
+KIRO = """{
+  "mcpServers": {
+    "shared": {"command": "uvx", "args": ["s"]},
+    "files": {"command": "npx", "args": ["f"]}
+  }
+}
+"""
+WAIT = 20_000
+
+
+@pytest.fixture
+def window(ctx, places, open_window, qtbot):
+    for path, text in ((".cursor/mcp.json", CURSOR), (".kiro/settings/mcp.json", KIRO)):
+        file = places.home / path
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    ctx.paths.create()
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(places))
+    for record in servers.all_servers(db):
+        servers.set_status(db, record.id, "read")
+    db.execute("UPDATE servers SET read_at = 1")
+    db.close()
+    window = open_window()
+    qtbot.waitUntil(lambda: window.catalog.state == "content" and window.tasks.idle, timeout=WAIT)
+    return window
+
+
+def hosts(window):
+    return window.pages["hosts"]
+
+
+def names(window):
+    return {server.name for server in window.live.catalog.servers}
+
+
+def entry_of(window, name, host="cursor"):
+    server = window.live.catalog.server(name)
+    return next(entry for entry in server.entries if entry.host == host)
+
+
+def change(window, qtbot, name, kind, host="cursor"):
+    """Choose it in the menu; the Hosts page, once it shows what would be written."""
+    window.catalog.show_server(name)
+    window.catalog.content.tree.entry_requested.emit(entry_of(window, name, host), kind)
+    return shown(window, qtbot)
+
+
+def shown(window, qtbot):
+    qtbot.waitUntil(lambda: hosts(window).changes.host != "", timeout=WAIT)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+    assert window.pages["hosts"].isVisible()
+    return hosts(window)
+
+
+def write(page, window, qtbot):
+    page.entry.write.click()
+    qtbot.waitUntil(lambda: page.changes.host == "" and window.tasks.idle, timeout=WAIT)
+
+
+def test_a_removal_is_shown_then_written_and_undo_gives_the_bytes_back(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    window.catalog.show_server("github")
+    window.catalog.remove_server()
+    page = shown(window, qtbot)
+    assert page.entry.title.text() == "Remove github from Cursor"
+    assert "github" in page.entry.diff.before.toPlainText()
+    assert "github" not in page.entry.diff.after.toPlainText()
+    assert file.read_text() == CURSOR, "nothing is written unseen"
+    write(page, window, qtbot)
+    start, end = CURSOR.index('"github'), CURSOR.index('"files')
+    assert file.read_text() == CURSOR[:start] + CURSOR[end:]
+    assert page.messages.text.startswith("Removed. Cursor reconnects")
+    qtbot.waitUntil(lambda: names(window) == {"files", "shared"}, timeout=WAIT)
+    assert window.undo.undoText() == "Remove github from Cursor"
+    window.undo.undo()
+    qtbot.waitUntil(lambda: "github" in names(window), timeout=WAIT)
+    assert file.read_text() == CURSOR
+    window.undo.redo()  # which shows the preview and writes nothing
+    assert shown(window, qtbot).entry.title.text() == "Remove github from Cursor"
+    assert file.read_text() == CURSOR
+
+
+def test_an_edit_begins_with_the_file_and_hides_values(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    window.catalog.show_server("github")
+    window.catalog.edit_server()
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None, timeout=WAIT)
+    form = window.findChild(AddServerDialog)
+    assert form.windowTitle() == "Edit github in Cursor"
+    assert (form.name.text(), form.command.text()) == ("github", "npx g")
+    name, value = form.pairs.rows[0]
+    assert (name.text(), value.text()) == ("API_TOKEN", SECRET)
+    assert value.echoMode() == QLineEdit.EchoMode.Password
+    form.name.setText("hub")
+    form.command.setText("npx g2")
+    form.add.click()
+    page = shown(window, qtbot)
+    assert page.entry.title.text() == "Edit github in Cursor"
+    for widget in page.findChildren(QWidget):
+        for read in ("text", "toPlainText", "toolTip", "accessibleName"):
+            words = getattr(widget, read, "")
+            assert SECRET not in str(words() if callable(words) else words)
+    write(page, window, qtbot)
+    assert file.read_text() == CURSOR.replace('"github"', '"hub"').replace('["g"]', '["g2"]')
+    qtbot.waitUntil(lambda: entry_of(window, "github").name == "hub", timeout=WAIT)
+    assert window.live.catalog.server("github").spec.args == ("g2",)
+    window.undo.undo()
+    qtbot.waitUntil(lambda: file.read_text() == CURSOR, timeout=WAIT)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+
+
+def test_a_host_with_a_key_is_switched_off_and_one_without_says_so(window, places, qtbot):
+    page = change(window, qtbot, "shared", DISABLE, "kiro")
+    write(page, window, qtbot)
+    after = (places.home / ".kiro/settings/mcp.json").read_text()
+    assert after.replace(', "disabled": true', "") == KIRO
+    page = change(window, qtbot, "github", DISABLE)
+    assert "Cursor has no key in its file that switches a server off" in page.entry.notes.text()
+    assert page.entry.write.isHidden() and not page.entry.instead.isHidden()
+    page.entry.instead.click()
+    qtbot.waitUntil(lambda: not page.entry.write.isHidden(), timeout=WAIT)
+    assert page.entry.title.text() == "Remove github from Cursor"
+    assert (places.home / ".cursor/mcp.json").read_text() == CURSOR
+
+
+def test_an_outside_change_after_the_preview_is_refused(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    page = change(window, qtbot, "github", REMOVE)
+    theirs = CURSOR.replace("npx", "bunx")
+    file.write_text(theirs)
+    page.entry.write.click()
+    qtbot.waitUntil(lambda: page.messages.text.startswith("Not written:"), timeout=WAIT)
+    assert file.read_text() == theirs and window.undo.count() == 0
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+
+
+def test_the_menu_names_each_host_and_a_server_of_several_says_where_to_choose(window, qtbot):
+    window.catalog.show_server("files")
+    tree = window.catalog.content.tree
+    menu = QMenu(window)
+    tree._add_sign_in(menu)
+    inside = {a.text(): [b.text() for b in a.menu().actions()] for a in menu.actions() if a.menu()}
+    assert inside == {
+        "In Cursor": ["&Edit or rename…", "&Disable…", "&Remove…"],
+        "In Kiro": ["&Edit or rename…", "&Disable…", "&Remove…"],
+    }
+    window.catalog.edit_server()
+    assert "files stands in 2 files" in window.status.message.text()
+    page = change(window, qtbot, "files", REMOVE)
+    assert "It also stands in Kiro, where it stays." in page.entry.notes.text()
+
+
+def test_a_file_that_is_only_read_refuses_with_its_name(window, places, qtbot):
+    file = places.home / ".cursor/plugins/local/x/mcp.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(CURSOR)
+    entry = replace(entry_of(window, "github"), scope="extension", file=str(file))
+    tree = window.catalog.content.tree
+    tree.entry_requested.emit(entry, EDIT)
+    qtbot.waitUntil(lambda: f"reads {file}" in window.status.message.text(), timeout=WAIT)
+    tree.entry_requested.emit(entry, REMOVE)
+    page = shown(window, qtbot)
+    assert f"Toolcrib reads {file} but does not write it." in page.entry.notes.text()
+    assert page.entry.write.isHidden()

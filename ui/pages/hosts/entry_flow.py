@@ -1,0 +1,75 @@
+"""From the wish to change one server in a host's file to the file written, or left as it is."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from app.core.errors import ToolcribError
+from app.export.plan import REMOVE, EntryChange, Plan
+from ui.pages.hosts.entry_sheet import EntryPreview, EntrySheet
+from ui.pages.hosts.session import HostsSession
+from ui.widgets.message_bar import DONE, WARN, MessageBar
+
+
+class EntryFlow(QObject):
+    """Shows the preview in the page's stack, writes it when it is wanted, says what came of it."""
+
+    def __init__(
+        self,
+        desk: HostsSession,
+        sheet: EntrySheet,
+        stack: QStackedWidget,
+        messages: MessageBar,
+        home: QWidget,
+    ) -> None:
+        super().__init__(sheet)
+        self._desk, self._sheet, self._stack = desk, sheet, stack
+        self._messages, self._home = messages, home
+        self._change: EntryChange | None = None
+        desk.entry_previewed.connect(self._on_previewed)
+        sheet.write_wanted.connect(self._write)
+        sheet.change_wanted.connect(self.open)
+
+    @property
+    def host(self) -> str:
+        """The id of the host whose change is in view, "" for none."""
+        shown = self._change is not None and self._stack.currentWidget() is self._sheet
+        return self._change.entry.host if shown and self._change is not None else ""
+
+    def open(self, change: EntryChange) -> None:
+        """Show what the change would write now."""
+        self._messages.clear()
+        self._change = change
+        self._desk.preview_entry(change)
+
+    def written(self, plan: Plan, take_back: Callable[[], None]) -> None:
+        """Say that it was written, and how the host takes it in."""
+        self._stack.setCurrentWidget(self._home)
+        words = "Removed." if plan.change and plan.change.kind == REMOVE else "Written."
+        text = f"{words} {plan.restart_hint}".strip()
+        self._messages.show_message(DONE, text, ("Undo", take_back))
+
+    def refused(self, error: ToolcribError) -> bool:
+        """Whether a refusal was about the change in view; it is then said."""
+        change = self._change
+        if not self.host or change is None:
+            return False
+        again = ("Refresh preview", lambda: self.open(change))
+        self._messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
+        return True
+
+    def _on_previewed(self, preview: EntryPreview) -> None:
+        if preview.change is self._change:
+            self._sheet.show_preview(preview)
+            self._stack.setCurrentWidget(self._sheet)
+            (self._sheet.write if preview.files else self._sheet.close_button).setFocus()
+
+    def _write(self, plan: Plan) -> None:
+        if not plan.running:
+            self._sheet.write.setEnabled(False)  # once
+            self._desk.write(plan)
+            return
+        text = f"{plan.host.name} is running and would undo the change. Quit it first."
+        anyway = ("Write anyway", lambda: self._desk.write(plan, insist=True))
+        self._messages.show_message(WARN, text, anyway)

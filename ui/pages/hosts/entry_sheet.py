@@ -1,0 +1,76 @@
+"""What changing one server in a host's file would write; nothing is written unseen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.export.masking import DiffFile, masked_diff
+from app.export.plan import DISABLE, REMOVE, EntryChange, Plan
+from ui.look.theme import Theme
+from ui.pages.hosts.change_sheet import ChangeSheet
+
+_BUTTONS = {REMOVE: "Remove from the file"}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPreview:
+    """The plan of one entry's change, with its file as it may be shown."""
+
+    plan: Plan
+    change: EntryChange
+    files: tuple[DiffFile, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, change: EntryChange) -> "EntryPreview":
+        """Masked like every host file."""
+        return cls(plan, change, masked_diff(plan))
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What to know before."""
+        if self.plan.refusal:
+            yield self.plan.refusal
+        yield from self.plan.warnings
+        if self.plan.also_read_by:
+            yield f"Also read by {', '.join(self.plan.also_read_by)}."
+
+
+class EntrySheet(ChangeSheet):
+    """The entry's difference, and removal where a host cannot switch a server off.
+
+    Signals: change_wanted(EntryChange) instead of the one shown.
+    """
+
+    change_wanted = Signal(object)
+
+    def __init__(self, theme: Theme, home: Path, parent: QWidget | None = None) -> None:
+        super().__init__(theme, home, "entry", parent)
+        self.preview: EntryPreview | None = None
+        self.instead = QPushButton("Remove it there…")
+        self.foot.insertWidget(2, self.instead)
+        self.instead.clicked.connect(self._remove_instead)
+        self.write.clicked.connect(self._write)
+
+    def show_preview(self, preview: EntryPreview) -> None:
+        """Show what would be written, or why it is not."""
+        self.preview = preview
+        change, plan = preview.change, preview.plan
+        where = "from" if change.kind == REMOVE else "in"
+        self.title.setText(f"{change.words} {where} {plan.host.name}")
+        self.show_files(preview.files, tuple(preview.sentences))
+        if plan.refusal:
+            self.hint.setText("Nothing was written.")
+        self.instead.setVisible(change.kind == DISABLE and bool(plan.refusal))
+        self.write.setText(_BUTTONS.get(change.kind, "Write config"))
+        self.write.setVisible(not plan.refusal)
+
+    def _write(self) -> None:
+        if self.preview is not None:
+            self.write_wanted.emit(self.preview.plan)
+
+    def _remove_instead(self) -> None:
+        if self.preview is not None:
+            self.change_wanted.emit(replace(self.preview.change, kind=REMOVE))

@@ -1,0 +1,33 @@
+"""The way out: every host's file as it was before Toolcrib, after a question."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from app.core.text import plural
+from ui.pages.hosts.dialogs import restore_hosts
+from ui.pages.hosts.session import HostsSession
+from ui.widgets.message_bar import DONE, INFO, MessageBar
+
+
+class WayOut(QObject):
+    """Asks what would be lost, then restores all."""
+
+    def __init__(self, desk: HostsSession, messages: MessageBar, over: QWidget) -> None:
+        super().__init__(over)
+        self._desk, self._messages, self._over = desk, messages, over
+
+    def ask(self) -> None:
+        """Look what restoring concerns, then ask."""
+        self._desk.way_out(self._ask)
+
+    def _ask(self, names: Sequence[str], lost: Sequence[str]) -> None:
+        if not names:
+            self._messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
+        elif restore_hosts(self._over, names, lost):
+            self._desk.restore_all(
+                lambda files: self._messages.show_message(
+                    DONE, f"Restored {plural(files, 'file')}."
+                )
+            )
