@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QApplication
 
 from app.catalog.catalog import change_settings
 from app.policy.budget import Budget
@@ -284,3 +286,40 @@ def test_the_headline_and_the_proposals_are_about_the_host_in_view(show, service
     services.hosts.choose(EVERY)
     settled(qtbot, page)
     assert page.moves.headline.text().startswith("To get all servers together out of BLOCK")
+
+
+def test_the_table_keeps_its_rows_at_200_per_cent_and_the_page_scrolls(show, theme, qtbot):
+    page = show()
+    usual = page.view.columnWidth(1)
+    assert not page.view.isColumnHidden(1) and usual
+    assert not page.command.visibleRegion().isEmpty(), "all fits without scrolling"
+    try:
+        theme.set_zoom(200)
+        page.resize(980, 480)
+        bar = page.area.verticalScrollBar()
+        qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=20_000)
+        assert page.view.viewport().height() >= 4 * theme.scaled(28)
+        tokens = next(n for n, c in enumerate(page.model.columns) if c.title == TOKENS)
+        assert page.view.columnWidth(tokens) >= theme.scaled(100)
+        assert page.view.header().length() <= page.view.viewport().width() + 1
+        for field in (page.form.on_block, page.form.tokens, page.form.window_):
+            assert field.height() >= field.minimumSizeHint().height()
+        bar.setValue(bar.maximum())
+        assert not page.command.visibleRegion().isEmpty()
+    finally:
+        theme.set_zoom(100)
+
+
+def test_the_wheel_scrolls_the_page_and_changes_no_number(show, qtbot):
+    page = show()
+    page.view.setFocus()
+    for field in (page.form.tokens, page.form.slider, page.form.warn):
+        before = field.value()
+        wheel = QWheelEvent(
+            QPointF(5, 5), QPointF(field.mapToGlobal(QPoint(5, 5))), QPoint(), QPoint(0, 120),
+            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(field, wheel)
+        assert field.value() == before
+    assert page.services.undo.count() == 0

@@ -69,15 +69,18 @@ def change(window, qtbot, name, kind, host="cursor"):
 
 
 def shown(window, qtbot):
-    qtbot.waitUntil(lambda: hosts(window).changes.host != "", timeout=WAIT)
+    qtbot.waitUntil(lambda: hosts(window).entry.isVisible(), timeout=WAIT)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
-    assert window.pages["hosts"].isVisible()
-    return hosts(window)
+    page = hosts(window)
+    assert page.entry.isVisible(), "a look at the files does not close it"
+    chosen = page.model.rows[page.list.currentIndex().row()].host.id
+    assert chosen == page.changes.host
+    return page
 
 
 def write(page, window, qtbot):
     page.entry.write.click()
-    qtbot.waitUntil(lambda: page.changes.host == "" and window.tasks.idle, timeout=WAIT)
+    qtbot.waitUntil(lambda: not page.entry.isVisible() and window.tasks.idle, timeout=WAIT)
 
 
 def test_a_removal_is_shown_then_written_and_undo_gives_the_bytes_back(window, places, qtbot):

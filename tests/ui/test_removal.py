@@ -70,7 +70,7 @@ def test_a_server_that_a_host_names_leaves_its_file_by_preview_only(window, plac
     before = file.read_bytes()
     buttons(window, "theirs")["Remove…"].click()
     page = window.pages["hosts"]
-    qtbot.waitUntil(lambda: page.changes.host == "cursor", timeout=20000)
+    qtbot.waitUntil(lambda: page.entry.isVisible(), timeout=20000)
     assert page.entry.write.text() == "Remove from the file"
     assert file.read_bytes() == before and "theirs" in names(window)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=20000)

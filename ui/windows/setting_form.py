@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -23,6 +23,7 @@ from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.number_field import number_field
+from ui.widgets.wheel import WheelGuard
 from ui.windows.setting_fields import (
     Choice,
     Field,
@@ -55,6 +56,7 @@ class SettingForm(QWidget):
         self._rows: list[tuple[str, QWidget, tuple[QWidget, ...]]] = []  # words, heading, row
         self._shows: dict[str, Callable[[Any], None]] = {}
         self._shown: Json = {}
+        self._wheel = WheelGuard(self)
         form = QFormLayout(self)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
@@ -106,22 +108,13 @@ class SettingForm(QWidget):
         for place in range(box.count()):
             box.setItemText(place, words[box.itemData(place)])
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The wheel scrolls the form; only a field with the focus takes it."""
-        wheel = event.type() == QEvent.Type.Wheel
-        if wheel and isinstance(watched, QWidget) and not watched.hasFocus():
-            event.ignore()
-            return True
-        return super().eventFilter(watched, event)
-
     def _add(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
         """Put a field in with its explanation below; returns what its row is made of."""
         widget = self._made(field)
         plain = field.label.replace("&", "")
         widget.setAccessibleName(plain)
         widget.setToolTip(field.tip)
-        widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # the wheel must not give it
-        widget.installEventFilter(self)
+        self._wheel.look_after(widget)
         self.fields[field.name] = widget
         if isinstance(field, Switch):
             form.addRow("", widget)

@@ -19,6 +19,7 @@ from app.policy.budget import Budget
 from ui.look.theme import CARD, GAP
 from ui.shell.verdicts import meaning
 from ui.widgets.number_field import number_field
+from ui.widgets.wheel import WheelGuard
 
 _MOST_TOKENS = 10_000_000
 _SLIDER_PERCENT = 50  # of the window, at the slider's right end
@@ -69,6 +70,10 @@ class BudgetForm(QFrame):
             self.on_block.addItem(words, value)
         self.meaning = QLabel(wordWrap=True)
         self.meaning.setProperty("faint", True)
+        self._wheel = WheelGuard(self)
+        for field in (self.window_, self.tokens, self.slider, self.warn, self.block, self.most):
+            self._wheel.look_after(field)
+        self._wheel.look_after(self.on_block)
         self._lay_out()
         self._connect()
 

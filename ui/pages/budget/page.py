@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QTreeView,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -26,15 +29,18 @@ from app.policy.profiles import DEFAULT
 from app.policy.pruner import Move, PrunePlan, propose
 from app.policy.suggestions import suggest
 from app.policy.usage import read_usage
-from ui.look.theme import GAP
+from ui.look.theme import GAP, MARGIN, ROW
 from ui.pages.budget.form import BudgetForm
 from ui.pages.budget.moves import BudgetMoves
-from ui.pages.budget.rows import BudgetTable
+from ui.pages.budget.rows import SHARE, WAY, BudgetTable
 from ui.shell.actions import SettingsCommand, Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
+from ui.widgets.columns import place
 from ui.widgets.rows import as_rows
+from ui.widgets.table_tools import tools_of
 
+ROWS_LEAST = 2, 4  # hosts that the table shows: where all fits without scrolling, and where not
 _REST_MS = 100  # steps that follow each other are looked at together
 
 
@@ -165,6 +171,7 @@ class BudgetPage(Page):
 
     def _recolor(self) -> None:
         self.copy.setIcon(self.services.theme.icons.icon("content-copy"))
+        self._fit()
 
     def _lay_out(self) -> None:
         above = QHBoxLayout()
@@ -178,9 +185,36 @@ class BudgetPage(Page):
         below.addWidget(label)
         below.addWidget(self.command, 1)
         below.addWidget(self.copy)
-        self.body.addLayout(above)
-        self.body.addWidget(self.view, 1)
-        self.body.addLayout(below)
+        self._inside = QWidget()
+        column = QVBoxLayout(self._inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(MARGIN)
+        column.addLayout(above)
+        column.addWidget(self.view, 1)
+        column.addLayout(below)
+        self.area = QScrollArea(widgetResizable=True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields take it
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setWidget(self._inside)
+        self.body.addWidget(self.area, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The bars keep their room: a narrow table leaves columns out."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The table shows a few hosts at any text size; the page scrolls where that is too much."""
+        scaled, width = self.services.theme.scaled, self.width()
+        head = self.view.header().sizeHint().height()
+        for rows in ROWS_LEAST:
+            self.view.setMinimumHeight(head + rows * scaled(ROW) + GAP)
+            if self._inside.minimumSizeHint().height() <= self.area.viewport().height():
+                break
+        for title, least in ((WAY, 740), (SHARE, 560)):
+            number = place(self.model.columns, title)
+            tools_of(self.view).hide(number, width < scaled(least))
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()

@@ -334,7 +334,8 @@ class CatalogContent(QWidget):
             return
         items: dict[str, list[Item]] = {}
         for row in catalog.tools:
-            item = Item(row.tool.id, row.tool.name, row.cost, on=row.on, held=bool(row.held))
+            on = row.on and not row.server.disabled
+            item = Item(row.tool.id, row.tool.name, row.cost, on=on, held=bool(row.held))
             items.setdefault(row.server.name, []).append(item)
         shares = server_shares(catalog, self._services.live.places)
         self.map.show_groups(

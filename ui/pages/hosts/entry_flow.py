@@ -30,12 +30,18 @@ class EntryFlow(QObject):
         desk.entry_previewed.connect(self._on_previewed)
         sheet.write_wanted.connect(self._write)
         sheet.change_wanted.connect(self.open)
+        sheet.closed.connect(self.leave)
 
     @property
     def host(self) -> str:
-        """The id of the host whose change is in view, "" for none."""
-        shown = self._change is not None and self._stack.currentWidget() is self._sheet
-        return self._change.entry.host if shown and self._change is not None else ""
+        """The id of the host whose change is in view or about to be, "" for none."""
+        return self._change.entry.host if self._change is not None else ""
+
+    def leave(self) -> None:
+        """Show no change any more."""
+        self._change = None
+        if self._stack.currentWidget() is self._sheet:
+            self._stack.setCurrentWidget(self._home)
 
     def open(self, change: EntryChange) -> None:
         """Show what the change would write now."""
@@ -45,7 +51,7 @@ class EntryFlow(QObject):
 
     def written(self, plan: Plan, take_back: Callable[[], None]) -> None:
         """Say that it was written, and how the host takes it in."""
-        self._stack.setCurrentWidget(self._home)
+        self.leave()
         words = "Removed." if plan.change and plan.change.kind == REMOVE else "Written."
         text = f"{words} {plan.restart_hint}".strip()
         self._messages.show_message(DONE, text, ("Undo", take_back))
@@ -53,7 +59,7 @@ class EntryFlow(QObject):
     def refused(self, error: ToolcribError) -> bool:
         """Whether a refusal was about the change in view; it is then said."""
         change = self._change
-        if not self.host or change is None:
+        if change is None:
             return False
         again = ("Refresh preview", lambda: self.open(change))
         self._messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)

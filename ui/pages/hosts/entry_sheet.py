@@ -61,6 +61,7 @@ class EntrySheet(ChangeSheet):
         where = "from" if change.kind == REMOVE else "in"
         self.title.setText(f"{change.words} {where} {plan.host.name}")
         self.show_files(preview.files, tuple(preview.sentences))
+        self.close_button.setText("Close" if plan.refusal else "Cancel")
         if plan.refusal:
             self.hint.setText("Nothing was written.")
         self.instead.setVisible(change.kind == DISABLE and bool(plan.refusal))

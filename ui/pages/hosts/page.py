@@ -16,6 +16,7 @@ from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
+from ui.pages.hosts.change_sheet import ChangeSheet
 from ui.pages.hosts.commands import WriteCommand
 from ui.pages.hosts.detail import HostDetail
 from ui.pages.hosts.dialogs import write_over_budget
@@ -93,12 +94,9 @@ class HostsPage(Page):
 
     def primary(self) -> None:
         """Write config, or the hook, if it may be."""
-        if self._stack.currentWidget() is self.detail:
-            self.detail.write.click()
-        elif self._stack.currentWidget() is self.hook:
-            self.hook.write.click()
-        elif self._stack.currentWidget() is self.entry:
-            self.entry.write.click()
+        shown = self._stack.currentWidget()
+        if isinstance(shown, HostDetail | ChangeSheet):
+            shown.write.click()
 
     def escape(self) -> bool:
         """Clear the search of the tools, then close tools or backups."""
@@ -106,6 +104,7 @@ class HostsPage(Page):
             self.tools.search.clear()
             return True
         if self._stack.currentWidget() is not self.detail:
+            self.changes.leave()
             self._stack.setCurrentWidget(self.detail)
             return True
         return False
@@ -149,11 +148,11 @@ class HostsPage(Page):
         detail.hook.change_wanted.connect(self._open_hook)
         desk.hook_previewed.connect(self._on_hook_previewed)
         self.hook.write_wanted.connect(self._write_hook)
-        self.side.way_out.clicked.connect(self.leaving.ask)
+        self.side.way_out.clicked.connect(self.leaving.begin)
         detail.tools_wanted.connect(self._open_tools)
         self.services.hosts.changed.connect(self._show_tools)
         self.services.hosts.entry_wanted.connect(self._open_change)
-        for sheet in (self.tools, self.sheet, self.hook, self.entry):
+        for sheet in (self.tools, self.sheet, self.hook):
             sheet.closed.connect(lambda: self._stack.setCurrentWidget(self.detail))
         self.sheet.restored.connect(self._on_restored)
 
@@ -209,8 +208,9 @@ class HostsPage(Page):
         if status is None or status.host.id == self._host:
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
-        other = self.changes.host not in ("", status.host.id)
-        if other or self._stack.currentWidget() in (self.sheet, self.hook):
+        if self.changes.host != status.host.id:
+            self.changes.leave()
+        if self._stack.currentWidget() in (self.sheet, self.hook):
             self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
         self.detail.show_status(status, first_mode(status))
@@ -312,8 +312,8 @@ class HostsPage(Page):
 
     def _open_change(self, change: EntryChange) -> None:
         """Show what changing one server's entry would write."""
-        self.choose(change.entry.host)
         self.changes.open(change)
+        self.choose(change.entry.host)
 
     def _open_hook(self, wanted: bool) -> None:
         """Show what the switch would write."""
@@ -391,7 +391,7 @@ class HostsPage(Page):
         """The way out: ask, then put every file back; at once or when the files were looked at."""
         self._way_out = not self.model.rows
         if self.model.rows:
-            self.leaving.ask()
+            self.leaving.begin()
 
     def _copy(self) -> None:
         text = self.detail.diff.after.toPlainText()

@@ -18,11 +18,11 @@ class WayOut(QObject):
         super().__init__(over)
         self._desk, self._messages, self._over = desk, messages, over
 
-    def ask(self) -> None:
+    def begin(self) -> None:
         """Look what restoring concerns, then ask."""
-        self._desk.way_out(self._ask)
+        self._desk.way_out(self._confirm)
 
-    def _ask(self, names: Sequence[str], lost: Sequence[str]) -> None:
+    def _confirm(self, names: Sequence[str], lost: Sequence[str]) -> None:
         if not names:
             self._messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
         elif restore_hosts(self._over, names, lost):
