@@ -18,11 +18,13 @@ def read_pack() -> Mapping[str, tuple[str, ...]]:
     """The shipped requests by (shortened) text hash.
 
     Each line of a file is: the hash's first 16 digits, the tool's name, its requests, by tabs.
+    Of a text in several files the last file by name counts, on every file system.
     """
     from importlib.resources import files  # a search in the gateway has no use for it
 
     pack: dict[str, tuple[str, ...]] = {}
-    for file in files("resources").joinpath("requests").iterdir():
+    folder = files("resources").joinpath("requests")
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):  # servers share some tools
         if file.name.endswith(".tsv"):
             for line in file.read_text(encoding="utf-8").splitlines():
                 key, _name, *texts = line.split("\t")

@@ -172,6 +172,15 @@ ROOT = Path(__file__).resolve().parents[3]
 OF_THE_CATALOGUE = 65  # files written from the lists of ../shared/data/catalog
 
 
+def test_a_text_that_several_servers_share_has_the_last_files_requests_everywhere():
+    expected: dict[str, tuple[str, ...]] = {}
+    for file in sorted((ROOT / "resources" / "requests").glob("*.tsv"), key=lambda f: f.name):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            key, _name, *texts = line.split("\t")
+            expected[key] = tuple(texts)
+    assert read_pack() == expected
+
+
 def test_every_other_file_of_the_pack_names_the_version_it_was_written_from():
     listed = tomllib.loads((ROOT / "packaging" / "pack_servers.toml").read_text(encoding="utf-8"))
     files = [server["file"] for server in listed["server"]]
