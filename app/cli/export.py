@@ -40,7 +40,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         '"saving", "exports", "tools", "tokens", "later", "own_search"}]}; "tokens" is what the '
         'model gets at its first request, "later" what the host loads on demand; "own_search" is '
         "null, or what the host finds of your labelled queries by itself beside Toolcrib: "
-        '{"host", "queries", "own", "ours", "words_only"}; with --all also hosts that are not '
+        '{"host", "queries", "own", "ours", "words_only", "hinted": with the search hints that '
+        "gateway.search_hints adds to pruned servers}; with --all also hosts that are not "
         "here.",
     )
     hosts.add_argument("--all", action="store_true", help="every host Toolcrib knows")

@@ -162,6 +162,7 @@ class GatewaySettings:
     server_idle_minutes: int = 0  # without a request, before a server is ended; 0: never
     secrets_out: str = "warn"  # warn | ask | refuse: calls that carry a secret out
     passages_out: str = "warn"  # the same for text that another server returned
+    search_hints: bool = False  # pruned: words for the host's own search in each tool's _meta
     keep_prompts: bool = False  # the beginnings of prompts that a hook looked at
     combinations: bool = False  # warn of tools that together could send private data away
 

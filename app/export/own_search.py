@@ -18,7 +18,8 @@ from app.export.limits import entry_name
 from app.export.model_tools import host_rows
 from app.export.recommend import Recommendation
 from app.export.status import NOT_FOUND, HostStatus
-from app.hosts.facts import HostFacts
+from app.hosts.facts import HostFacts, host
+from app.indexing.search_hints import HintSources
 from app.routing.host_ranking import searched
 from app.routing.learning.cases import expected_tools
 from app.routing.router import Router
@@ -40,6 +41,7 @@ class OwnSearch:
     own: int  # that the host's search finds
     ours: int
     words_only: bool = False  # Toolcrib had no encoder
+    hinted: int = 0  # that the host's search finds with hints made without the query itself
 
     @property
     def sentence(self) -> str:
@@ -59,6 +61,39 @@ def own_search(
 
     A label whose query is a request of a tool is left out: there Toolcrib would find itself.
     """
+    alone = host_alone(db, facts, catalog)
+    if alone is None:
+        return None
+    router = Router.from_store(db, catalog, None, encoder)
+    ours = 0
+    words_only = False
+    for query, expected in alone.cases.items():
+        scored = router.score(query, limit=MOST, learned=False)
+        words_only = words_only or scored.words_only
+        ours += any(one.row.tool.tool_id in expected for one in scored.candidates)
+    return OwnSearch(facts.name, len(alone.cases), alone.own, ours, words_only, alone.hinted)
+
+
+@dataclass(frozen=True, slots=True)
+class HostAlone:
+    """What the host's search finds without Toolcrib's, with search hints and without."""
+
+    cases: Mapping[str, set[str]]
+    own: int
+    hinted: int
+
+    @property
+    def gain(self) -> str:
+        """What search hints are worth, in words."""
+        total = f"{len(self.cases)} labelled {'query' if len(self.cases) == 1 else 'queries'}"
+        return (
+            f"With words made without the query itself the search (emulated, {VERSION}) finds"
+            f" {self.hinted} of {total}, without any {self.own}."
+        )
+
+
+def host_alone(db: apsw.Connection, facts: HostFacts, catalog: Catalog) -> HostAlone | None:
+    """The host's side; None where its search is not known or no label names its tools."""
     if facts.id != HOST:
         return None
     rows = host_rows(facts, catalog)
@@ -66,16 +101,22 @@ def own_search(
     cases = _cases(db, places)
     if not cases:
         return None
+    sources = HintSources.read(db)
     search = searched(rows, servers=[entry_name(facts, row) for row in rows])
-    router = Router.from_store(db, catalog, None, encoder)
-    own = ours = 0
-    words_only = False
+    hinting = search.hinted({n: sources.hint(row.tool) for n, row in enumerate(rows)})
+    own = hinted = 0
     for query, expected in cases.items():
-        own += search.finds(query, {places[tool] for tool in expected})
-        scored = router.score(query, limit=MOST, learned=False)
-        words_only = words_only or scored.words_only
-        ours += any(one.row.tool.tool_id in expected for one in scored.candidates)
-    return OwnSearch(facts.name, len(cases), own, ours, words_only)
+        right = {places[tool] for tool in expected}
+        unseen = {place: sources.hint(rows[place].tool, without=query) for place in right}
+        own += search.finds(query, right)
+        hinted += hinting.hinted(unseen).finds(query, right)
+    return HostAlone(cases, own, hinted)
+
+
+def hint_gain(db: apsw.Connection, catalog: Catalog) -> str:
+    """What search hints are worth for this computer's Claude Code; "" without labels."""
+    alone = host_alone(db, host(HOST), catalog)
+    return alone.gain if alone else ""
 
 
 def advised(status: HostStatus, seen: OwnSearch | None) -> HostStatus:

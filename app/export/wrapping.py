@@ -64,9 +64,10 @@ class GatewayCall:
 def narrowed_servers(catalog: Catalog) -> frozenset[int]:
     """Ids of the servers of which the profile keeps something from a host, or from a session.
 
-    Only these need the gateway in pruned mode: behind it all others would be what they are.
+    Only these need the gateway in pruned mode: behind it all others would be what they are. With
+    search hints all do.
     """
-    if _stops_calls(catalog):
+    if _stops_calls(catalog) or catalog.settings.gateway.search_hints:
         return frozenset(server.id for server in catalog.servers)
     conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
     patterns = {pattern for _, pattern in conditions.rules}

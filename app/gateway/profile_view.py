@@ -37,6 +37,7 @@ class ProfileView:
         self._looked = float("-inf")
         self._cache: dict[tuple[int, str], ToolRow | None] = {}
         self._tokens: dict[int, int] = {}
+        self._hints: tuple[int, dict[int, str]] = (-1, {})  # of which version of the store
         self.profile_id = 0
         self.settings: Json = {}
         self.servers: dict[str, ServerRow] = {}
@@ -153,6 +154,17 @@ class ProfileView:
             "resources/list": resources,
             "resources/templates/list": templates,
         }
+
+    def text(self, row: ToolRow) -> str:
+        """A tool's JSON text, with words for the host's own search where the profile wants them."""
+        if not self.setting("gateway", "search_hints", default=False):
+            return row.raw
+        from app.indexing.search_hints import hinted_text, search_hints
+
+        with self._lock:
+            if self._hints[0] != self._version:
+                self._hints = (self._version, search_hints(self._connection()))
+            return hinted_text(row.raw, self._hints[1].get(row.id, ""))
 
     def setting(self, part: str, name: str, default: Any) -> Any:
         """One setting of a part of the profile, without the cost of app.core.settings."""

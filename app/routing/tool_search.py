@@ -7,8 +7,8 @@ a case for each rule.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from app.routing.text import content_words
@@ -101,7 +101,7 @@ class ToolSearch:
             spread = self._spread = Counter(
                 word
                 for text in self._texts
-                for word in {*content_words(f"{text.full} {text.description} {text.hint}")}
+                for word in {*content_words(f"{text.full} {text.description}")}
             )
         known = dict.fromkeys(word for word in content_words(query) if word in spread)
         return " ".join(sorted(known, key=lambda word: spread[word])[:KEYWORDS])
@@ -110,6 +110,15 @@ class ToolSearch:
         """Whether an answer has one of these, asked as it is typed or by its rarest words."""
         texts = (query, self.keywords(query))
         return any(hit.place in expected for text in texts for hit in self.find(text))
+
+    def hinted(self, hints: Mapping[int, str]) -> "ToolSearch":
+        """The same tools with these hints by place, "" for none; the others as they are."""
+        other = ToolSearch(())
+        other._names, other._spread = self._names, self._spread
+        other._texts = list(self._texts)
+        for place, hint in hints.items():
+            other._texts[place] = replace(other._texts[place], hint=hint[:MOST_HINT].lower())
+        return other
 
     def _named(self, names: Sequence[str]) -> tuple[Hit, ...]:
         return tuple(Hit(self._names.index(name), 0) for name in dict.fromkeys(names))

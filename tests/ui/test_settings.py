@@ -271,3 +271,16 @@ def test_a_tab_is_reset_in_one_step_that_can_be_undone(window, dialog, qtbot, ct
 def test_no_row_is_wider_than_the_dialog(dialog):
     for area in dialog.findChildren(QScrollArea):
         assert area.horizontalScrollBar().maximum() == 0
+
+
+def test_words_for_the_hosts_own_search_say_what_they_are_worth(window, dialog, qtbot):
+    tip = dialog.profile.findChildren(QLabel)
+    texts = [label.text() for label in tip]
+    assert any("Every server then goes behind the gateway." in text for text in texts)
+    dialog.profile.explain("gateway.search_hints", "With words 3 of 4.")
+    assert any(label.text().endswith("With words 3 of 4.") for label in tip)
+    dialog._show_gain("")
+    assert not any(label.text().endswith("With words 3 of 4.") for label in tip)
+    dialog.profile.fields["gateway.search_hints"].click()
+    settled(window, qtbot)
+    assert stored(window.tasks.ctx).gateway.search_hints

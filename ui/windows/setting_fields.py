@@ -64,6 +64,11 @@ POOL_WORDS = {
     "none": "Nothing",
 }
 
+HINTS = (
+    "Single words of a tool's requests, labelled queries and summary, which its own text lacks."
+    " Every server then goes behind the gateway."
+)
+
 DATA_OUT = (
     ("Note it in Activity", "warn"),
     ("Ask first, if the host can", "ask"),
@@ -109,6 +114,12 @@ PROFILE: tuple[Group, ...] = (
                     ("As the server wrote them", "none"),
                 ),
                 tip="Arguments are always checked against the server's own schema.",
+            ),
+            Switch(
+                "gateway.search_hints",
+                "Pruned: words for Claude Code's own search",
+                tip=HINTS,
+                step_noun="words for Claude Code's own search",
             ),
             Switch(
                 "gateway.promote",

@@ -53,6 +53,7 @@ class SettingForm(QWidget):
     def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
         super().__init__()
         self.fields: dict[str, QWidget] = {}
+        self._tips: dict[str, tuple[str, QLabel]] = {}  # the usual words and where they stand
         self._rows: list[tuple[str, QWidget, tuple[QWidget, ...]]] = []  # words, heading, row
         self._shows: dict[str, Callable[[Any], None]] = {}
         self._shown: Json = {}
@@ -108,6 +109,11 @@ class SettingForm(QWidget):
         for place in range(box.count()):
             box.setItemText(place, words[box.itemData(place)])
 
+    def explain(self, name: str, words: str) -> None:
+        """More words below a field's explanation."""
+        usual, label = self._tips[name]
+        label.setText(f"{usual} {words}".strip())
+
     def _add(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
         """Put a field in with its explanation below; returns what its row is made of."""
         widget = self._made(field)
@@ -132,6 +138,7 @@ class SettingForm(QWidget):
         tip = plain_label(field.tip, faint=True)
         tip.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         form.addRow("", tip)
+        self._tips[field.name] = (field.tip, tip)
         return (tip,)
 
     def _made(self, field: Field) -> QWidget:

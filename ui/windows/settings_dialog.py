@@ -11,10 +11,13 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
+from app.catalog.catalog import Catalog
 from app.catalog.menu_tools import POOLS
 from app.catalog.rule_lines import problem
 from app.catalog.setting_checks import check_change
+from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.settings import Settings, with_settings
 from app.tokens.menu import menu_tokens
@@ -30,6 +33,7 @@ from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_
 from ui.windows.setting_form import SettingForm
 
 _POOL = "gateway.pool"
+_HINTS = "gateway.search_hints"
 _SIDE = 560  # pixels
 
 
@@ -118,7 +122,17 @@ class SettingsDialog(QDialog):
             _POOL, {p: f"{POOL_WORDS[p]} · {count(sizes[p])} {APPROX}" for p in POOLS}
         )
 
+        self._services.tasks.latest(
+            "what search hints are worth",
+            lambda db: _gain(db, catalog),
+            self._show_gain,
+            lambda _error: None,  # a figure, nothing that was asked for
+        )
         self._show_usual()
+
+    def _show_gain(self, words: str) -> None:
+        if isValid(self):  # it may have been closed meanwhile
+            self.profile.explain(_HINTS, words)
 
     @property
     def _forms(self) -> tuple[SettingForm, ...]:
@@ -217,3 +231,9 @@ def _page(*widgets: QWidget) -> QScrollArea:
     area.setFrameShape(QScrollArea.Shape.NoFrame)
     area.setWidget(inside)
     return area
+
+
+def _gain(db: Db, catalog: Catalog) -> str:
+    from app.export.own_search import hint_gain  # not needed for the window's start
+
+    return hint_gain(db, catalog)

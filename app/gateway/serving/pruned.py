@@ -209,7 +209,7 @@ class Pruned(ServingMode):
         level = self._slim_level()
         private = self._conditions.private()
         shown = [t for t in tools if t.shown and not private(f"{self._name}/{t.name}")]
-        texts = [slim.tool_text(t.raw, level) for t in shown]
+        texts = [slim.tool_text(self.context.view.text(t), level) for t in shown]
         answer = '{"jsonrpc":"2.0","id":0,"result":{"tools":[' + ",".join(texts) + "]}}"
         line = answer.encode("utf-8", "replace")
         if self.context.host.is_modern(message["id"]):
@@ -228,7 +228,7 @@ class Pruned(ServingMode):
         """A listed tool in the words that were looked at: the list's may stand in another order."""
         stored = self._stored(item.get("name"))
         scrub = self.context.outside.scrubber.json
-        known = scrub(item) if stored is None else json.loads(stored.raw)
+        known = scrub(item) if stored is None else json.loads(self.context.view.text(stored))
         return slim.tool(known, self._slim_level())
 
     def _refusal(self, name: object) -> str:

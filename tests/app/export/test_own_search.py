@@ -6,7 +6,8 @@ import pytest
 
 from app.core.settings import Settings
 from app.export.overview import survey
-from app.export.own_search import advised, look, own_search, recommends
+from app.export.own_search import advised, hint_gain, host_alone, look, own_search, recommends
+from app.export.wrapping import narrowed_servers
 from app.hosts.facts import host
 from store import queries, requests, servers, tools
 from store.connection import transaction
@@ -88,3 +89,28 @@ def test_the_figures_are_looked_for_where_the_host_is_here(office, ctx):
     assert list(look(office.db, ctx.paths, model, rows, office.catalog)) == ["claude-code"]
     away = tuple(replace(row, state="not found") for row in rows)
     assert look(office.db, ctx.paths, model, away, office.catalog) == {}
+
+
+def test_what_hints_are_worth_is_judged_without_the_query_itself(office):
+    label(office, ("bill overdue", "stub/getInvoice"))
+    first = host_alone(office.db, CLAUDE, office.catalog)
+    assert (first.own, first.hinted) == (0, 0), "its own words would make every hint perfect"
+    label(office, ("overdue bill", "stub/getInvoice"))
+    alone = host_alone(office.db, CLAUDE, office.catalog)
+    assert (alone.own, alone.hinted) == (0, 2), "one query's words are the other's hint"
+    assert hint_gain(office.db, office.catalog) == (
+        "With words made without the query itself the search (emulated, 2.1.330) finds"
+        " 2 of 2 labelled queries, without any 0."
+    )
+    assert own_search(office.db, CLAUDE, office.catalog, None).hinted == 2
+
+
+def test_hints_put_every_server_behind_the_gateway_in_pruned_mode(office):
+    settings = office.catalog.settings
+    assert settings.gateway.search_hints is False
+    office.on("stub/*")
+    plain = replace(office.catalog, tools=tuple(t for t in office.catalog.tools if t.shown))
+    asks = replace(settings, gateway=replace(settings.gateway, search_hints=True))
+    (server,) = office.catalog.servers
+    assert narrowed_servers(replace(plain, settings=asks)) == {server.id}
+    assert narrowed_servers(plain) == frozenset()

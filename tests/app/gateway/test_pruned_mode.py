@@ -5,8 +5,9 @@ import json
 import pytest
 from raw_host import RawHost, RpcError, text
 
-from store import profiles, tools
+from store import profiles, queries, tools
 from store.connection import open_store, transaction
+from store.records import LabelRecord
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 SAMPLE = {"role": "assistant", "content": {"type": "text", "text": "MODEL"}, "model": "m"}
@@ -260,3 +261,29 @@ def test_a_tool_of_others_is_neither_listed_nor_called(stocked, gateway):
         refused = host.call("echo", {"text": "a"})
         assert refused["isError"] and "it is not for this user" in text(refused)
         assert not host.call("pid").get("isError")
+
+
+def test_words_for_the_hosts_own_search_stand_in_meta_where_the_profile_wants_them(
+    stocked, gateway
+):
+    database = stocked({"probe": "ok"}, {"new_tools": "on", "gateway": {"search_hints": True}})
+    query = "repeat after me like a parrot"
+    db = open_store(database)
+    with transaction(db):
+        rows = [LabelRecord(0, query, ("probe/echo", "probe/pid"), "typed", 1.0)]
+        queries.save_labels(db, rows)
+        held = [one.id for one in tools.tools(db) if one.name == "pid"]
+        profiles.set_on(db, profiles.by_name(db, "default").id, held, False)
+    db.close()
+    host = gateway("--server", "probe")
+    host.initialize()
+
+    def listed():
+        return {one["name"]: one.get("_meta", {}) for one in host.tools()}
+
+    before = listed()
+    assert "parrot" in before["echo"]["anthropic/searchHint"].split()
+    assert before["echo"]["x/y"] == 1
+    assert "pid" not in before, "what is off stays off"
+    host.call("echo", {"text": "hi"})  # from here on the running server lists
+    assert listed()["echo"] == before["echo"]
