@@ -1,7 +1,7 @@
 """How a server is started or reached, with its secret values, and the same without them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.hosts import credentials
@@ -28,9 +28,7 @@ class LaunchSpec:
 
     def to_spec(self, install_key: bytes) -> tuple[ServerSpec, Secrets]:
         """The spec without any secret, and the secrets taken out of it."""
-        values: list[str] = []
-        command, *args = credentials.hide_in_args((self.command, *self.args), values, unknown=True)
-        url = credentials.hide_in_url(self.url, values)
+        (command, *args), url, values = self._hidden()
         spec = ServerSpec(
             transport=self.transport,
             key=_digest(self, install_key),
@@ -41,7 +39,14 @@ class LaunchSpec:
             url=url,
             header_names=tuple(self.headers),
         )
-        return spec, Secrets(dict(self.env), dict(self.headers), tuple(values))
+        return spec, Secrets(dict(self.env), dict(self.headers), values)
+
+    def _hidden(self) -> tuple[Sequence[str], str, tuple[str, ...]]:
+        """Command and arguments, and the URL, without values; and the values taken out."""
+        values: list[str] = []
+        words = credentials.hide_in_args((self.command, *self.args), values, unknown=True)
+        url = credentials.hide_in_url(self.url, values)
+        return words, url, tuple(values)
 
     def secret_values(self) -> tuple[str, ...]:
         """What must not be stored, logged or shown of the values the server is given.
@@ -49,8 +54,7 @@ class LaunchSpec:
         Environment, header and argument values that are not plainly something else, and the
         credentials inside them. The launch must have its variables filled in.
         """
-        _, secrets = self.to_spec(b"none")
-        values = set(secrets.values)
+        values = set(self._hidden()[2])
         forms: set[str] = set()
         for name, value in (*self.env.items(), *self.headers.items()):
             if credentials.is_secret_name(name) or not credentials.is_setting(value):
