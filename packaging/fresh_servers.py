@@ -70,7 +70,10 @@ def read(server: Json, folder: Path) -> Json:
 def python_part(server: Json, folder: Path) -> Path:
     """The command of a PyPI package, in an environment of its own."""
     if not folder.is_dir():
-        venv.create(folder, with_pip=True)
+        if "python" in server:
+            subprocess.run([server["python"], "-m", "venv", folder], check=True)
+        else:
+            venv.create(folder, with_pip=True)
         wanted = [f"{server['package']}=={server['version']}", *server.get("with", ())]
         pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
         subprocess.run(pip, check=True)
