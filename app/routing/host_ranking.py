@@ -3,7 +3,7 @@
 The host knows no tick and no Review: it searches everything that its servers list.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from app.catalog.catalog import CatalogTool
 from app.routing.gates import SCORE, TOP_K, Cut, Verdict
@@ -35,6 +35,20 @@ def searched(
     return ToolSearch(
         [_deferred(row, name, hints or {}) for row, name in zip(rows, names, strict=True)]
     )
+
+
+def found_alone(
+    rows: Sequence[CatalogTool], expected: Mapping[str, Collection[str]]
+) -> dict[str, bool]:
+    """By query, whether the host's search finds one of its tools, as it is typed or by keywords.
+
+    Queries that expect no tool of these rows are left out.
+    """
+    every = usable(rows)
+    places = {row.tool.tool_id: place for place, row in enumerate(every)}
+    search = searched(every)
+    right = {query: {places[t] for t in tools if t in places} for query, tools in expected.items()}
+    return {query: search.finds(query, there) for query, there in right.items() if there}
 
 
 def host_ranking(rows: Sequence[CatalogTool], query: str) -> Ranked:

@@ -4,10 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 from query_set_kit import column, put, routing, run, settled, stored
 
+from app.routing.host_ranking import searched, usable
 from app.routing.learning.learn import LearnedModel
 from store.records import LabelRecord
 from ui.pages.query_set.learning_line import learned_from
-from ui.pages.query_set.query_rows import FOUND, VERDICT
+from ui.pages.query_set.query_rows import ALONE, FOUND, VERDICT
 
 
 def test_a_run_tells_how_far_it_is_and_what_each_query_finds(open_set, qtbot):
@@ -216,3 +217,19 @@ def test_a_pressed_badge_shows_its_rows_only(open_set, qtbot):
     assert tab.head.title.text() == "24 labelled queries"  # the head still counts all
     assert tab.head.show_all()
     assert len(column(tab, VERDICT)) == 24
+
+
+def test_each_query_says_whether_the_hosts_own_search_finds_it(open_set, qtbot):
+    tab = open_set(24)
+    assert set(column(tab, ALONE)) == {""}, "nothing is said before a run"
+    run(tab, qtbot)
+    seen = column(tab, ALONE)
+    assert set(seen) <= {"finds it", "misses it"} and "finds it" in seen
+    rows = usable(tab.services.live.catalog.tools)
+    search = searched(rows)
+    for label, words in zip(tab.queries.labels, seen, strict=True):
+        right = {n for n, row in enumerate(rows) if row.tool.tool_id in label.expected}
+        assert (words == "finds it") is search.finds(label.query, right), label.query
+    tab.session.cases, tab.session.alone = {}, {}
+    tab._show()
+    assert column(tab, ALONE) == seen, "the stored run says it, too"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Qt
 
 from app.routing.learning.cases import Outcome
+from app.routing.tool_search import ENGINE, MOST
 from store.records import LabelRecord, RunRecord
 from ui.shell.badges import BADGES
 from ui.widgets.columns import Column, MakeDelegate, Roles
@@ -15,6 +16,8 @@ from ui.widgets.row_table import RowTable
 
 VERDICT, QUERY, EXPECTED, FOUND = "Verdict", "Query", "Expected tools", "Found"
 RANK, TOKENS, SOURCE = "Worst rank", "Tokens ≈", "From"
+ALONE = "Claude Code"
+_ALONE = {None: "", True: "finds it", False: "misses it"}
 PASSED, FAILING = "Passed", "Failing"
 FIXED, REGRESSED, STILL, NEW = "Fixed", "Regressed", "Still failing", "New"
 NOT_RUN, NOT_HERE = "Not run", "Not here"
@@ -29,6 +32,7 @@ class QueryRow:
     label: LabelRecord
     outcome: Outcome | None
     verdict: str
+    alone: bool | None = None  # whether the host's own search finds one of its tools
 
     @property
     def result(self) -> str:
@@ -50,8 +54,12 @@ def rows_of(
     *,
     before: RunRecord | None,
     unknown: frozenset[str] = frozenset(),
+    alone: Mapping[str, bool] | None = None,
 ) -> list[QueryRow]:
-    """Rows with verdicts; `unknown` are queries none of whose tools this catalogue has."""
+    """Rows with verdicts; `unknown` are queries none of whose tools this catalogue has.
+
+    `alone` is what a host's own search finds, by query.
+    """
     passed: Mapping[str, bool] = before.result.get("passed", {}) if before else {}
     rows = []
     for label in labels:
@@ -61,7 +69,7 @@ def rows_of(
             verdict = verdict_of(outcome.passed, passed.get(query))
         else:
             verdict = NOT_HERE if query in unknown else NOT_RUN
-        rows.append(QueryRow(label, outcome, verdict))
+        rows.append(QueryRow(label, outcome, verdict, (alone or {}).get(query)))
     return rows
 
 
@@ -161,6 +169,12 @@ COLUMNS = (
         _tokens,
         width=78,
         tip="Size of all tools that the query brings.",
+    ),
+    _column(
+        ALONE,
+        lambda row: _ALONE[row.alone],
+        width=100,
+        tip=f"Whether {ENGINE} finds an expected tool by itself, among the {MOST} of an answer.",
     ),
     _column(
         SOURCE,

@@ -12,6 +12,7 @@ from app.core.errors import ToolcribError
 from app.core.settings import RoutingSettings
 from app.encoder.onnx import Encoder
 from app.routing.floor import own_chit_chat
+from app.routing.host_ranking import found_alone
 from app.routing.learning.calibrate import Calibration, Prepared, choose, prepare
 from app.routing.learning.cases import Case, Outcome, Progress, make_cases, nearest_iso, outcome
 from app.routing.learning.learn import LearnReport
@@ -64,6 +65,7 @@ class RunSession(QObject):
         self._tasks = tasks
         self.cases: dict[str, Case] = {}  # by query, of the last run or the one under way
         self.unknown: set[str] = set()  # queries none of whose tools this catalogue has
+        self.alone: Mapping[str, bool] = {}  # by query, whether a host's own search finds a tool
         self.calibration: Calibration | None = None
         self.target = TARGET  # recall to reach, 0: the best F1
         self._prepared: Prepared | None = None
@@ -94,6 +96,7 @@ class RunSession(QObject):
             return
         inputs = _JobInputs(self._tasks.ctx, profile, encoder, self.target)
         self.cases, self.unknown, self._place = {}, set(), (0, len(labels))
+        self.alone = {}
         self._job = self._tasks.work(
             lambda job: _run(inputs, labels, job),
             self._on_run,
@@ -134,10 +137,10 @@ class RunSession(QObject):
         self._place = (progress.done, progress.total)
         self.progressed.emit(*self._place)
 
-    def _on_run(self, outcome: tuple[Prepared, Calibration]) -> None:
+    def _on_run(self, outcome: tuple[Prepared, Calibration, Mapping[str, bool]]) -> None:
         self._job = None
         self._number += 1
-        self._prepared, self.calibration = outcome
+        self._prepared, self.calibration, self.alone = outcome
         self.ended.emit()
         self.chosen.emit()
 
@@ -156,7 +159,7 @@ class RunSession(QObject):
 
 def _run(
     inputs: _JobInputs, labels: Sequence[LabelRecord], job: Job
-) -> tuple[Prepared, Calibration]:
+) -> tuple[Prepared, Calibration, Mapping[str, bool]]:
     """A whole run on a connection of its own; stores what passes under the present settings."""
 
     def tell(progress: Progress) -> None:
@@ -177,15 +180,16 @@ def _run(
         costs = {row.tool.tool_id: row.cost for row in catalog.tools}
         outcomes = [outcome(case, routing, costs) for case in cases]
         passed = {one.query: one.passed for one in outcomes}
+        alone = found_alone(catalog.tools, {case.query: case.expected for case in cases})
         save_run(
             db,
             replace(calibration, passed=passed),
             routing,
             model=inputs.encoder.key,
             clock=inputs.ctx.clock,
-            detail=summed_up(outcomes),
+            detail={**summed_up(outcomes), "alone": alone},
         )
-    return prepared, calibration
+    return prepared, calibration, alone
 
 
 def _stop_if(job: Job) -> None:

@@ -210,15 +210,16 @@ class QuerySetTab(QWidget):
         tools = catalog.tools if catalog and queries.labels else ()
         costs = {row.tool.tool_id: row.cost for row in tools}
         outcomes = self.session.outcomes(self._routing.stored, costs)
-        before = self._before
+        before, alone = self._before, self.session.alone
         if not self.session.cases and not self.session.running and queries.runs:
             before = queries.runs[1] if len(queries.runs) > 1 else None
             outcome_list = [
                 outcome_of_run(queries.runs[0], label, costs) for label in queries.labels
             ]
             outcomes = {one.query: one for one in outcome_list if one is not None}
+            alone = queries.runs[0].result.get("alone", {})
         unknown = frozenset(self.session.unknown)
-        self._rows = rows_of(queries.labels, outcomes, before=before, unknown=unknown)
+        self._rows = rows_of(queries.labels, outcomes, before=before, unknown=unknown, alone=alone)
         self.head.show_rows(self._rows)
         self._filter_rows()
 

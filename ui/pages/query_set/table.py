@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QTreeView, QWidget
 from store.records import LabelRecord
 from ui.look.theme import Theme
 from ui.pages.query_set.query_rows import (
+    ALONE,
     COLUMNS,
     EXPECTED,
     FOUND,
@@ -23,7 +24,7 @@ from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
 _LEAST, _SHARING = (
-    tuple(place(COLUMNS, t) for t in (RANK, SOURCE)),
+    tuple(place(COLUMNS, t) for t in (RANK, ALONE, SOURCE)),
     tuple(place(COLUMNS, t) for t in (EXPECTED, FOUND)),
 )
 _NARROW = 900  # px; below it the last columns are left out
