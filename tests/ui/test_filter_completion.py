@@ -128,3 +128,20 @@ def test_a_wrong_line_cannot_be_kept(window):
     menu = line.open_kept()
     assert not actions(menu)["Save is:nothing"].isEnabled()
     menu.close()
+
+
+def test_escape_closes_the_offer_then_clears_the_line_then_leaves_it(window, qtbot):
+    line, page = filter_of(window), window.pages["catalog"]
+    QTest.keyClicks(line.edit, "serv")
+    qtbot.waitUntil(line.edit.popup.isVisible, timeout=20_000)
+    page.escape()
+    assert not line.edit.popup.isVisible()
+    assert line.edit.text() == "serv"
+    page.escape()
+    assert line.edit.text() == ""
+    page.escape()
+    assert page.content.tree.hasFocus()
+    QTest.keyClicks(line.edit, "serv")
+    qtbot.waitUntil(line.edit.popup.isVisible, timeout=20_000)
+    line.set_text("is:off")  # a chip, a menu: the offer was about another line
+    assert not line.edit.popup.isVisible()

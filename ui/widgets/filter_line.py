@@ -100,6 +100,7 @@ class FilterLine(QWidget):
 
     def set_text(self, text: str) -> None:
         """Put a line in and apply it at once."""
+        self.edit.popup.hide()  # it was about another line
         self.edit.setText(text)
         self.apply()
 
@@ -110,7 +111,10 @@ class FilterLine(QWidget):
             self.set_text(f"{before} {term}".strip())
 
     def clear(self) -> bool:
-        """Empty the line; False when it was empty."""
+        """Close what is offered, else empty the line; False when there was neither."""
+        if self.edit.popup.isVisible():
+            self.edit.popup.hide()
+            return True
         had = bool(self.edit.text())
         self.set_text("")
         return had

@@ -1,6 +1,6 @@
 """The main window: toolbar, sections, budget strip, pages, status bar."""
 
-from PySide6.QtCore import QEvent, QSettings, QSize, Qt
+from PySide6.QtCore import QEvent, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent, QShowEvent, QUndoStack
 from PySide6.QtWidgets import (
     QApplication,
@@ -36,7 +36,7 @@ from ui.windows.export_state import ExportState
 from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
 from ui.windows.palette import CommandPalette
-from ui.windows.screen import fit_screen
+from ui.windows.screen import bring_into_view, fit_screen
 from ui.windows.sections import SECTIONS, make_page
 from ui.windows.sidebar import Sidebar
 from ui.windows.status_line import StatusLine
@@ -112,6 +112,7 @@ class MainWindow(QMainWindow):
             page.restore(self._settings, key)
             self.pages[key] = page
             self.stack.addWidget(page)
+            self._grow_in_view()
         page = self.pages[key]
         self.stack.setCurrentWidget(page)
         self.status.result.clear()
@@ -160,6 +161,10 @@ class MainWindow(QMainWindow):
 
     def _fit_sidebar(self) -> None:
         self.nav.set_narrow(self.width() < self.services.theme.scaled(NARROW_BELOW))
+
+    def _grow_in_view(self) -> None:
+        """A page or larger text may want more height than there was: once it is laid out."""
+        QTimer.singleShot(0, self, lambda: bring_into_view(self))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the geometry, end the threads."""
@@ -217,6 +222,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.nav.chosen.connect(self.open_page)
         self.services.theme.changed.connect(self._fit_sidebar)
+        self.services.theme.changed.connect(self._grow_in_view)
         self.strip.server_chosen.connect(lambda name: self.catalog.show_server(name))
         self.status.undo.clicked.connect(self.undo.undo)
         self.undo.indexChanged.connect(self._show_step)

@@ -19,6 +19,13 @@ def fit_screen(window: QWidget) -> None:
         window.move(placed(frame, area).topLeft())
 
 
+def bring_into_view(window: QWidget) -> None:
+    """Move a window that grew with its page or its text back within its screen."""
+    screen = window.screen()
+    if screen is not None and window.isVisible() and not window.isMaximized():
+        window.move(placed(window.frameGeometry(), screen.availableGeometry()).topLeft())
+
+
 def placed(frame: QRect, area: QRect) -> QRect:
     """The frame moved so that it stands within the area, its title bar above all."""
     left = min(frame.left(), area.right() - frame.width() + 1)
