@@ -21,9 +21,13 @@ LISTS = "fresh_catalog.jsonl"
 
 def main(folder: Path) -> int:
     """A line a server, with the names of its tools that the pack does not know."""
+    lists = folder / LISTS
+    if not lists.is_file():
+        print(f"{lists} is not there: fresh_servers.py makes it", file=sys.stderr)
+        return 1
     pack = read_pack()
     unknown = 0
-    for line in (folder / LISTS).read_text(encoding="utf-8").splitlines():
+    for line in lists.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         new = [tool["name"] for tool in row["tools"] if key_of(tool) not in pack]
         unknown += len(new)
