@@ -31,7 +31,7 @@ _STATE_METHODS = (
     b"resources/unsubscribe",
 )
 _REPEATABLE = (b"initialize", b"ping")  # and lists: nothing is run by asking these again
-_LOOK_BACK = 32  # requests that may be answered before it is noticed
+HUNG_UP, REFUSED = b"$\n", b"!\n"  # of a backend: the host has ended, its pipes are not wanted
 ALONE = b"-"  # behind a number whose line gets no answer
 LOST = (
     "Toolcrib's backend ended while this was under way; it may have run."
@@ -61,7 +61,7 @@ class Adapter:
         self._ended = False  # the host closed its end
         self._awaited = 0  # the number whose answer the next line is
         self._handover = _handover()  # with the first backend only
-        self._is_given = False
+        self._splitter = LineSplitter()  # of the host
         self._queue: list[bytes] = []  # lines for this process, once there is no backend
         self._queued = _thread.allocate_lock()  # held while the queue is empty
         self._queued.acquire()
@@ -71,7 +71,7 @@ class Adapter:
 
         `standalone` gets the lines, and how many of the first the host has the answers to.
         """
-        _thread.start_new_thread(self._from_host, ())
+        self._begin()
         failures = 0
         while self._link is not None and not self.ended():
             began = time.monotonic()
@@ -89,8 +89,43 @@ class Adapter:
 
     # ---- host to backend
 
+    def _begin(self) -> None:
+        """Give the host's pipes away where that can be, else pump."""
+        handover, link = self._handover, self._link
+        if handover is not None and link is not None:
+            try:
+                handover.give(link)
+            except OSError:
+                self._handover = None
+            else:
+                _thread.start_new_thread(self._keep_up, (handover,))
+                return
+        _thread.start_new_thread(self._from_host, ())
+
+    def _keep_up(self, handover: Handover) -> None:
+        """Take in the log whenever it is full."""
+        while handover.rung():
+            with self._lock:
+                if self._handover is handover:
+                    self._catch_up(handover)
+                    handover.empty()
+
+    def _catch_up(self, handover: Handover) -> None:
+        self._take_in(handover.requests())
+        for number in handover.answered():
+            self._unanswered.pop(number, None)
+
+    def _take_in(self, data: bytes) -> None:
+        """Note what the backend has read, as if it had been sent from here."""
+        for line in self._splitter.feed(data):
+            for message in messages_of(line):
+                if any(method in message for method in _STATE_METHODS):
+                    self._keep_state(message)
+                self._count += 1
+                if _is_request(message):
+                    self._unanswered[self._count] = message
+
     def _from_host(self) -> None:
-        splitter = LineSplitter()
         while True:
             try:
                 data = os.read(0, _CHUNK)
@@ -98,7 +133,7 @@ class Adapter:
                 data = b""
             if not data:
                 break
-            for line in splitter.feed(data):
+            for line in self._splitter.feed(data):
                 for message in messages_of(line):  # so that each is known to be answered
                     self._send(message)
         self._ended = True
@@ -129,24 +164,13 @@ class Adapter:
         elif _is_request(line):
             self._unanswered[self._count] = line
         try:
-            self._put(link, line)
+            link.sendall(line)
         except OSError:  # the other pump sees that the backend is gone
             self._unanswered.pop(self._count, None)
             if not is_answered:
                 self._unsent.append(line)
             return
         self._last = (self._count, b"" if is_answered else line)
-        if self._handover is not None and len(self._unanswered) > _LOOK_BACK:
-            for number in self._handover.answered():
-                self._unanswered.pop(number, None)
-
-    def _put(self, link: "_socket.socket", line: bytes) -> None:
-        """Send; with the first line goes what lets the backend write to the host itself."""
-        if self._handover is not None and not self._is_given:
-            self._is_given = True
-            rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, self._handover.rights())
-            line = line[link.sendmsg([line], [rights]) :]
-        link.sendall(line)
 
     def _keep_state(self, line: bytes) -> None:
         """Only where the method itself sets something up: a call must never be repeated."""
@@ -189,7 +213,13 @@ class Adapter:
     def _deliver(self, lines: "Sequence[bytes]") -> None:
         out: list[bytes] = []
         for line in lines:
+            if line in (HUNG_UP, REFUSED):
+                self._heed(line)
+                continue
             if line.startswith(b"#"):
+                if self._handover is not None:
+                    with self._lock:
+                        self._catch_up(self._handover)
                 mark = line[1:-1]
                 self._awaited = int(mark.removesuffix(ALONE))
                 if not mark.endswith(ALONE):
@@ -203,6 +233,14 @@ class Adapter:
             self._write(b"".join(out))
             if self._handover is not None:
                 self._handover.pass_on(len(out))
+
+    def _heed(self, word: bytes) -> None:
+        """What a backend that reads of the host itself says to this process."""
+        if word == HUNG_UP:
+            self._ended = True
+        elif self._handover is not None:
+            self._handover = None
+            self._begin()
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
@@ -244,10 +282,12 @@ class Adapter:
         """Take in what the backend wrote to the host itself, and the line it was about to write."""
         handover, self._handover = self._handover, None
         if handover is not None:
+            self._take_in(handover.last_requests())
             line, numbers = handover.settle()
             self._write(line)
             for number in numbers:
                 self._unanswered.pop(number, None)
+            self._begin()
 
     # ---- without a backend
 

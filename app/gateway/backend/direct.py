@@ -1,4 +1,4 @@
-"""The backend's own way to a host: short lines without the adapter between (see handover.py)."""
+"""The backend's own way to and from a host, without the adapter between (see handover.py)."""
 
 import mmap
 import os
@@ -6,13 +6,24 @@ import select
 import stat
 from contextlib import suppress
 
-from app.gateway.backend.handover import LONGEST, ON_ITS_WAY, PAGE, PASSED_ON, SLOTS
+from app.gateway.backend.handover import (
+    GIVEN,
+    LOG,
+    LONGEST,
+    ON_ITS_WAY,
+    PAGE,
+    PASSED_ON,
+    READ,
+    SLOTS,
+)
 
-_COUNT = 4
+_COUNT = 6
+_AT_ONCE = 1 << 16  # bytes
+_LEAST_ROOM = 1 << 14  # bytes; below, the adapter empties the log
 
 
 class DirectWay:
-    """Lines to the host itself; whoever calls makes sure that there is one at a time.
+    """Lines to the host itself, one at a time, and what it sends, for one thread alone.
 
     Raises OSError where the host is gone, or these are no such descriptors.
     """
@@ -22,15 +33,20 @@ class DirectWay:
             _close(descriptors)
             raise OSError("These are no descriptors of a host.")
         *self._descriptors, page = descriptors
-        self._host, self._reader, self._writer = self._descriptors
+        self._from_host, self._host, self._reader, self._writer, self._bell = self._descriptors
+        self._link = -1
         try:
-            self._page = mmap.mmap(page, PAGE)
+            self._page = mmap.mmap(page, PAGE + LOG)
         except (OSError, ValueError) as error:
             _close(self._descriptors)
             raise OSError(str(error)) from error
         finally:
             os.close(page)
-        self._words = memoryview(self._page).cast("q")
+        whole = memoryview(self._page)
+        self._words, self._log = whole[:PAGE].cast("q"), whole[PAGE:]
+        self._filled = 0
+        self._come = select.poll()
+        self._come.register(self._from_host, select.POLLIN)
         self._slot = SLOTS.start
         self._others = 0  # lines that went through the adapter
         self._room: select.poll | None = None
@@ -64,14 +80,38 @@ class DirectWay:
         words[ON_ITS_WAY] = 0
         return True
 
+    def watch(self, link: int) -> None:
+        """From here on `receive` waits for this connection too."""
+        self._come.register(link, select.POLLIN)
+        self._link = link
+
+    def receive(self) -> bytes | None:
+        """What the host sends, b"" when it hung up; None where the adapter did or wants to."""
+        size = -1
+        while size < 0:
+            if any(descriptor == self._link for descriptor, _ in self._come.poll()):
+                return None
+            if self._filled > LOG - _LEAST_ROOM and not self._make_room():
+                return None
+            room = self._log[self._filled : self._filled + _AT_ONCE]
+            with suppress(BlockingIOError):  # another process may have made it so
+                size = os.readv(self._from_host, [room])
+        self._filled += size
+        self._words[READ] = self._filled
+        return bytes(room[:size])
+
+    def _make_room(self) -> bool:
+        """Let the adapter take the log in; False where it is gone."""
+        os.write(self._bell, GIVEN)
+        self._filled = 0
+        return bool(os.read(self._bell, 1))
+
     def skip(self) -> None:
         """A line goes through the adapter; none may overtake it."""
         self._others += 1
 
     def close(self) -> None:
         """Let the host go."""
-        self._words.release()
-        self._page.close()
         _close(self._descriptors)
 
 

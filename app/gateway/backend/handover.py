@@ -8,15 +8,19 @@ there what the host has, and brings it what is still in the pipe.
 An adapter imports this: builtins and `os` only.
 """
 
+import _socket
 import os
 import sys
 
+GIVEN = b"\1"  # comes with the host's own pipes
 LONGEST = 4096  # bytes of a line; a pipe takes as many whole or not at all
 PAGE = 4096  # bytes, words of eight
+LOG = 1 << 17  # bytes behind the page: what the backend has read of the host, as it came
 WORD = 8
 ON_ITS_WAY = 0  # word: the number of the line that leaves the pipe, plus one; 0 for none
 PASSED_ON = 1  # word: how many lines of the backend the adapter has written to the host
-SLOTS = range(2, PAGE // WORD)  # words: numbers whose answers the host has, in a ring; 0 for free
+READ = 2  # word: how many bytes of the log are filled; behind them are zeros
+SLOTS = range(3, PAGE // WORD)  # words: numbers whose answers the host has, in a ring; 0 for free
 _AT_ONCE = 64  # slots
 _FIFO, _SOCKET = 0o01, 0o14  # kinds of files, as in st_mode
 
@@ -24,21 +28,35 @@ _FIFO, _SOCKET = 0o01, 0o14  # kinds of files, as in st_mode
 class Handover:
     """The adapter's side; raises OSError where the system has not what is needed."""
 
-    def __init__(self, host: int = 1) -> None:
-        if sys.platform != "linux" or os.fstat(host).st_mode >> 12 not in (_FIFO, _SOCKET):
+    def __init__(self, host: tuple[int, int] = (0, 1)) -> None:
+        kinds = {os.fstat(end).st_mode >> 12 for end in host}
+        if sys.platform != "linux" or not kinds <= {_FIFO, _SOCKET}:
             raise OSError
         self._host = host
+        self._taken = 0  # bytes of the log
         self._slot = SLOTS.start
         self._passed_on = 0
         self._page = os.memfd_create("toolcrib")
         self._pipe = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.ftruncate(self._page, PAGE)
+        self._bell, self._far_bell = _socket.socketpair()
+        os.ftruncate(self._page, PAGE + LOG)
 
     def rights(self) -> bytes:
-        """The descriptors for the backend, as the kernel wants them: host, pipe, page."""
-        return b"".join(
-            number.to_bytes(4, sys.byteorder) for number in (self._host, *self._pipe, self._page)
-        )
+        """The descriptors for the backend, as the kernel wants them."""
+        ends = (*self._host, *self._pipe, self._far_bell.fileno(), self._page)
+        return b"".join(end.to_bytes(4, sys.byteorder) for end in ends)
+
+    def give(self, link: "_socket.socket") -> None:
+        """Send them to a backend, before any line."""
+        link.sendmsg([GIVEN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, self.rights())])
+        self._far_bell.close()
+
+    def rung(self) -> bool:
+        """Wait until the backend wants the log emptied; False where it has ended."""
+        try:
+            return bool(self._bell.recv(1))
+        except OSError:
+            return False
 
     def answered(self) -> list[int]:
         """The numbers that the backend itself has answered since the last time."""
@@ -62,6 +80,29 @@ class Handover:
         self._passed_on += lines
         os.pwrite(self._page, self._passed_on.to_bytes(WORD, sys.byteorder), PASSED_ON * WORD)
 
+    def requests(self) -> bytes:
+        """What the backend has read of the host since the last time."""
+        end = _word(os.pread(self._page, WORD, READ * WORD))
+        data = os.pread(self._page, end - self._taken, PAGE + self._taken)
+        self._taken += len(data)
+        return data
+
+    def empty(self) -> None:
+        """Make room in the log, which was taken to its end, for a backend that waits for it."""
+        os.pwrite(self._page, bytes(self._taken), PAGE)
+        os.pwrite(self._page, bytes(WORD), READ * WORD)
+        self._taken = 0
+        try:
+            self._bell.send(GIVEN)
+        except OSError:
+            return  # it ended meanwhile
+
+    def last_requests(self) -> bytes:
+        """Once the backend has ended: also what it had no time to note; no message has a zero."""
+        data = self.requests()
+        rest = os.pread(self._page, LOG - self._taken, PAGE + self._taken)
+        return data + rest.partition(b"\0")[0]
+
     def settle(self) -> tuple[bytes, list[int]]:
         """Once the backend has ended: the line that it left in the pipe, and what it answered."""
         numbers = self.answered()
@@ -75,6 +116,8 @@ class Handover:
                 line = b""
         for descriptor in (*self._pipe, self._page):
             os.close(descriptor)
+        self._far_bell.close()  # so that who waits for the other end goes on
+        self._bell.close()
         return line, numbers
 
 

@@ -6,12 +6,13 @@ from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 
-from app.gateway.backend.adapter import ALONE
+from app.gateway.backend.adapter import ALONE, HUNG_UP, REFUSED
 from app.gateway.backend.direct import DirectWay
+from app.gateway.backend.handover import GIVEN
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.outbox import Outbox
 from app.gateway.gateway import Gateway
-from app.gateway.lines import lines_of
+from app.gateway.lines import lines_of, messages_of
 from app.gateway.options import parse
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
@@ -58,10 +59,16 @@ class AdaptedHost(Host):
             if not self._outbox.send(mark + line):
                 self.gone = True
 
-    def go_direct(self, descriptors: list[int]) -> None:
+    def go_direct(self, descriptors: list[int]) -> DirectWay | None:
         """Write to the host itself from here on, what can be written so."""
         with self._writing, suppress(OSError):
             self._direct = DirectWay(descriptors)
+        return self._direct
+
+    def tell(self, word: bytes) -> None:
+        """Something for the adapter itself."""
+        if not self._outbox.send(word):
+            self.gone = True
 
     def leave(self) -> None:
         """Write to the adapter alone from here on, which may be about to go on by itself."""
@@ -105,6 +112,8 @@ class Session:
         self.gateway = Gateway(parse(hello.words), self.host, outside)
         self._ended = threading.Event()
         self._is_new = True
+        self._is_ending = False
+        self._direct: DirectWay | None = None
 
     @property
     def name(self) -> str:
@@ -118,28 +127,35 @@ class Session:
         finally:
             self._ended.set()
             self.host.leave()
+            if self._is_ending:
+                self.end()
             self.gateway.close()
             self.host.close()
             self._link.close()
 
     def end(self) -> None:
         """Hang up: the adapter goes on by itself or with the next backend."""
-        self.host.leave()
+        self._is_ending = True
+        if self._direct is not None and not self._ended.is_set():
+            how = _socket.SHUT_RD  # who reads of the host leaves off first: no line is lost
+        else:
+            how = _socket.SHUT_RDWR
         try:
-            self._link.shutdown(_socket.SHUT_RDWR)
+            self._link.shutdown(how)
         except OSError:
             self._ended.set()
 
     def _lines(self) -> Iterator[bytes]:
         for line in lines_of(self._received):  # the first brings the host's descriptors along
-            self.host.next_line(len(line))
-            yield line
+            for message in [line] if self._direct is None else messages_of(line):
+                self.host.next_line(len(message))
+                yield message
 
     def _received(self, size: int) -> bytes:
         try:
             if self._is_new:
                 return self._first(size)
-            return self._link.recv(size)
+            return self._directly() if self._direct is not None else self._link.recv(size)
         except OSError:
             return b""
 
@@ -154,5 +170,21 @@ class Session:
             if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
                 descriptors.frombytes(rights[: len(rights) // 4 * 4])
         if descriptors:
-            self.host.go_direct(descriptors.tolist())
+            self._direct = self.host.go_direct(descriptors.tolist())
+        if data == GIVEN and self._direct is not None:
+            self._direct.watch(self._link.fileno())
+            return self._directly()
+        if data == GIVEN:
+            self.host.tell(REFUSED)
+            return self._link.recv(size)
         return data
+
+    def _directly(self) -> bytes:
+        """What the host sends next; the adapter hears when it hangs up."""
+        direct = self._direct
+        if direct is None:
+            return b""
+        data = direct.receive()
+        if data == b"":
+            self.host.tell(HUNG_UP)
+        return data or b""

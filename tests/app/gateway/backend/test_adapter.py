@@ -4,6 +4,8 @@ import fcntl
 import json
 import shutil
 import signal
+import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -44,6 +46,12 @@ def waits(pid):
         for line in status.read_text().splitlines()
     ]
     return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
+
+
+def waiting_bytes(pipe):
+    """How much nobody has read of a pipe so far."""
+    size = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(size, sys.byteorder)
 
 
 pytestmark = pytest.mark.usefixtures("encoderless")
@@ -141,7 +149,8 @@ def test_a_call_that_a_killed_backend_never_read_is_run_by_the_next(
     old.send_signal(signal.SIGSTOP)
     before = waits(host.process.pid)
     waiting = host.ask("tools/call", {"name": "echo", "arguments": {"text": "unread"}})
-    until(lambda: waits(host.process.pid) > before)  # the pump has read, and sent, the line
+    # the line waits in the pipe that the backend reads, or the adapter has read and sent it
+    until(lambda: waiting_bytes(host.process.stdin) or waits(host.process.pid) > before)
     old.send_signal(signal.SIGKILL)
     assert host.wait(waiting)["result"]["content"][0]["text"] == "unread"
     calls = [entry for entry in log("probe") if '"unread"' in json.dumps(entry)]

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -49,9 +50,11 @@ def at_hand(descriptor: int) -> bytes:
 
 def way(handover: Handover) -> DirectWay:
     """The backend's end, over descriptors of its own as they come through a socket."""
-    rights = handover.rights()
-    numbers = [int.from_bytes(rights[at : at + 4], sys.byteorder) for at in range(0, 16, 4)]
-    return DirectWay([os.dup(number) for number in numbers])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        handover.give(ours)
+        _, descriptors, _, _ = socket.recv_fds(theirs, 16, 8)
+    return DirectWay(descriptors)
 
 
 def die(*_args: object, **_options: object) -> None:
@@ -78,12 +81,75 @@ def killed_after(step: str, backend: DirectWay, patch: pytest.MonkeyPatch) -> No
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
+def read_and_die(backend: DirectWay, patch: pytest.MonkeyPatch, step: str) -> None:
+    """Receive in a process of its own, which is killed once it has read, or has noted that too."""
+    child = os.fork()
+    if not child:
+        real = os.readv
+        if step == "read":
+            patch.setattr(direct.os, "readv", lambda *a: (real(*a), die()))
+        try:
+            backend.receive()
+        finally:
+            die()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("step", ["read", "noted"])
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_whatever_a_killed_backend_had_read_of_the_host_is_there(step, kind, monkeypatch):
+    read, write = ends(kind)
+    handover = Handover((read, write))
+    backend = way(handover)
+    os.write(write, LINE)
+    assert backend.receive() == LINE
+    assert handover.requests() == LINE
+    os.write(write, LINE + LINE[:9])
+    read_and_die(backend, monkeypatch, step)
+    os.write(write, LINE[9:])
+    assert handover.last_requests() == LINE + LINE[:9]
+    assert os.read(read, 4096) == LINE[9:], "what it never read waits for who comes next"
+    handover.settle()
+    backend.close()
+    for descriptor in (read, write):
+        os.close(descriptor)
+
+
+def test_a_full_log_is_emptied_before_more_is_read():
+    read, write = os.pipe()
+    handover = Handover((read, write))
+    backend = way(handover)
+    taken: list[bytes] = []
+
+    def keep_up() -> None:
+        while handover.rung():
+            taken.append(handover.requests())
+            handover.empty()
+
+    helper = threading.Thread(target=keep_up)
+    helper.start()
+    got = b""
+    sent = b"".join(b"%06d\n" % number for number in range(100_000))
+    feeder = threading.Thread(target=lambda: os.write(write, sent))
+    feeder.start()
+    while len(got) < len(sent):
+        got += backend.receive() or b""
+    feeder.join(20)
+    backend.close()
+    helper.join(20)
+    assert not helper.is_alive() and len(taken) > 1
+    assert got == sent and b"".join(taken) + handover.last_requests() == sent
+    handover.settle()
+    for descriptor in (read, write):
+        os.close(descriptor)
+
+
 @pytest.mark.parametrize("step", ["nothing", "pipe", "noted", "host"])
 def test_whenever_it_is_killed_a_line_is_whole_and_noted_or_not_there_at_all(
     step, host, monkeypatch
 ):
     read, write = host
-    handover = Handover(write)
+    handover = Handover((write, write))
     backend = way(handover)
     assert backend.send(LINE, 3)
     killed_after(step, backend, monkeypatch)
@@ -98,7 +164,7 @@ def test_whenever_it_is_killed_a_line_is_whole_and_noted_or_not_there_at_all(
 
 def test_what_a_host_that_does_not_read_cannot_take_is_left_to_the_adapter(host):
     read, write = host
-    handover = Handover(write)
+    handover = Handover((write, write))
     backend = way(handover)
     sent = 0
     while backend.send(LINE, sent + 1):
@@ -116,7 +182,7 @@ def test_what_a_host_that_does_not_read_cannot_take_is_left_to_the_adapter(host)
 
 def test_a_ring_that_nobody_looks_at_fills_and_goes_on_once_somebody_does(host):
     read, write = host
-    handover = Handover(write)
+    handover = Handover((write, write))
     backend = way(handover)
     for number in range(1, len(SLOTS) + 1):
         assert backend.send(LINE, number)
@@ -132,7 +198,7 @@ def test_a_ring_that_nobody_looks_at_fills_and_goes_on_once_somebody_does(host):
 
 def test_a_host_that_hung_up_is_noticed():
     read, write = os.pipe()
-    handover = Handover(write)
+    handover = Handover((write, write))
     backend = way(handover)
     os.close(read)
     with pytest.raises(BrokenPipeError):
@@ -144,12 +210,15 @@ def test_a_host_that_hung_up_is_noticed():
 
 def test_a_file_is_not_handed_over(tmp_path):
     with (tmp_path / "out").open("wb") as file, pytest.raises(OSError):
-        Handover(file.fileno())
+        Handover((file.fileno(), file.fileno()))
 
 
 def test_half_an_answer_leaves_its_request_unanswered(place):
     ours, theirs = socket.socketpair()
     adapter = Adapter(place, [], ours)
+    if adapter._handover is not None:  # not with the files that pytest captures into
+        adapter._handover.settle()
+        adapter._handover = None
     adapter._send(b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}\n')
     theirs.sendall(b'#1\n{"jsonrpc":"2.0","id":1,"resu')
     theirs.shutdown(socket.SHUT_WR)
