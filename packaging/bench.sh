@@ -30,7 +30,7 @@ if [ -d "$data" ]; then
   run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50 --logs 4
   run 4-retrieval-own-log-200 retrieval --data "$data" --cache "$cache" --own-log 200 --logs 4
   run 4-retrieval-leave-one-out retrieval --data "$data" --cache "$cache" --leave-one-out
-  for name in requests own paper haystack registry discovery apibank poison; do
+  for name in requests suggest own paper haystack registry discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done
   fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh

@@ -18,8 +18,10 @@ from app.attention.suggestion import READ, Suggestion, silence_of, suggest
 from app.bench.data.corpus import open_corpus
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import Labelled, QuerySet
+from app.bench.data.testbed import read_testbed
+from app.bench.hooks import turns
 from app.bench.host_search import BY_KEYWORDS, HostSearch
-from app.bench.report import Cell, Column, Report, label, table
+from app.bench.report import Cell, Column, Report, Table, label, table
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.routing.floor import own_chit_chat, set_scan_floor
@@ -49,6 +51,7 @@ def run(sets: Sequence[QuerySet], encoder: Encoder, *, cache: Path | None = None
     try:
         talk = SmallTalk(cached)
         rows = [_set(given, cached, talk, count) for given in sets]
+        trips = _trips(sets, cached, count)
     finally:
         cached.close()
     titles = (
@@ -59,7 +62,29 @@ def run(sets: Sequence[QuerySet], encoder: Encoder, *, cache: Path | None = None
     figures = [[row[i] for row in rows] for i in range(1, len(titles) + 1)]
     macro: tuple[Cell, ...] = ("mean", *(mean(map(_number, column)) for column in figures))
     columns = [label("set"), *map(Column, titles)]
-    return Report("suggest", (table("Suggestions", columns, [*rows, macro]),), _notes())
+    suggestions = table("Suggestions", columns, [*rows, macro])
+    return Report("suggest", (suggestions, *trips), (*_notes(), *turns.notes(ENCODING)))
+
+
+def _trips(sets: Sequence[QuerySet], encoder: CachedEncoder, count: Counter) -> tuple[Table, ...]:
+    """Tokens and turns to the call over the paper's testbed and over the sets."""
+    testbed = read_testbed(counter("cl100k_base")).as_set
+    models = encoder.models
+    made = {
+        given.name: turns.rows(turns.measured(given, prompts, encoder, count, models))
+        for given, prompts in ((testbed, testbed.queries), *((one, _judging(one)) for one in sets))
+    }
+    of_sets = {given.name: made[given.name] for given in sets}
+    title = "{}, as the paper's Table 3, measured"
+    return (
+        turns.as_table(title.format(f"Testbed of {len(testbed.tools)} tools"), made[testbed.name]),
+        turns.as_table(title.format(f"Mean of {len(sets)} sets"), turns.means(of_sets.values())),
+        turns.by_set(of_sets),
+    )
+
+
+def _judging(given: QuerySet) -> list[Labelled]:
+    return [query for query in given.queries if judges(query.query)]
 
 
 def judges(text: str) -> bool:
@@ -70,7 +95,7 @@ def judges(text: str) -> bool:
 def _set(
     given: QuerySet, encoder: CachedEncoder, talk: SmallTalk, count: Counter
 ) -> tuple[Cell, ...]:
-    prompts = [query for query in given.queries if judges(query.query)][:MOST_QUERIES]
+    prompts = _judging(given)[:MOST_QUERIES]
     small = [text for kind in KINDS for text in own_chit_chat(f"{kind}-heldout")]
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         db = open_corpus(Path(folder) / "bench.db", given, encoder)

@@ -31,6 +31,11 @@ class CachedEncoder:
         """Length of a vector."""
         return self._encoder.dims
 
+    @property
+    def models(self) -> Path:
+        """The folder of the exported encoders."""
+        return self._encoder.files.onnx.parents[1]
+
     def close(self) -> None:
         """Close the file on disk."""
         if self._db is not None:

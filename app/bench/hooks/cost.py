@@ -76,7 +76,7 @@ def run(
 
 def _warm(home: Home, prompts: list[str], runs: int) -> list[_Case]:
     with Connection(home):
-        home.wait_for_hook(prompts[0])
+        home.wait_for_hook(prompts)
         plain = _hook(home, prompts, home.hook_command(plain=True))
         return [
             _measured("warm backend", runs, _hook(home, prompts), home),

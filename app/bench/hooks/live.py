@@ -109,11 +109,13 @@ class Home:
             _pause(limit, "no backend came")
         link.close()
 
-    def wait_for_hook(self, prompt: str) -> None:
-        """Wait until the backend's encoder is loaded and the hook speaks."""
+    def wait_for_hook(self, prompts: Sequence[str]) -> None:
+        """Wait until the backend's encoder is loaded and the hook speaks for one of them."""
         limit = time.monotonic() + _LIMIT
         number = 0
-        while not self.run(self.hook_command(), _given(prompt, f"warming {number}")).text:
+        while not self.run(
+            self.hook_command(), _given(prompts[number % len(prompts)], f"warming {number}")
+        ).text:
             number += 1
             _pause(limit, "the hook never spoke")
 
