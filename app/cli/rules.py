@@ -3,19 +3,15 @@
 import argparse
 from contextlib import closing
 
-import apsw
-
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.export.apply import apply
 from app.export.hooks.files import remove
-from app.export.hooks.rules import rules_hosts, rules_plan, rules_state
-from app.hosts.facts import HostFacts, host
+from app.export.hooks.rules import mode_of, rules_hosts, rules_plan, rules_state
+from app.hosts.facts import host
 from app.hosts.places import Places
-from store import exports
-from store.records import AS_IS
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -56,7 +52,7 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     """Plan, show or write."""
     facts = host(args.host)
     with closing(ctx.open_store()) as db:
-        mode = _mode(db, facts)
+        mode = mode_of(db, facts)
         made = rules_plan(Places.here(), facts, profile=args.profile, mode=mode)
         done = () if args.dry_run else apply(made, ctx, db)
     file = str(rules_state(Places.here(), facts).path)
@@ -116,8 +112,3 @@ def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) ->
 
     console.result({"hosts": rows}, text)
     return 0
-
-
-def _mode(db: apsw.Connection, facts: HostFacts) -> str:
-    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
-    return active[0].mode if active else AS_IS

@@ -6,6 +6,7 @@ import apsw
 
 from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
+from app.export.hooks.rules import rules_standing
 from app.export.hooks.standing import hook_standing
 from app.export.plan import Plan, plan
 from app.export.recommend import recommend
@@ -39,7 +40,8 @@ def survey(
             status = replace(status, recommendation=recommend(facts, catalog))
         here = status.state != NOT_FOUND
         hook = hook_standing(places, facts, mode=status.mode, here=here, no_backend=no_backend)
-        statuses.append(replace(status, hook=hook))
+        rules = rules_standing(places, facts, mode=status.mode, here=here)
+        statuses.append(replace(status, hook=hook, rules=rules))
     return tuple(statuses)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.catalog.catalog import Catalog
 from app.export.drift import IN_SYNC, OUTSIDE, Drift, find_drift
+from app.export.hooks.rules import RulesStanding
 from app.export.hooks.standing import HookStanding
 from app.export.plan import Plan, plan
 from app.export.recommend import Recommendation, recommend
@@ -34,6 +35,7 @@ class HostStatus:
     plan: Plan | None = None  # of writing again in its mode, when it was written
     profile: str = ""  # that it gets by Toolcrib's writes
     hook: HookStanding | None = None  # where somebody looked
+    rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
 
 def host_status(

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import apsw
+
 from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
@@ -15,7 +17,8 @@ from app.export.plan import FilePlan, Plan
 from app.hosts.facts import HostFacts, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import hash_bytes, read_bytes
-from store.records import HOOK, THROUGH, ExportRecord
+from store import exports
+from store.records import AS_IS, HOOK, THROUGH, ExportRecord
 
 BEGIN, END = "<!-- toolcrib:begin -->", "<!-- toolcrib:end -->"
 RULES = (
@@ -23,6 +26,7 @@ RULES = (
     " for what you need, then call_tool with the name that it gives. Search before you say that"
     " something cannot be done, or do it by hand."
 )
+_WHAT = "Tells the agent in {file} to search Toolcrib's menu, for agents that never do."
 COST = "These words stand in every request of every session of this host."
 _BLOCK = re.compile(
     rb"(?:\r?\n)?" + re.escape(BEGIN.encode()) + rb".*?" + re.escape(END.encode()) + rb"(?:\r?\n)?",
@@ -40,6 +44,16 @@ class RulesState:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RulesStanding:
+    """Our words in one host's instructions, as the window says it."""
+
+    words: str
+    installed: bool = False
+    can_change: bool = True
+    warns: bool = False
+
+
 def rules_hosts() -> tuple[HostFacts, ...]:
     """The hosts whose file of instructions is known."""
     return tuple(facts for facts in load_hosts() if facts.rules)
@@ -55,11 +69,49 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
     return RulesState(facts, path, bool(_BLOCK.search(data)))
 
 
+def rules_standing(
+    places: Places, facts: HostFacts, *, mode: str, here: bool
+) -> RulesStanding | None:
+    """How our words stand in the host's instructions; None where it has no file that is known.
+
+    `mode` is how the host gets its tools, `here` whether it is on this computer.
+    """
+    if not places.paths(facts.rules):
+        return None
+    state = rules_state(places, facts)
+    if state.problem:
+        return RulesStanding(state.problem, can_change=False, warns=True)
+    name, file = facts.name, state.path.name
+    if state.installed and mode != THROUGH:
+        words = f"In {file}, but {name} has no menu of Toolcrib's now: take it out."
+        return RulesStanding(words, installed=True, warns=True)
+    if state.installed:
+        return RulesStanding(f"In {file}. {COST}", installed=True)
+    if not here:
+        return RulesStanding(f"{name} was not found on this computer.", can_change=False)
+    if mode != THROUGH:
+        return RulesStanding(_no_menu(facts), can_change=False)
+    return RulesStanding(f"{_WHAT.format(file=file)} {COST}")
+
+
+def _no_menu(facts: HostFacts) -> str:
+    return f"{facts.name} does not go through Toolcrib, whose menu the words are about."
+
+
+def rules_change(
+    db: apsw.Connection, places: Places, facts: HostFacts, *, profile: str, wanted: bool
+) -> Plan:
+    """What writing the words, or taking them out, would change now."""
+    if wanted:
+        return rules_plan(places, facts, profile=profile, mode=mode_of(db, facts))
+    return rules_removal(_path(places, facts), facts, exports.hooks_of(db, facts.id))
+
+
 def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> Plan:
     """What writing the words would change; empty where they stand there. `mode` is the host's."""
     if mode != THROUGH:
         raise ToolcribError(
-            f"{facts.name} does not go through Toolcrib, whose menu the words are about.",
+            _no_menu(facts),
             f"toolcrib export {facts.id} --mode through",
         )
     path = _path(places, facts)
@@ -84,6 +136,12 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
     elif not after and active and not active[-1].before_hash:
         after = None  # nobody wrote anything else into the file that we made
     return _plan(facts, path, before, after, base=after)
+
+
+def mode_of(db: apsw.Connection, facts: HostFacts) -> str:
+    """How the host gets its tools by Toolcrib's writes."""
+    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
+    return active[0].mode if active else AS_IS
 
 
 def is_rules(path: Path) -> bool:

@@ -28,6 +28,7 @@ class HookStanding:
     kind: str  # OFF | ON | WAITING | SILENT | IMPOSSIBLE
     words: str  # "" where there is nothing to say
     state: HookState | None = None  # None where the host has no such hook
+    outdated: bool = False  # written for another mode: only a new one would speak
 
     @property
     def installed(self) -> bool:
@@ -60,7 +61,8 @@ def hook_standing(
     asks_gateway = (state.form or gateway) == MCP
     silence = _silence(facts, mode, "" if asks_gateway else no_backend)
     if state.installed:
-        return _installed(facts, facts.hook, state, silence)
+        lost = state.form == MCP and mode != THROUGH and not silence
+        return _outdated(facts, state) if lost else _installed(facts, facts.hook, state, silence)
     if not here:
         silence = f"{facts.name} was not found on this computer."
     return HookStanding(IMPOSSIBLE if silence else OFF, silence, state)
@@ -86,6 +88,12 @@ def _installed(facts: HostFacts, hook: HookFacts, state: HookState, silence: str
     note = "" if hook.trusted_in else hook.note
     how = _HOW[state.form].format(name=facts.name)
     return HookStanding(ON, f"Installed. {how} {note}".strip(), state)
+
+
+def _outdated(facts: HostFacts, state: HookState) -> HookStanding:
+    """The host no longer goes through Toolcrib, whose gateway its hook asks."""
+    words = f"it asks Toolcrib's gateway, which {facts.name} no longer starts. Update it."
+    return HookStanding(SILENT, f"Installed, but silent: {words}", state, outdated=True)
 
 
 def _is_trusted(state: HookState, hook: HookFacts) -> bool:

@@ -25,7 +25,7 @@ from store.records import AS_IS, PRUNED, THROUGH
 from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
-from ui.pages.hosts.hook_card import HookCard
+from ui.pages.hosts.hook_card import HookCard, RulesCard
 from ui.pages.hosts.preview import Preview, notes
 from ui.shell.badges import BADGES, badge
 from ui.shell.host_names import MODE_NAMES
@@ -98,6 +98,7 @@ class HostDetail(QWidget):
         self.write.setObjectName("writeConfig")
         self.write.setProperty("primary", True)
         self.hook = HookCard(theme)
+        self.rules = RulesCard(theme)
         self._icon = QLabel()
         self._shown = QStackedWidget()
         self._box = QFrame()
@@ -126,6 +127,7 @@ class HostDetail(QWidget):
         self.state.show_badge(badge(status.state, state_text(status)))
         keeps = status.catalog.settings.gateway.keep_prompts
         self.hook.show_standing(status.hook, keeps=keeps)
+        self.rules.show_standing(status.rules)
         paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
         self._show_advice(status)
@@ -281,3 +283,4 @@ class HostDetail(QWidget):
         column.addWidget(self._shown, 1)
         column.addLayout(foot)
         column.addWidget(self.hook)
+        column.addWidget(self.rules)

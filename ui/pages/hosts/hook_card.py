@@ -1,67 +1,107 @@
-"""The switch of a host's hook: tools suggested for each prompt."""
+"""Switches of what Toolcrib adds to a host's prompts: suggested tools, words on the menu."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.export.hooks.files import reads
+from app.export.hooks.rules import RulesStanding
 from app.export.hooks.standing import OFF, WAITING, HookStanding
 from ui.look.theme import CARD, GAP, Theme
 
 
-class HookCard(QFrame):
-    """The switch and how the hook stands; it moves only once the host's file is written.
+class SwitchCard(QFrame):
+    """A switch and how it stands; it moves only once the host's file is written.
 
-    Signals: change_wanted(True to write the hook, False to take it out) by the user.
+    Signals: change_wanted(True to write, False to take out) by the user.
     """
 
     change_wanted = Signal(bool)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("card", True)
         self._theme = theme
-        self._standing: HookStanding | None = None
-        self.switch = QCheckBox("Suggest tools for each prompt")
-        self.switch.setObjectName("hookSwitch")
+        self._installed = False
+        self.switch = QCheckBox(title)
         self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.words.setProperty("faint", True)
         self._icon = QLabel()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
-        row.setSpacing(CARD)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
+        self._row.setSpacing(CARD)
         top = Qt.AlignmentFlag.AlignTop
-        row.addWidget(self.switch, 0, top)
-        row.addWidget(self._icon, 0, top)
-        row.addWidget(self.words, 1, top)
+        self._row.addWidget(self.switch, 0, top)
+        self._row.addWidget(self._icon, 0, top)
+        self._row.addWidget(self.words, 1, top)
         self.switch.clicked.connect(self._on_clicked)
         theme.changed.connect(self._recolor)
         self._recolor()
+
+    def show_state(self, words: str, *, installed: bool, can_change: bool, warns: bool) -> None:
+        """Show where the host's file is."""
+        self._installed = installed
+        self.switch.setChecked(installed)
+        self.switch.setEnabled(can_change)
+        self.words.setText(words)
+        self.switch.setAccessibleDescription(words)
+        self._icon.setVisible(warns)
+
+    def _on_clicked(self) -> None:
+        """Ask for the change; the switch stays where the file is."""
+        self.switch.setChecked(self._installed)
+        self.change_wanted.emit(not self._installed)
+
+    def _recolor(self) -> None:
+        ink = self._theme.colors.tone("warn").ink
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(self._theme.icons.pixmap("alert", ink, 16, ratio))
+
+
+class HookCard(SwitchCard):
+    """Tools suggested for each prompt; a hook of another mode can be brought up to date."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "Suggest tools for each prompt", parent)
+        self.switch.setObjectName("hookSwitch")
+        self.update_button = QPushButton("Update…")
+        self.update_button.setObjectName("updateHook")
+        self.update_button.setToolTip("Show the hook that suits how this host gets its tools now")
+        self._row.addWidget(self.update_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
     def show_standing(self, standing: HookStanding | None, *, keeps: bool = False) -> None:
         """Show how the host's hook stands; None while nobody has looked.
 
         `keeps` is whether prompts are kept.
         """
-        self._standing = standing
         self.setVisible(standing is not None)
         if standing is None:
             return
-        self.switch.setChecked(standing.installed)
-        self.switch.setEnabled(standing.can_change)
         says = reads(keeps=keeps)
-        words = says if standing.kind == OFF else standing.words
         self.switch.setToolTip(says)
-        self.words.setText(words)
-        self.switch.setAccessibleDescription(words)
-        self._icon.setVisible(standing.kind == WAITING)
+        self.update_button.setVisible(standing.outdated)
+        self.show_state(
+            says if standing.kind == OFF else standing.words,
+            installed=standing.installed,
+            can_change=standing.can_change,
+            warns=standing.kind == WAITING or standing.outdated,
+        )
 
-    def _on_clicked(self) -> None:
-        """Ask for the change; the switch stays where the file is."""
-        installed = self._standing is not None and self._standing.installed
-        self.switch.setChecked(installed)
-        self.change_wanted.emit(not installed)
 
-    def _recolor(self) -> None:
-        ink = self._theme.colors.tone("warn").ink
-        ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(self._theme.icons.pixmap("alert", ink, 16, ratio))
+class RulesCard(SwitchCard):
+    """Words on the menu in the host's own instructions."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, "Rules snippet", parent)
+        self.switch.setObjectName("rulesSwitch")
+
+    def show_standing(self, standing: RulesStanding | None) -> None:
+        """Show how the words stand; None where there is no place for them."""
+        self.setVisible(standing is not None)
+        if standing is not None:
+            self.show_state(
+                standing.words,
+                installed=standing.installed,
+                can_change=standing.can_change or standing.installed,
+                warns=standing.warns,
+            )

@@ -1,4 +1,4 @@
-"""What writing a host's hook, or taking it out, would change; nothing is written unseen."""
+"""What writing a host's hook or rules would change; nothing is written unseen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,24 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
+from app.export.hooks.rules import is_rules
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import Plan
 from ui.look.theme import Theme
 from ui.pages.hosts.change_sheet import ChangeSheet
 
+HOOKS, WORDS = "hook", "rules"
+_TITLES = {  # by what it is about: written, taken out; on the button
+    HOOKS: ("Suggest tools for each prompt", "No more suggestions", "hook", "the hook"),
+    WORDS: ("Rules snippet", "No rules snippet", "words", "the words"),
+}
+_OUT_WORDS = "The host is told of Toolcrib's menu no more. Everything else in the file stays."
 _OUT = "The host asks Toolcrib no more. Everything else in the file stays as it is."
+
+
+def about_of(plan: Plan) -> str:
+    """What a plan about prompts writes: a hook or the rules snippet."""
+    return WORDS if any(is_rules(file.path) for file in plan.files) else HOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +33,18 @@ class HookPreview:
     plan: Plan
     wanted: bool  # written, or taken out
     files: tuple[DiffFile, ...]
+    about: str = HOOKS
 
     @classmethod
-    def of(cls, plan: Plan, *, wanted: bool) -> "HookPreview":
+    def of(cls, plan: Plan, *, wanted: bool, about: str = HOOKS) -> "HookPreview":
         """Masked like every host file."""
-        return cls(plan, wanted, masked_diff(plan))
+        return cls(plan, wanted, masked_diff(plan), about)
 
     @property
     def sentences(self) -> Sequence[str]:
         """What to know before."""
-        return self.plan.warnings if self.wanted else (_OUT,)
+        out = _OUT if self.about == HOOKS else _OUT_WORDS
+        return self.plan.warnings if self.wanted else (out,)
 
 
 class HookSheet(ChangeSheet):
@@ -44,10 +58,11 @@ class HookSheet(ChangeSheet):
     def show_preview(self, preview: HookPreview) -> None:
         """Show what would be written."""
         self.preview = preview
-        what = "Suggest tools for each prompt" if preview.wanted else "No more suggestions"
+        written, gone, short, long = _TITLES[preview.about]
+        what = written if preview.wanted else gone
         self.title.setText(f"{what}: {preview.plan.host.name}")
         self.show_files(preview.files, preview.sentences)
-        self.write.setText("Write hook" if preview.wanted else "Take the hook out")
+        self.write.setText(f"Write {short}" if preview.wanted else f"Take {long} out")
 
     def _write(self) -> None:
         if self.preview is not None:

@@ -22,7 +22,7 @@ from ui.pages.hosts.detail import HostDetail
 from ui.pages.hosts.dialogs import write_over_budget
 from ui.pages.hosts.entry_flow import EntryFlow
 from ui.pages.hosts.entry_sheet import EntrySheet
-from ui.pages.hosts.hook_sheet import HookPreview, HookSheet
+from ui.pages.hosts.hook_sheet import HOOKS, WORDS, HookPreview, HookSheet, about_of
 from ui.pages.hosts.host_list import HostListModel
 from ui.pages.hosts.preview import Preview
 from ui.pages.hosts.session import HostsSession, WrittenFiles
@@ -82,10 +82,17 @@ class HostsPage(Page):
         return self.list
 
     def panes(self) -> tuple[QWidget, ...]:
-        """List, modes, both sides of the diff, the button, the hook's switch."""
+        """List, modes, both sides of the diff, the button, the switches."""
         detail = self.detail
         sides = (detail.diff.before, detail.diff.after)
-        return (self.list, detail.modes, *sides, detail.write, detail.hook.switch)
+        return (
+            self.list,
+            detail.modes,
+            *sides,
+            detail.write,
+            detail.hook.switch,
+            detail.rules.switch,
+        )
 
     def focus_filter(self) -> None:
         """Ctrl+F searches what the model gets."""
@@ -146,6 +153,7 @@ class HostsPage(Page):
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
         detail.hook.change_wanted.connect(self._open_hook)
+        detail.rules.change_wanted.connect(lambda wanted: self._open_hook(wanted, WORDS))
         desk.hook_previewed.connect(self._on_hook_previewed)
         self.hook.write_wanted.connect(self._write_hook)
         self.side.way_out.clicked.connect(self.leaving.begin)
@@ -306,7 +314,7 @@ class HostsPage(Page):
         if plan.change is not None:
             self.changes.open(plan.change)
         elif plan.mode == HOOK:
-            self._open_hook(bool(plan.profile))
+            self._open_hook(bool(plan.profile), about_of(plan))
         else:
             self._offer(plan.mode)
 
@@ -315,10 +323,10 @@ class HostsPage(Page):
         self.changes.open(change)
         self.choose(change.entry.host)
 
-    def _open_hook(self, wanted: bool) -> None:
+    def _open_hook(self, wanted: bool, about: str = HOOKS) -> None:
         """Show what the switch would write."""
         self.messages.clear()
-        self.desk.preview_hook(self._host, wanted=wanted)
+        self.desk.preview_hook(self._host, wanted=wanted, about=about)
 
     def _on_hook_previewed(self, preview: HookPreview) -> None:
         if preview.plan.host.id == self._host:
@@ -332,8 +340,9 @@ class HostsPage(Page):
 
     def _on_hook_written(self, plan: Plan, command: WriteCommand) -> None:
         self._stack.setCurrentWidget(self.detail)
-        self.detail.hook.switch.setFocus()
-        note = plan.host.hook.note if plan.profile and plan.host.hook else ""
+        is_hook = about_of(plan) == HOOKS
+        (self.detail.hook if is_hook else self.detail.rules).switch.setFocus()
+        note = plan.host.hook.note if is_hook and plan.profile and plan.host.hook else ""
         words = "Written." if plan.profile else "Taken out."
         text = " ".join(filter(None, (words, note, plan.restart_hint)))
         self.messages.show_message(DONE, text, ("Undo", lambda: self._take_back(command)))
@@ -351,8 +360,8 @@ class HostsPage(Page):
             return
         again = ("Refresh preview", self._refresh_preview)
         if self._stack.currentWidget() is self.hook and self.hook.preview is not None:
-            wanted = self.hook.preview.wanted
-            again = ("Refresh preview", lambda: self._open_hook(wanted))
+            wanted, about = self.hook.preview.wanted, self.hook.preview.about
+            again = ("Refresh preview", lambda: self._open_hook(wanted, about))
         self.messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
 
     def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:

@@ -17,6 +17,7 @@ from app.export.backups import Backup
 from app.export.drift import way_out
 from app.export.entries.plan import load_plan
 from app.export.hooks.files import change_plan, remove_all
+from app.export.hooks.rules import rules_change
 from app.export.overview import survey
 from app.export.own_search import OwnSearch, advised, evidence_key, look
 from app.export.plan import EntryChange, Plan
@@ -24,7 +25,7 @@ from app.export.status import HostStatus
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
 from ui.pages.hosts.entry_sheet import EntryPreview
-from ui.pages.hosts.hook_sheet import HookPreview
+from ui.pages.hosts.hook_sheet import HOOKS, HookPreview
 from ui.pages.hosts.preview import backup_diff, load_preview
 from ui.shell.services import Services
 from ui.widgets.diff_rows import DiffRow
@@ -114,15 +115,16 @@ class HostsSession(QObject):
             self.failed.emit,
         )
 
-    def preview_hook(self, host_id: str, *, wanted: bool) -> None:
-        """Plan writing a host's hook, or taking it out."""
+    def preview_hook(self, host_id: str, *, wanted: bool, about: str = HOOKS) -> None:
+        """Plan writing a host's hook or rules, or taking them out."""
         live, places = self._services.live, self._services.places
         profile = live.profile
 
         def read(db: Db) -> HookPreview:
             facts = host(host_id)
-            plan = change_plan(db, places, facts, profile=profile, wanted=wanted)
-            return HookPreview.of(plan, wanted=wanted)
+            make = change_plan if about == HOOKS else rules_change
+            plan = make(db, places, facts, profile=profile, wanted=wanted)
+            return HookPreview.of(plan, wanted=wanted, about=about)
 
         self._services.tasks.latest(
             (self, "hook"), read, self.hook_previewed.emit, self.refused.emit
