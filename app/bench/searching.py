@@ -86,7 +86,7 @@ def gateway_over(
         paths = Paths(Path(folder), models)
         open_corpus(paths.database, given, encoder).close()
         finder = ToolSearch(_Store(paths), "default", str(paths.database))
-        finder.warm()
+        finder.warm(0)
         finder.wait(_WAIT)
         try:
             yield Gateway(finder, sorted({tool.server for tool in given.tools}), counter)

@@ -94,15 +94,14 @@ class Agent:
             self._search(gateway, query, trip)
         return trip
 
-    def hooked(self, query: Labelled, conversation: str) -> Trip:
+    def hooked(self, query: Labelled, gateway: Connection, conversation: str) -> Trip:
         """The menu and what the hook adds; a search where that does not hold the right tool."""
-        with Connection(self._home) as gateway:
-            made = gateway.suggestion(query.query, conversation)
-            size = self._menu + self._count(query.query) + self._count(made.text)
-            trip = Trip(self._menu, [size], ms=made.wall_ms)
-            trip.reached = any(has_arguments(made.text, name) for name in right_tools(query))
-            if not trip.reached:
-                self._search(gateway, query, trip)
+        made = gateway.suggestion(query.query, conversation)
+        size = self._menu + self._count(query.query) + self._count(made.text)
+        trip = Trip(self._menu, [size], ms=made.wall_ms)
+        trip.reached = any(has_arguments(made.text, name) for name in right_tools(query))
+        if not trip.reached:
+            self._search(gateway, query, trip)
         return trip
 
     def _search(self, gateway: Connection, query: Labelled, trip: Trip) -> None:
@@ -157,13 +156,14 @@ def measured(
         tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder,
         home_with(Path(folder), given, encoder, models) as home,
     ):
-        with Connection(home):
+        with Connection(home) as gateway:  # a host that runs for a while, as a person's does
             home.wait_for_hook([query.query for query in given.queries[:_WARMING]])
-        agent = Agent(given, home, count)
+            agent = Agent(given, home, count)
+            hooked = [agent.hooked(q, gateway, f"{place}") for place, q in enumerate(chosen)]
         return {
             ALL: [agent.listed(query) for query in chosen],
             SEARCH: [agent.searching(query) for query in chosen],
-            HOOK: [agent.hooked(query, f"{place}") for place, query in enumerate(chosen)],
+            HOOK: hooked,
         }
 
 
@@ -244,8 +244,9 @@ def notes(encoding: str) -> tuple[str, ...]:
     return (
         f"Turns: {PROMPTS} prompts a set at most, drawn with seed {SEED}; tokens by {encoding}, of"
         " the tool list in host text, the prompt, the hook's text, calls and answers as the real"
-        " gateway and the real hook command gave them, a session a prompt; a host's own system"
-        " prompt is left out. All tools: each server's own definitions, without Toolcrib.",
+        " gateway and the real hook command (100 ms for its answer) gave them; a host's own"
+        " system prompt is left out. Search: a session a prompt; hook: a session that has been"
+        " connected for a while. All tools: each server's own definitions, without Toolcrib.",
         "A turn is a request to the model. The agent is a script: it calls a right tool as soon as"
         " its arguments are in the request, searches with the prompt itself, once more by name"
         " where the answer only names the tool, and then gives up: no model's choices are in it."

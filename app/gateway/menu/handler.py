@@ -82,11 +82,11 @@ class MenuHandler:
 
     def warm(self) -> None:
         """Load the search in the background."""
-        self._finder.warm()
+        self._finder.warm(self._view.generation)
 
     def prepare(self, seconds: float) -> None:
         """Have the search ready; waits for an encoder that long."""
-        self._finder.warm()
+        self._finder.warm(self._view.generation)
         self._finder.wait(seconds)
 
     @property

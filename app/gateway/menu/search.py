@@ -1,5 +1,6 @@
 """search_tools: the router's ranking as one short text, the best tool with its arguments."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ _STEP = 60  # characters of a step's words
 _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
+_FIRST = "read a file"  # ranked for nobody
 _POOL = 20  # tools asked of the router,
 _SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
@@ -90,22 +92,23 @@ class ToolSearch:
         self._warmed = False  # asked for,
         self._loaded = threading.Event()  # and over
         self._generation = -1
+        self._closed = False
 
-    def warm(self) -> None:
-        """Load what a search needs, in the background; only once."""
+    def warm(self, generation: int) -> None:
+        """Load what a search of this generation needs, in the background; only once."""
         with self._lock:
             if self._warmed:
                 return
             self._warmed = True
-        start_thread(self._warm)
+        start_thread(lambda: self._warm(generation))
 
-    def _warm(self) -> None:
+    def _warm(self, generation: int) -> None:
         from app.core.errors import ToolcribError
         from store.errors import StoreError
 
         try:
             with self._lock:
-                self._prepare(self._generation)
+                self._prepare(generation)
             encoder = self._encoders.load_encoder()
         except (ToolcribError, StoreError, OSError, ImportError):
             encoder = None  # words must do
@@ -113,6 +116,9 @@ class ToolSearch:
             self.encoder = encoder
             self._router = None
         self._loaded.set()
+        with contextlib.suppress(ToolcribError, StoreError, OSError), self._lock:
+            if not self._closed:  # what a first ranking loads is more than a hook may wait
+                self._prepare(generation).route(_FIRST, limit=1)
 
     def _take_loaded(self) -> None:
         """Use an encoder that another session has loaded: the first search has it, too."""
@@ -211,6 +217,7 @@ class ToolSearch:
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
+            self._closed = True
             if self._db is not None:
                 self._db.close()
                 self._db = None

@@ -46,16 +46,16 @@ class Suggester:
         self._small_talk: SmallTalk | None = None
         self._last: OrderedDict[str, tuple[str, ...]] = OrderedDict()  # tool ids, by conversation
 
-    def warm(self) -> None:
+    def warm(self, generation: int) -> None:
         """Load what a suggestion needs, in the background; only once."""
         with self._lock:
             if self._warmed:
                 return
             self._warmed = True
-        start_thread(self._warm)
+        start_thread(lambda: self._warm(generation))
 
-    def _warm(self) -> None:
-        self._finder.warm()
+    def _warm(self, generation: int) -> None:
+        self._finder.warm(generation)
         self._finder.wait(_ENCODER_SECONDS)
         encoder = self._finder.encoder
         if encoder is not None:
@@ -75,7 +75,7 @@ class Suggester:
         silence = silence_of(given.prompt)
         if silence:
             return Suggestion(silence=silence), 0.0
-        self.warm()
+        self.warm(generation)
         if not self._ready.wait(given.seconds):
             return Suggestion(silence=LOADING), 0.0
         small_talk = self._small_talk

@@ -1,5 +1,7 @@
 """Requests of several steps: which tool is for which, in rankings, search answers and hooks."""
 
+import time
+
 import pytest
 
 from app.attention.suggestion import MOST_TOKENS, suggest, tokens_at_most
@@ -79,7 +81,7 @@ class Encoders(Outside):
 
 def searched(fakes, db, query, tokens=500, limit=8):
     finder = ToolSearch(Encoders(fakes.WordEncoder()), "default", db.filename)
-    finder.warm()
+    finder.warm(0)
     finder.wait(20)
     try:
         return finder.search(
@@ -138,3 +140,21 @@ def test_a_hook_says_which_tool_is_for_which_step(make_router):
     alone = suggest(router.route(SHORT, limit=10), floor=0.0, small_talk=-1.0, tool=rows.get)
     assert alone.text
     assert "For “" not in alone.text
+
+
+def test_what_a_search_needs_is_ready_once_it_is_warm(make_router, fakes):
+    """A hook has 100 ms, and a session of 4,000 tools took more for its first ranking."""
+    _router, db, _catalog = make_router()
+    finder = ToolSearch(Encoders(fakes.WordEncoder()), "default", db.filename)
+    try:
+        finder.warm(3)
+        finder.wait(20)
+        limit = time.monotonic() + 20
+        while finder._router is None and time.monotonic() < limit:
+            time.sleep(0.01)
+        ready = finder._router
+        assert ready is not None and ready.encoder is not None
+        finder.rank({"query": SHORT}, State(), 3, 5)
+        assert finder._router is ready, "nothing was loaded anew"
+    finally:
+        finder.close()
