@@ -22,7 +22,8 @@ from ui.pages.hosts.detail import HostDetail
 from ui.pages.hosts.dialogs import write_over_budget
 from ui.pages.hosts.entry_flow import EntryFlow
 from ui.pages.hosts.entry_sheet import EntrySheet
-from ui.pages.hosts.hook_sheet import HOOKS, WORDS, HookPreview, HookSheet, about_of
+from ui.pages.hosts.hook_flow import HookFlow
+from ui.pages.hosts.hook_sheet import HookSheet
 from ui.pages.hosts.host_list import HostListModel
 from ui.pages.hosts.preview import Preview
 from ui.pages.hosts.session import HostsSession, WrittenFiles
@@ -65,6 +66,7 @@ class HostsPage(Page):
         for widget in (self.detail, self.sheet, self.tools, self.hook, self.entry):
             self._stack.addWidget(widget)
         self.changes = EntryFlow(self.desk, self.entry, self._stack, self.messages, self.detail)
+        self.prompts = HookFlow(self.desk, self.hook, self._stack, self.messages, self.detail)
         self.leaving = WayOut(self.desk, self.messages, self)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("hostsSplit")
@@ -152,10 +154,6 @@ class HostsPage(Page):
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
-        detail.hook.change_wanted.connect(self._open_hook)
-        detail.rules.change_wanted.connect(lambda wanted: self._open_hook(wanted, WORDS))
-        desk.hook_previewed.connect(self._on_hook_previewed)
-        self.hook.write_wanted.connect(self._write_hook)
         self.side.way_out.clicked.connect(self.leaving.begin)
         detail.tools_wanted.connect(self._open_tools)
         self.services.hosts.changed.connect(self._show_tools)
@@ -216,6 +214,7 @@ class HostsPage(Page):
         if status is None or status.host.id == self._host:
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
+        self.prompts.host = self._host
         if self.changes.host != status.host.id:
             self.changes.leave()
         if self._stack.currentWidget() in (self.sheet, self.hook):
@@ -296,7 +295,7 @@ class HostsPage(Page):
             self.changes.written(written.plan, lambda: self._take_back(command))
             return
         if written.plan.mode == HOOK:
-            self._on_hook_written(written.plan, command)
+            self.prompts.written(written.plan, lambda: self._take_back(command))
             return
         others = [row for row in self.model.rows if row.host.id != self._host]
         following = next((row for row in others if urgency(row) < 2), None)
@@ -314,7 +313,7 @@ class HostsPage(Page):
         if plan.change is not None:
             self.changes.open(plan.change)
         elif plan.mode == HOOK:
-            self._open_hook(bool(plan.profile), about_of(plan))
+            self.prompts.open_again(plan)
         else:
             self._offer(plan.mode)
 
@@ -322,30 +321,6 @@ class HostsPage(Page):
         """Show what changing one server's entry would write."""
         self.changes.open(change)
         self.choose(change.entry.host)
-
-    def _open_hook(self, wanted: bool, about: str = HOOKS) -> None:
-        """Show what the switch would write."""
-        self.messages.clear()
-        self.desk.preview_hook(self._host, wanted=wanted, about=about)
-
-    def _on_hook_previewed(self, preview: HookPreview) -> None:
-        if preview.plan.host.id == self._host:
-            self.hook.show_preview(preview)
-            self._stack.setCurrentWidget(self.hook)
-            self.hook.write.setFocus()
-
-    def _write_hook(self, plan: Plan) -> None:
-        self.hook.write.setEnabled(False)  # once
-        self.desk.write(plan)
-
-    def _on_hook_written(self, plan: Plan, command: WriteCommand) -> None:
-        self._stack.setCurrentWidget(self.detail)
-        is_hook = about_of(plan) == HOOKS
-        (self.detail.hook if is_hook else self.detail.rules).switch.setFocus()
-        note = plan.host.hook.note if is_hook and plan.profile and plan.host.hook else ""
-        words = "Written." if plan.profile else "Taken out."
-        text = " ".join(filter(None, (words, note, plan.restart_hint)))
-        self.messages.show_message(DONE, text, ("Undo", lambda: self._take_back(command)))
 
     def _take_back(self, command: WriteCommand) -> None:
         """Undo this write, also when other steps came after it."""
@@ -356,12 +331,9 @@ class HostsPage(Page):
             command.undo()
 
     def _on_refused(self, error: ToolcribError) -> None:
-        if self.changes.refused(error):
+        if self.changes.refused(error) or self.prompts.refused(error):
             return
         again = ("Refresh preview", self._refresh_preview)
-        if self._stack.currentWidget() is self.hook and self.hook.preview is not None:
-            wanted, about = self.hook.preview.wanted, self.hook.preview.about
-            again = ("Refresh preview", lambda: self._open_hook(wanted, about))
         self.messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
 
     def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:
