@@ -33,7 +33,7 @@ IN_PART = 5
 
 _JSON = (
     'JSON: {"servers": [{"name", "host", "status", "problem", "tools", "hosts", "trusted", '
-    '"command", "notes"}], '
+    '"disabled", "command", "notes"}], '
     '"counted", "encoded", "files": [{"host", "file", "problem"}]}.'
 )
 
@@ -323,6 +323,7 @@ def _server(
         "tools": len(tools.tools(db, row.id)),
         "hosts": hosts,
         "trusted": row.trusted,
+        "disabled": row.disabled,
         "command": text.command,
         "notes": list(text.notes),
     }
@@ -333,7 +334,8 @@ def _text(answer: Json) -> str:
         return "No MCP servers found. Take a config file with: toolcrib import FILE"
     rows = [["server", "found in", "status", "tools", "problem"]]
     for s in answer["servers"]:
-        state = s["status"] if s["trusted"] else f"{s['status']}, not trusted"
+        state = "disabled" if s["disabled"] else s["status"]
+        state = state if s["trusted"] else f"{state}, not trusted"
         rows.append([s["name"], ", ".join(s["hosts"]), state, str(s["tools"]), s["problem"]])
     lines = [table(rows, right=frozenset({3}))]
     lines += [f"{f['file']}: {f['problem']}" for f in answer["files"] if f["problem"]]

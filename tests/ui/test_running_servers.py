@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.catalog.catalog import set_disabled
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "fakes"))
 
@@ -119,3 +121,20 @@ def stored(ctx: AppContext) -> tuple[str, bool]:
     finally:
         db.close()
     return decision.choice, decision.by_user
+
+
+def test_a_server_that_is_disabled_ends_and_its_row_says_so(tab, services, hosts, qtbot):
+    (host,) = hosts(1)
+    services.live.load()
+    tab.show()
+    qtbot.waitUntil(lambda: [row[2] for row in rows(tab)] == ["runs"], timeout=WAIT)
+    qtbot.waitUntil(lambda: services.live.catalog is not None, timeout=WAIT)
+    number = services.live.catalog.server("probe").id
+    services.tasks.change(lambda db: set_disabled(db, [number], True))
+    services.live.load()
+    qtbot.waitUntil(lambda: [row[2] for row in rows(tab)] == ["disabled"], timeout=WAIT)
+    answer = host.call("echo", {"text": "b"})
+    assert answer["isError"] and "disabled in Toolcrib" in answer["content"][0]["text"]
+    tab.refresh()
+    qtbot.waitUntil(lambda: services.tasks.idle, timeout=WAIT)
+    assert [row[2] for row in rows(tab)] == ["disabled"], "no call started it"

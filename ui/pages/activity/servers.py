@@ -1,6 +1,7 @@
 """The servers that run behind hosts now: whose they are, what they take, how they are shared."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -55,6 +56,7 @@ _STATES = {
     "starting": "starts",
     "started": "runs",
     "failed": "failed",
+    "disabled": "disabled",  # in Toolcrib, so no call starts it
 }
 
 
@@ -142,7 +144,7 @@ class ServersTab(QWidget):
         self._waiting = False
         self._stack.setCurrentIndex(0 if seen else 1)
         selected = self._selected()
-        self.model.replace_rows(seen.servers if seen else ())
+        self.model.replace_rows(tuple(map(self._stated, seen.servers)) if seen else ())
         if seen is not None:
             running = [row for row in seen.servers if row.processes]
             memory = seen.megabytes + sum(row.megabytes for row in seen.servers)
@@ -154,6 +156,12 @@ class ServersTab(QWidget):
         if selected is not None:
             self._select(selected)
         self._on_selected()
+
+    def _stated(self, row: RunningServer) -> RunningServer:
+        """The row, with what the user decided where nothing runs."""
+        catalog = self._services.live.catalog
+        server = catalog.server(row.name) if catalog is not None and not row.processes else None
+        return replace(row, state="disabled") if server is not None and server.disabled else row
 
     def _on_failed(self, error: Exception) -> None:
         self._waiting = False
