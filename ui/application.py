@@ -82,7 +82,7 @@ def run_window() -> int:
         recover(ctx)
         ctx.paths.create()
     except ToolcribError as error:
-        sys.stderr.write(f"{error.title}\n{error.hint}\n")
+        sys.stderr.write(f"{error.title}\n{error.hint}".rstrip() + "\n")
         return 1
     configure(ctx.paths.logs)
     window = make_window(app, ctx)

@@ -39,9 +39,15 @@ def pictures(argv: Sequence[str]) -> int:
     parser.add_argument("--query", default="", help="what to try in the Playground")
     options = parser.parse_args(argv)
     from app.core.context import AppContext
+    from app.core.errors import ToolcribError
     from ui.dev.pictures import save_pictures
 
-    for file in save_pictures(AppContext.default(), options.folder, query=options.query):
+    try:
+        ctx = AppContext.default()
+    except ToolcribError as error:
+        sys.stderr.write(f"toolcrib: {error.title}\n")
+        return 1
+    for file in save_pictures(ctx, options.folder, query=options.query):
         sys.stdout.write(f"{file}\n")
     return 0
 

@@ -44,7 +44,7 @@ exit codes:
   5  done in part: some servers could not be read
 
 Without a verb the window opens; `toolcrib pictures FOLDER` saves pictures of it.
-TOOLCRIB_HOME moves all of Toolcrib's own files.
+TOOLCRIB_HOME, a whole path, moves all of Toolcrib's own files.
 """
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from app.core.errors import ToolcribError
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,10 +11,14 @@ if TYPE_CHECKING:
 
 HOME_VARIABLE = "TOOLCRIB_HOME"
 DATABASE = "toolcrib.db"
+_LONGEST = 200  # characters of a wrong path that are repeated
 
 
 def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
-    """Where a variable says, else the folder that the platform has for an application's data."""
+    """Where a variable says, else the folder that the platform has for an application's data.
+
+    Raises ToolcribError where the variable is no whole path.
+    """
     linux = sys.platform not in ("win32", "darwin")
     return moved_folder(environ, linux=linux) or os.path.expanduser(_usual_folder(environ))
 
@@ -21,10 +26,17 @@ def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
 def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
     """Where a variable moved it that hosts do not pass on to a gateway; "" where none did.
 
-    XDG_DATA_HOME means nothing but on Linux.
+    XDG_DATA_HOME means nothing but on Linux. Raises ToolcribError for a TOOLCRIB_HOME that is no
+    whole path: each program would begin an empty home in the folder it happens to stand in.
     """
     if given := environ.get(HOME_VARIABLE):
-        return os.path.abspath(os.path.expanduser(given))
+        folder = os.path.expanduser(given)
+        if not os.path.isabs(folder):
+            raise ToolcribError(
+                f"{HOME_VARIABLE} is {given[:_LONGEST]!r}, another folder wherever a program"
+                " stands: set it to a whole path, or leave it out."
+            )
+        return os.path.abspath(folder)
     moved = environ.get("XDG_DATA_HOME", "") if linux else ""
     return os.path.join(moved, "toolcrib") if os.path.isabs(moved) else ""
 

@@ -4,6 +4,7 @@ import math
 import os
 import threading
 
+from app.core.errors import ToolcribError
 from app.gateway.journal import Journal
 from app.gateway.options import Options
 from app.gateway.outside import Outside
@@ -31,7 +32,8 @@ class Gateway:
         self._options = options
         self._host = host
         self._outside = outside
-        self._profile = ProfileView(outside.database, options.profile, clock=outside.clock)
+        database, problem = _database(outside)
+        self._profile = ProfileView(database, options.profile, problem=problem, clock=outside.clock)
         self.journal = journal or Journal(
             self._open_store,
             profile=options.profile,
@@ -56,11 +58,13 @@ class Gateway:
 
     def _open_store(self):  # type: ignore[no-untyped-def]
         from store.connection import open_store
+        from store.errors import StoreError
 
+        if not self._profile.database:
+            raise StoreError("There is no folder for the journal.")
         return open_store(self._profile.database)
 
     def _events_kept(self) -> int:
-        from app.core.errors import ToolcribError
         from app.core.settings import Settings
 
         try:
@@ -133,6 +137,14 @@ class Gateway:
 
                     close_all(upstreams, _GRACE)
             self.journal.close()
+
+
+def _database(outside: Outside) -> tuple[str, str]:
+    """The store's file; else "" and why there is none."""
+    try:
+        return outside.database, ""
+    except ToolcribError as error:
+        return "", f"{error.title} {error.hint}".rstrip()
 
 
 def _session_id() -> str:

@@ -8,6 +8,7 @@ toolcrib-gateway serve: the process of this user that all hosts share, started b
 import os
 import sys
 
+from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.gateway.options import HOOK, SERVE, parse
 from store.typed import TYPE_CHECKING
@@ -20,6 +21,8 @@ def main(argv: "Sequence[str] | None" = None) -> None:
     """Serve one host on stdin and stdout: through the backend, or alone where there is none."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words == [SERVE]:
+        if problem := _home_problem():
+            raise SystemExit(f"toolcrib-gateway: {problem}")
         from app.gateway.backend.server import serve
 
         serve()
@@ -30,11 +33,23 @@ def main(argv: "Sequence[str] | None" = None) -> None:
         run(words[1:])
         return
     parse(words)
-    if not _attach(words):
+    problem = _home_problem()
+    if problem:  # the host is told in every answer, its user here
+        sys.stderr.write(f"toolcrib-gateway: {problem}\n")
+    if problem or not _attach(words):
         from app.gateway.lines import lines_of
         from app.gateway.standalone import serve_alone
 
         serve_alone(words, lines_of(lambda size: os.read(0, size)))
+
+
+def _home_problem() -> str:
+    """Why there is no folder to serve from, "" where there is one."""
+    try:
+        home_folder()
+    except ToolcribError as error:
+        return error.title
+    return ""
 
 
 def _attach(words: "Sequence[str]") -> bool:

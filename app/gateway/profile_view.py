@@ -25,9 +25,16 @@ class ProfileView:
     """One profile of the store; usable from any thread."""
 
     def __init__(
-        self, database: str, profile: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        database: str,
+        profile: str,
+        *,
+        problem: str = "",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`problem`: why there is no database that could be opened, "" where there may be one."""
         self.database = database
+        self._problem = problem
         self.profile_name = profile
         self._clock = clock
         self._lock = threading.RLock()
@@ -50,6 +57,8 @@ class ProfileView:
             self._load(self._db)
 
     def _connect(self) -> apsw.Connection:
+        if self._problem:
+            raise UnavailableError(self._problem)
         if not os.path.exists(self.database):
             raise UnavailableError(
                 "Toolcrib's database does not exist yet. Open Toolcrib and read the servers once."

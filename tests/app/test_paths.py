@@ -50,9 +50,8 @@ def test_local_app_data_is_it_on_windows(user, monkeypatch, tmp_path):
 
 
 def test_a_variable_moves_everything_and_another_the_models(user, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
     moved = Paths.default({"TOOLCRIB_HOME": "~/mine"})
     assert moved.home == user / "mine" and moved.models == user / "mine" / "models"
     assert moved.database == user / "mine" / "toolcrib.db"
-    given = {"TOOLCRIB_HOME": "here", "TOOLCRIB_MODELS": "~/models"}
-    assert Paths.default(given) == Paths(Path.cwd() / "here", user / "models")
+    given = {"TOOLCRIB_HOME": str(tmp_path / "here"), "TOOLCRIB_MODELS": "~/models"}
+    assert Paths.default(given) == Paths(tmp_path / "here", user / "models")
