@@ -202,9 +202,10 @@ def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
     rows.append(["all servers together", on, number(cost.shown_tokens), number(cost.tokens)])
     share = 100 * cost.shown_tokens / catalog.settings.budget.window
     return (
-        f"{table(rows, right=frozenset({1, 2, 3}))}\n\n{share:.0f} % of a"
-        f" {number(catalog.settings.budget.window)} window. Counted with {cost.encoding} over"
-        " name, description and input schema; models with another tokenizer get other numbers."
+        f"{table(rows, right=frozenset({1, 2, 3}))}\n\nAll servers together are"
+        f" {share:.0f} % of a {number(catalog.settings.budget.window)} window. Counted with"
+        f" {cost.encoding} over name, description and input schema; models with another"
+        " tokenizer get other numbers."
     )
 
 

@@ -73,6 +73,12 @@ def test_footprint(verb: Verb) -> None:
     assert [t["name"] for t in github["list"]] == ["create_issue", "list_issues"]
 
 
+def test_footprint_says_whose_share_of_a_window_it_names(verb: Verb, capsys: Any) -> None:
+    assert verb("footprint")["total_tokens"] == 200
+    assert run(["footprint"]) == 0
+    assert "\n\nAll servers together are 0 % of a 200,000 window." in capsys.readouterr().out
+
+
 def test_route_by_words(verb: Verb) -> None:
     found = verb("route", "create an issue", "--words-only")
     assert {"query", "tools", "tokens"} <= keys(found)
