@@ -1,10 +1,13 @@
 """`bench hook` over a real backend: every case, few runs."""
 
+import pytest
+
 from app.bench.hooks import cost
 from app.encoder.onnx import Encoder
 
 
-def test_every_case_is_measured(encoder: Encoder) -> None:
+def test_every_case_is_measured(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLCRIB_HOOK_SECONDS", "20")  # a machine under load
     made = cost.run(encoder, runs=2, cold_runs=1)
     rows = {row["case"]: row for row in made.as_json()["tables"][0]["rows"]}
     assert list(rows) == [
