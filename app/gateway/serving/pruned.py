@@ -341,7 +341,10 @@ class Pruned(ServingMode):
         if message.get("method") != _CHANGED:
             super().on_notification(upstream, line, message)
             return
-        self._due = True
+        if self.context.modern:  # a stream tells of a change at once; new texts follow
+            super().on_notification(upstream, line, message)
+        else:
+            self._due = True
         self.live.read(upstream, changed=True, settled=self._settled)
 
     def _settled(self) -> None:
