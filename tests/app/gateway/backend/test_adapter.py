@@ -38,6 +38,12 @@ def ended(process):
     )
 
 
+def stopped(pid):
+    """Whether every thread of a process stands still: a signal is sent before it is heeded."""
+    stats = [stat.read_text() for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+
+
 def waits(pid):
     """How often a process's threads have waited for something so far."""
     lines = [
@@ -147,6 +153,7 @@ def test_a_call_that_a_killed_backend_never_read_is_run_by_the_next(
     host.initialize()
     (old,) = backends()
     old.send_signal(signal.SIGSTOP)
+    until(lambda: stopped(old.pid))
     before = waits(host.process.pid)
     waiting = host.ask("tools/call", {"name": "echo", "arguments": {"text": "unread"}})
     # the line waits in the pipe that the backend reads, or the adapter has read and sent it

@@ -37,7 +37,7 @@ def never():
 
 
 def row(name: str) -> ServerRow:
-    return ServerRow(1, name, True, "", "{}", {}, {}, {}, "", 0.0)
+    return ServerRow(1, name, True, False, "", "{}", {}, {}, {}, "", 0.0)
 
 
 def test_a_request_that_fails_badly_keeps_the_clock_from_nobody(never) -> None:

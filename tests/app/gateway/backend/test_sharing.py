@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("encoderless")
 
 def row(name="docs", args=(), capabilities=None, info=None) -> ServerRow:
     spec = json.dumps({"transport": "stdio", "command": "x", "args": list(args)})
-    return ServerRow(1, name, True, "", spec, {}, info or {}, capabilities or {}, "", 1.0)
+    return ServerRow(1, name, True, False, "", spec, {}, info or {}, capabilities or {}, "", 1.0)
 
 
 READS = json.dumps({"name": "a", "annotations": {"readOnlyHint": True}})
