@@ -12,6 +12,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from app.safety.concepts import concepts_text
 from app.safety.features import SIZE, features
 
 _FOLDER, _WEIGHTS, _REPORT = "scanner", "weights.bin", "report.json"
@@ -86,6 +87,8 @@ def classifier() -> Classifier:
     report = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
     if hashlib.sha256(packed).hexdigest() != report["sha256"]:
         raise ValueError("resources/scanner/weights.bin does not match its report")
+    if hashlib.sha256(concepts_text().encode()).hexdigest() != report["concepts"]:
+        raise ValueError("resources/scanner/concepts.txt is not what the weights were trained with")
     small = np.frombuffer(zlib.decompress(packed), dtype=np.int8)
     if len(small) != SIZE:
         raise ValueError("resources/scanner/weights.bin has another size")

@@ -1,4 +1,4 @@
-"""Sentences as hashed features: runs of characters, words, pairs of words, and a few flags.
+"""Sentences as hashed features: runs of characters, words, pairs of words, flags and concepts.
 
 Hashes are computed in one go over all sentences; numpy is imported when this module is.
 """
@@ -7,13 +7,19 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-SIZE = 1 << 17  # of the table of weights
+from app.safety.concepts import lexicon
+
+SIZE = 1 << 18  # of the table of weights
 _RUNS = (2, 3, 4, 5)
+_CONCEPT = 1000  # numbers of one concept: itself and what stands beside it
+_FEWEST = 12  # features of a kind; one or two alone would weigh too much
+_KIND_WEIGHTS = (1.0, 1.0, 1.0, 2.0)  # concepts carry over to other words, so they count more
 _PRIME = np.uint32(16777619)
 _WORD = re.compile(r"\w+")
 _FLAGS = (
@@ -52,12 +58,12 @@ def features(texts: Sequence[str]) -> Features:
     """Features of these sentences; each kind weighs the same whatever the sentence's length."""
     owners, numbers, values = [], [], []
     folded = [_fold(text) for text in texts]
-    for kind in (_character_runs(folded), _words(folded), _flags(texts)):
-        owner, number = kind
+    kinds = (_character_runs(folded), _words(folded), _flags(texts), _concepts(folded))
+    for (owner, number), weight in zip(kinds, _KIND_WEIGHTS, strict=True):
         lengths = np.bincount(owner, minlength=len(texts)).astype(np.float32)
         owners.append(owner)
         numbers.append(number % np.uint32(SIZE))
-        values.append(1 / np.sqrt(np.maximum(lengths, 1))[owner])
+        values.append(weight / np.sqrt(np.maximum(lengths, _FEWEST))[owner])
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[order], np.arange(len(texts)))
@@ -117,6 +123,26 @@ def _flags(texts: Sequence[str]) -> tuple[NDArray[np.int64], Counts]:
         owners += [index] * len(own)
         numbers += own
     mixed = _mix(np.array(numbers, dtype=np.uint32) * np.uint32(2654435761) + np.uint32(99))
+    return np.array(owners, dtype=np.int64), mixed
+
+
+def _concepts(texts: Sequence[str]) -> tuple[NDArray[np.int64], Counts]:
+    """Concepts, neighbours and next but one in order, three in a row, and any two of a sentence."""
+    known = lexicon()
+    owners: list[int] = []
+    numbers: list[int] = []
+    for index, text in enumerate(texts):
+        row = known.row(text)
+        own = [_CONCEPT * (1 + one) for one in row]
+        own += [_CONCEPT * (1 + a) + 200 + b for a, b in pairwise(row)]
+        own += [_CONCEPT * (1 + a) + 400 + b for a, b in zip(row, row[2:], strict=False)]
+        triples = zip(row, row[1:], row[2:], strict=False)
+        own += [_CONCEPT * (1 + a + 200 * (1 + b)) + 600 + c for a, b, c in triples]
+        among = sorted(set(row))
+        own += [_CONCEPT * (1 + a) + 800 + b for a in among for b in among if a < b]
+        owners += [index] * len(own)
+        numbers += own
+    mixed = _mix(np.array(numbers, dtype=np.uint32) * np.uint32(2246822519) + np.uint32(17))
     return np.array(owners, dtype=np.int64), mixed
 
 

@@ -82,12 +82,13 @@ def _notes(last: bool) -> tuple[str, ...]:
     )
     attacks = (
         "Our own attacks (resources/bench/attacks.jsonl) were written before anything scored them;"
-        " nothing was changed for what they showed."
+        " nothing was changed for what they showed. The wordings that are trained on"
+        " (resources/bench/scanner) were written by somebody who had not read them."
     )
     read = (
         "The last half is no longer untouched: it was read with the first weights, with the second"
-        " ones, where it showed one honest tool and one hard negative that were held, and with"
-        " these."
+        " ones, where it showed one honest tool and one hard negative that were held, with the"
+        " third ones, and with these."
     )
     return (
         split,

@@ -1,12 +1,14 @@
 """`bench scanner --train`: fit the sentence classifier and write resources/scanner.
 
 The same data and seed give the same weights. Thresholds come from servers that were left out:
-each fold's tools are scored by a model that saw no tool of their server.
+each fold's tools are scored by a model that saw no tool of their server and no wording of the
+fold's ideas.
 """
 
 import hashlib
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,21 +18,25 @@ from numpy.typing import NDArray
 
 from app.bench.scanner.corpus import corpus_sentences, real_tools, tool_sentences
 from app.bench.scanner.split import LAST, fold_of, sentence_is_checked
+from app.bench.scanner.wordings import wordings
 from app.safety.classifier import Classifier, Limits, says_enough
+from app.safety.concepts import concepts_text
 from app.safety.features import SIZE, Features, features
 from store.records import ToolRecord
 from store.typed import Json
 
 SEED = 17
 NO_LIMITS = Limits(0.0, 0.0)
+_UNSAID = -9.0  # score of what is too short to be judged
 _EPOCHS, _BATCH, _RATE, _DECAY = 40, 256, 1.0, 1e-5
-_LEFT_OUT = 0.8  # share of a sentence's features at each step
+_LEFT_OUT = 0.65  # share of a sentence's features at each step
 _SETTLED = _EPOCHS // 2  # the weights of later epochs are averaged
 _ORDER_WEIGHT = 2.0  # orders are fewer than honest sentences
 _STEP = 0.25  # thresholds are multiples of it
-_MARGIN = 0.5  # above the worst left-out tool, for servers that word things as none of them does
+_MARGIN = 0.75  # above the worst left-out tool, for servers that word things as none of them does
 _FOLDS = 4
-_WARNED = 1 / 500  # of left-out servers' tools; none of them is to be held
+_WARNED = 1 / 300  # of left-out servers' tools; none of them is to be held
+_MISTAKEN = 1 / 100  # of left-out honest wordings that may stand above the limit for holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,11 @@ def train(data: Path, folder: Path) -> Json:
     scale = float(np.abs(weights).max()) / 127
     small = np.rint(weights / scale).astype(np.int8)
     packed = zlib.compress(small.tobytes(), 9)
-    limits = _thresholds(data)
+    limits, judged, scores = _left_out(data)
     model = Classifier(small.astype(np.float32) * scale, bias, limits)
     report = {
         "sha256": hashlib.sha256(packed).hexdigest(),
+        "concepts": hashlib.sha256(concepts_text().encode()).hexdigest(),
         "seed": SEED,
         "scale": scale,
         "bias": bias,
@@ -59,7 +66,8 @@ def train(data: Path, folder: Path) -> Json:
         "sentences": len(material.texts),
         "orders": int(material.labels.sum()),
         "weights": int(np.count_nonzero(small)),
-        "checked": _checked(model, checked),
+        "checked": _shares(limits, checked, model.scores(checked.texts)),
+        "wordings left out": _shares(limits, judged, scores),
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "weights.bin").write_bytes(packed)
@@ -119,13 +127,14 @@ def _thinned(rows: Features, rng: np.random.Generator) -> Features:
 def _material(data: Path, left_out: int = -1) -> tuple[Labelled, Labelled]:
     """What is trained on, and the part of the corpus that is kept to check.
 
-    `left_out` is the fold of servers whose tools are not trained on, -1 for none.
+    `left_out` is the fold of servers and of wordings that are not trained on, -1 for none.
     """
     corpus = {s.text: s.is_order for s in corpus_sentences(data)}
     texts = {t: label for t, label in corpus.items() if not sentence_is_checked(t)}
     checked = {t: label for t, label in corpus.items() if sentence_is_checked(t)}
     own = (files("resources") / "bench" / "honest_sentences.txt").read_text(encoding="utf-8")
     texts |= dict.fromkeys(own.splitlines(), False)
+    texts |= {w.text: w.is_order for w in wordings() if fold_of(w.group, _FOLDS) != left_out}
     known = [t.tool for t in real_tools(data) if t.part != LAST]
     for sentence in tool_sentences(t for t in known if fold_of(t.server, _FOLDS) != left_out):
         texts.setdefault(sentence, False)
@@ -136,16 +145,27 @@ def _labelled(texts: dict[str, bool]) -> Labelled:
     return Labelled(list(texts), np.array(list(texts.values()), dtype=np.float32))
 
 
-def _thresholds(data: Path) -> Limits:
-    """Limits that hold none of the left-out servers' tools and warn of one in two hundred."""
+def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
+    """Limits that hold none of the left-out servers' tools, and what left-out wordings score.
+
+    One in three hundred of those tools is warned of, one in a hundred honest wordings may be held.
+    """
     known = [t.tool for t in real_tools(data) if t.part != LAST]
     worst: list[float] = []
+    own: dict[str, float] = {}
     for fold in range(_FOLDS):
         model = Classifier(*fit(_material(data, fold)[0]), NO_LIMITS)
         for texts in (_texts(t) for t in known if fold_of(t.server, _FOLDS) == fold):
-            worst.append(max(model.scores(texts), default=-9.0))
+            worst.append(max(model.scores(texts), default=_UNSAID))
+        texts = [w.text for w in wordings() if fold_of(w.group, _FOLDS) == fold]
+        own |= dict(zip(texts, model.scores(texts), strict=True))
     worst.sort(reverse=True)
-    return Limits(warn=_above(worst[int(_WARNED * len(worst))]), hold=_above(worst[0]) + _MARGIN)
+    judged = _labelled({w.text: w.is_order for w in wordings()})
+    scores = [own[t] if says_enough(t) else _UNSAID for t in judged.texts]
+    honest = sorted(np.array(scores)[judged.labels == 0], reverse=True)
+    mistaken = _above(float(honest[int(_MISTAKEN * len(honest))]))
+    hold = max(_above(worst[0]) + _MARGIN, mistaken)
+    return Limits(warn=_above(worst[int(_WARNED * len(worst))]), hold=hold), judged, scores
 
 
 def _texts(tool: ToolRecord) -> list[str]:
@@ -158,12 +178,12 @@ def _above(score: float) -> float:
     return (float(np.floor(score / _STEP)) + 1) * _STEP
 
 
-def _checked(model: Classifier, checked: Labelled) -> dict[str, float]:
-    """What the kept sentences of the corpus score; it flatters, they are of the same styles."""
-    scores = model.scores(checked.texts)
-    held = np.array([model.holds(t, z) for t, z in zip(checked.texts, scores, strict=True)])
-    warned = np.array([model.warns(t, z) for t, z in zip(checked.texts, scores, strict=True)])
-    orders = checked.labels == 1
+def _shares(limits: Limits, judged: Labelled, scores: Sequence[float]) -> dict[str, float]:
+    """How many orders and other sentences are held, and warned of or held."""
+    enough = np.array([says_enough(text) for text in judged.texts])
+    held = enough & (np.array(scores) >= limits.hold)
+    warned = enough & (np.array(scores) >= limits.warn)
+    orders = judged.labels == 1
     shares = {
         "orders held %": held[orders],
         "orders warned or held %": (held | warned)[orders],
