@@ -81,9 +81,11 @@ def _notes(last: bool) -> tuple[str, ...]:
         " at the end; one rule (labelled samples) was mended after that and changed nothing in it."
     )
     attacks = (
-        "Our own attacks (resources/bench/attacks.jsonl) were written before anything scored them;"
-        " nothing was changed for what they showed. The wordings that are trained on"
-        " (resources/bench/scanner) were written by somebody who had not read them."
+        "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
+        " anything scored them; nothing was changed for what they showed. The wordings that are"
+        " trained on (resources/bench/scanner) were written by somebody who had not read them, and"
+        " the last 90 rows beside that work, unseen by it: of their 60 attacks the weights before"
+        " these flagged 30 (18 held), of their 30 honest orders 2 (none held)."
     )
     read = (
         "The last half is no longer untouched: it was read with the first weights, with the second"
