@@ -43,6 +43,11 @@ class HostSize:
         return sum(row.cost for row in self.sent.tools if row.shown)
 
     @property
+    def through(self) -> int:
+        """Tokens that its model would get through Toolcrib."""
+        return model_tools(self.facts, THROUGH, self.catalog).tokens
+
+    @property
     def defers(self) -> bool:
         """Whether the host itself loads tools on demand."""
         return self.facts.defers_tools

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from app.catalog.catalog import CatalogTool
-from app.policy.budget import Budget
+from app.policy.budget import Budget, Verdict
 from app.policy.usage import Usage
 from app.tokens.host_text import compact
 
@@ -59,14 +59,30 @@ class PrunePlan:
     @property
     def enough(self) -> bool:
         """Whether the chosen moves end in a verdict other than BLOCK."""
-        return self.frees >= self.needed and self.frees_tools >= self.needed_tools
+        return self.within(t for m in self.moves if m.chosen for t in m.tools)
+
+    def within(self, gone: Iterable[CatalogTool]) -> bool:
+        """Whether turning these off ends in a verdict other than BLOCK."""
+        tools = list(gone)
+        return sum(t.cost for t in tools) >= self.needed and len(tools) >= self.needed_tools
 
 
-def propose(tools: Iterable[CatalogTool], budget: Budget, usage: Usage) -> PrunePlan:
-    """Moves over the tools shown; pinned tools are never proposed, and no tool twice."""
-    shown = [t for t in tools if t.shown]
-    needed = max(0, sum(t.cost for t in shown) - budget.block_over)
-    needed_tools = max(0, len(shown) - budget.max_tools) if budget.max_tools else 0
+def propose(
+    tools: Iterable[CatalogTool], budget: Budget, usage: Usage, counted: Verdict | None = None
+) -> PrunePlan:
+    """Moves over the tools shown; pinned tools are never proposed, and no tool twice.
+
+    `counted` is the verdict on a host that is sent these tools: the gateway's menu counts in it,
+    and so do tools that are off until the host's file is written, which frees them by itself.
+    """
+    every = list(tools)
+    shown = [t for t in every if t.shown]
+    tokens, number = sum(t.cost for t in shown), len(shown)
+    if counted is not None:
+        tokens = counted.tokens - sum(t.cost for t in every if not t.shown)
+        number = counted.tools - (len(every) - len(shown))
+    needed = max(0, tokens - budget.block_over)
+    needed_tools = max(0, number - budget.max_tools) if budget.max_tools else 0
     left = [t for t in shown if not t.pinned]
     moves: list[Move] = []
     steps: Sequence[Callable[[list[CatalogTool]], Move | None]] = (

@@ -4,6 +4,7 @@ None of these is chosen for a budget by itself: a size says where to look, not w
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from app.catalog.catalog import CatalogTool
 from app.policy.pruner import COSTLY, RARE_CALLS, Move, PrunePlan, tool_count
@@ -19,8 +20,8 @@ def suggest(
 ) -> tuple[Move, ...]:
     """Moves over the tools shown beside those of the plan, no tool twice.
 
-    `limit` is how many tools the host takes, 0 for no limit. What is pinned, or called more than
-    rarely, is never proposed.
+    `limit` is how many tools the host takes, 0 for no limit. The last one has what all the others
+    lack for the budget. What is pinned, or called more than rarely, is never proposed.
     """
     shown = [tool for tool in tools if tool.shown]
     taken = {number for move in plan.moves for number in move.tool_ids}
@@ -43,7 +44,24 @@ def suggest(
         share = 100 * sum(t.cost for t in largest) / sum(t.cost for t in shown)
         evidence = f"{share:.0f} % of all that is on. Nobody knows yet whether they are needed."
         moves.append(_move("largest", title, largest, evidence))
-    return tuple(moves)
+        left = left[len(largest) :]
+    return (*moves, *_the_rest(left, plan, moves))
+
+
+def _the_rest(
+    largest_first: Sequence[CatalogTool], plan: PrunePlan, moves: Sequence[Move]
+) -> list[Move]:
+    """The fewest more tools with which all that is proposed suffices; none where nothing would."""
+    gone = [tool for move in (*plan.moves, *moves) for tool in move.tools]
+    tokens, number = plan.needed - sum(t.cost for t in gone), plan.needed_tools - len(gone)
+    freed = accumulate(tool.cost for tool in largest_first)
+    enough = (n for n, saved in enumerate(freed, 1) if saved >= tokens and n >= number)
+    more = largest_first[: next(enough, 0)]
+    if not more or (tokens <= 0 and number <= 0):
+        return []
+    title = f"{tool_count(len(more))} more, the next largest"
+    evidence = "With all of the above this is enough. Nobody knows yet whether they are needed."
+    return [_move("next largest", title, more, evidence)]
 
 
 def _beyond(largest_first: Sequence[CatalogTool], shown: int, host: str, limit: int) -> list[Move]:

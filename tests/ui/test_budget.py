@@ -191,6 +191,56 @@ def test_without_a_log_sizes_suggest_what_to_look_at_in_one_step(show, services,
     assert "sizes say where to look" in page.moves.evidence.text()
 
 
+def test_ticking_everything_offered_gets_out_of_block(show, services, qtbot):
+    page = show()
+    before = sum(move.saves for move in page.moves.model.rows)
+    on = sum(tool.cost for tool in services.live.catalog.shown)
+    left = on - before  # what would stay if no more were offered for a smaller budget
+    set_budget(page, qtbot, left - 1)
+    table, needed = page.moves.model, f"{before + 1:,}"
+    rows = [table.index(row, table.place(TITLE)) for row in range(table.rowCount())]
+    assert rows[-1].data() == "1 tool more, the next largest"
+    assert "All of it together is enough." in page.moves.evidence.text()
+    assert page.moves.sum.text() == f"Ticked frees 0 of {needed} tokens ≈: not enough yet."
+    for row in rows:
+        table.setData(row, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    freed = sum(tool.cost for tool in table.tools)
+    assert page.moves.sum.text() == f"Ticked frees {freed:,} of {needed} tokens ≈: enough."
+    page.primary()
+    settled(qtbot, page)
+    assert services.hosts.verdict.word != "BLOCK" and not page.moves.sum.isVisible()
+
+
+def test_what_cannot_be_enough_is_said_with_the_numbers(show, services, qtbot):
+    page = show()
+    live = services.live
+    largest = max(live.catalog.tools, key=lambda row: row.cost)
+    live.set_pinned([largest.tool.id], True)
+    set_budget(page, qtbot, 100)
+    offered = sum(move.saves for move in page.moves.model.rows)
+    assert 0 < offered < 3_195
+    words = f"All of it together is not enough: it frees {offered:,} of 3,195 tokens ≈."
+    assert words in page.moves.evidence.text() and page.moves.through.isVisible()
+
+
+def test_the_proposals_count_what_the_hosts_model_gets(show, services, places, qtbot):
+    (places.home / ".cursor").mkdir()
+    (places.home / ".cursor/mcp.json").write_text(CURSOR)
+    page = show()
+    tools = services.hosts.size.sent.tools
+    smallest = min(tools, key=lambda row: row.cost)
+    services.live.set_on([smallest.tool.id], False)
+    set_budget(page, qtbot, 1_000)
+    over, text = services.hosts.verdict.to_free, page.moves.evidence.text()
+    assert page.moves.headline.text() == f"To get Cursor out of BLOCK, free {over:,} tokens ≈"
+    assert f"That alone frees {smallest.cost:,} of tools that are off already." in text
+    assert page.moves.sum.text() == (
+        f"Ticked frees 0 of {over - smallest.cost:,} tokens ≈: not enough yet."
+    )
+    through = f"{services.hosts.size.through:,}"
+    assert f"Through Toolcrib the model of Cursor gets {through} tokens" in text
+
+
 def test_each_host_is_held_against_the_budget(show, services, places, qtbot):
     folder = places.home / ".cursor"
     folder.mkdir()

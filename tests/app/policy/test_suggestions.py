@@ -68,3 +68,29 @@ def test_what_is_called_or_proposed_already_is_not_suggested(make: Make) -> None
     usage = Usage(days=30.0, seen=Observed(hosts=1), calls={"a/used": 9})
     tools = [make("a/used", 900), make("a/unused", 800)]
     assert suggested(tools, usage) == ()  # the unused one is a move of the plan
+
+
+def test_the_last_one_has_what_the_others_lack_for_the_budget(make: Make) -> None:
+    tools = [make(f"a/tool{n}", 600 - n) for n in range(9)] + [make("a/keep", 50, pinned=True)]
+    budget = Budget(limit=700)
+    plan = propose(tools, budget, NONE)
+    largest, more = suggest(tools, plan, NONE)
+    assert (more.kind, more.title, more.chosen) == (
+        "next largest",
+        "3 tools more, the next largest",
+        False,
+    )
+    assert plan.within((*largest.tools, *more.tools))
+    assert not plan.within((*largest.tools, *more.tools[1:]))
+
+
+def test_nothing_more_is_offered_where_all_would_not_do(make: Make) -> None:
+    tools = [make(f"a/tool{n}", 600) for n in range(9)] + [make("a/keep", 900, pinned=True)]
+    (move,) = suggest(tools, propose(tools, Budget(limit=500), NONE), NONE)
+    assert move.kind == "largest"
+
+
+def test_a_cap_on_their_number_counts_too(make: Make) -> None:
+    tools = [make(f"a/tool{n}", 10) for n in range(9)]
+    (move,) = suggest(tools, propose(tools, Budget(max_tools=4), NONE), NONE)
+    assert (move.kind, len(move.tools)) == ("next largest", 5)

@@ -13,10 +13,12 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from app.catalog.catalog import CatalogTool
+from app.core.text import plural
 from app.export.sizes import HostSize
 from app.policy.budget import Verdict
 from app.policy.pruner import Move, PrunePlan
-from store.records import AS_IS
+from store.records import AS_IS, THROUGH
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
@@ -30,9 +32,9 @@ _ELSE = (
     "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
     " tools."
 )
-
-
+_THROUGH = "Through Toolcrib the model of {} gets {:,} tokens ≈ in all."
 _AS_IS = "{} is left as it is: what you turn off reaches it once you write its config in Hosts."
+_OFF_ALREADY = "That alone frees {:,} of tools that are off already."
 
 
 class BudgetMoves(QFrame):
@@ -51,6 +53,9 @@ class BudgetMoves(QFrame):
         self.headline = QLabel(wordWrap=True)
         self.evidence = QLabel(wordWrap=True)
         self.evidence.setProperty("faint", True)
+        self.sum = QLabel(wordWrap=True)
+        self.sum.setObjectName("proposalsSum")
+        self._plan: PrunePlan | None = None  # that the ticks are held against
         self.model = MoveTable(self)
         self.view = self._make_view()
         self.off = QPushButton("Turn off")
@@ -63,7 +68,7 @@ class BudgetMoves(QFrame):
         self.model.modelReset.connect(self._count)
         theme.changed.connect(self._fonts)
         self._fonts()
-        for widget in (self.view, self.off, self.through):
+        for widget in (self.view, self.sum, self.off, self.through):
             widget.hide()  # until something is known
 
     def show_plan(
@@ -83,10 +88,11 @@ class BudgetMoves(QFrame):
         lines = [plan.evidence] if over else [_WITHIN, plan.evidence]
         if over and not plan.enough:
             none = _SIZES if suggestions else _NONE
-            lines += [_NOT_ENOUGH if plan.moves else none, _ELSE]
-        if over and size is not None and size.mode == AS_IS:
-            lines.append(_AS_IS.format(size.host))
-        self.evidence.setText(" ".join(lines))
+            lines += [_NOT_ENOUGH if plan.moves else none, _offered(plan, moves), _ELSE]
+        if over and size is not None:
+            lines += _of_host(size, verdict, plan)
+        self.evidence.setText(" ".join(line for line in lines if line))
+        self._plan = plan if over and moves else None
         self.through.setVisible(over)
         self.model.show(moves)
         self.view.setVisible(bool(moves))
@@ -96,6 +102,8 @@ class BudgetMoves(QFrame):
         tools = self.model.tools
         self.off.setText(turn_off_words(tools))
         self.off.setEnabled(bool(tools))
+        self.sum.setText(_sum(self._plan, tools) if self._plan else "")
+        self.sum.setVisible(self._plan is not None)
 
     def _fonts(self) -> None:
         self._theme.dress(self.headline, 1, QFont.Weight.DemiBold)
@@ -112,6 +120,7 @@ class BudgetMoves(QFrame):
         column.addWidget(self.headline)
         column.addWidget(self.evidence)
         column.addWidget(self.view, 1)
+        column.addWidget(self.sum)
         column.addStretch(0)
         column.addLayout(row)
 
@@ -130,3 +139,40 @@ def _headline(verdict: Verdict, host: str) -> str:
         name = host or "all servers together"
         return f"To get {name} out of BLOCK, free {verdict.to_free:,} tokens ≈"
     return " ".join(verdict.reasons) or f"{verdict.tokens:,} tokens ≈ of {verdict.budget.limit:,}"
+
+
+def _of_host(size: HostSize, verdict: Verdict, plan: PrunePlan) -> list[str]:
+    """What the host's way of getting its tools means for these proposals."""
+    lines = []
+    if not plan.enough and size.mode != THROUGH:
+        lines.append(_THROUGH.format(size.host, size.through))
+    if size.mode == AS_IS:
+        lines.append(_AS_IS.format(size.host))
+        if freed := verdict.to_free - plan.needed:
+            lines.append(_OFF_ALREADY.format(freed))
+    return lines
+
+
+def _offered(plan: PrunePlan, moves: Sequence[Move]) -> str:
+    """Whether all that is offered would do, "" where nothing is."""
+    tools = [tool for move in moves for tool in move.tools]
+    if not tools:
+        return ""
+    if plan.within(tools):
+        return "All of it together is enough."
+    return f"All of it together is not enough: it {_frees(plan, tools)}."
+
+
+def _sum(plan: PrunePlan, tools: Sequence[CatalogTool]) -> str:
+    """What the ticks come to, against what has to go."""
+    words = f"Ticked {_frees(plan, tools)}"
+    return f"{words}: enough." if plan.within(tools) else f"{words}: not enough yet."
+
+
+def _frees(plan: PrunePlan, tools: Sequence[CatalogTool]) -> str:
+    parts = []
+    if plan.needed or not plan.needed_tools:
+        parts.append(f"frees {sum(t.cost for t in tools):,} of {plan.needed:,} tokens ≈")
+    if plan.needed_tools:
+        parts.append(f"turns off {len(tools)} of {plural(plan.needed_tools, 'tool')}")
+    return " and ".join(parts)

@@ -132,7 +132,7 @@ class BudgetPage(Page):
             verdict = size.verdict if size else verdict_on(catalog)
             tools = size.sent.tools if size else catalog.tools
             usage = read_usage(db, now)
-            plan = propose(tools, verdict.budget, usage)
+            plan = propose(tools, verdict.budget, usage, verdict if size else None)
             host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
             more = suggest(tools, plan, usage, host=host, limit=limit)
             return _Measured(statuses, size, verdict, plan, more)
