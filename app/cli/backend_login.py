@@ -5,13 +5,8 @@ import argparse
 from app.cli.console import Console
 from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
-from app.core.errors import ToolcribError
-from app.core.paths import gateway_program
-from app.gateway.backend.rendezvous import supported
-from app.system.autostart import LoginEntry, login_entry
-
-_OFF = "The backend starts with the first host that needs it."
-_ON = "The backend starts with your login and stays."
+from app.gateway.backend import login
+from app.system.autostart import LoginEntry
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -34,39 +29,29 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Write the file once the user has agreed to it."""
-    if not supported():
-        raise ToolcribError("There is no backend on this system.", "Each host has its own gateway.")
-    entry = _entry()
+    entry = login.entry()
     console.note(f"{entry.file}\n\n{entry.text}")
     if not (args.yes or (console.can_ask and console.confirm("Write this file?"))):
         console.note("Nothing was written. Agree with --yes.")
         return NEEDS_CONSENT
-    entry.write()
-    ctx.keep(at_login=True)
-    console.result(_shown(entry, on=True), lambda: _ON)
+    login.switch(ctx, on=True)
+    console.result(_shown(entry, on=True), lambda: login.ON)
     return 0
 
 
 def run_off(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Remove the file; a running backend ends when nothing else holds it."""
-    entry = _entry()
-    entry.remove()
-    if ctx.settings.at_login:
-        ctx.keep(at_login=False)
-    console.result(_shown(entry, on=False), lambda: _OFF)
+    entry = login.switch(ctx, on=False)
+    console.result(_shown(entry, on=False), lambda: login.OFF)
     return 0
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
     """Whether the file is there."""
-    entry = _entry()
+    entry = login.entry()
     on = entry.is_there
-    console.result(_shown(entry, on=on), lambda: f"{_ON} {entry.file}" if on else _OFF)
+    console.result(_shown(entry, on=on), lambda: f"{login.ON} {entry.file}" if on else login.OFF)
     return 0
-
-
-def _entry() -> LoginEntry:
-    return login_entry([str(gateway_program()), "serve"])
 
 
 def _shown(entry: LoginEntry, *, on: bool) -> dict[str, object]:

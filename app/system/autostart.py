@@ -35,14 +35,16 @@ class LoginEntry:
     def write(self) -> None:
         """Put the file there, instead of an older one of ours; raises ToolcribError."""
         self.remove()
+        if os.path.lexists(self.file):
+            raise ToolcribError(f"{self.file} is there and not Toolcrib's.", "Move it away first.")
+        missing = [folder for folder in self.file.parents if not folder.exists()]
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             make_file(self.file, self.text.encode(), mode=0o644)
-        except FileExistsError as error:
-            raise ToolcribError(
-                f"{self.file} is there and not Toolcrib's.", "Move it away first."
-            ) from error
         except OSError as error:
+            for folder in missing:
+                with suppress(OSError):  # not made, or others put something there meanwhile
+                    folder.rmdir()
             raise ToolcribError(
                 f"{self.file} was not written: {error.strerror}.",
                 "Check the free space, and that you may write there.",

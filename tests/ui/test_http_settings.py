@@ -34,7 +34,9 @@ def tab(fill, open_window, qtbot, ctx, monkeypatch):
     window = open_window()
     QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
     dialog = window.findChild(SettingsDialog)
-    dialog.tabs.setCurrentIndex(dialog.tabs.count() - 1)
+    dialog.tabs.setCurrentIndex(
+        next(n for n in range(dialog.tabs.count()) if dialog.tabs.tabText(n) == "&HTTP")
+    )
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=SECONDS)
     yield dialog.http
     dialog.reject()

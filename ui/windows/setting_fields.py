@@ -320,6 +320,20 @@ HTTP: tuple[Group, ...] = (
     ),
 )
 
+LOGIN: tuple[Group, ...] = (
+    (
+        "The process behind all hosts",
+        (
+            Switch(
+                "at_login",
+                "&Start with your login",
+                tip="It is there before the first host and stays until you log out.",
+                step_noun="starting with your login",
+            ),
+        ),
+    ),
+)
+
 READING: tuple[Group, ...] = (
     (
         "Reading servers",

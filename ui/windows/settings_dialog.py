@@ -29,6 +29,7 @@ from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
 from ui.windows.http_tab import HttpTab
+from ui.windows.login_tab import LoginTab
 from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
 from ui.windows.setting_form import SettingForm
 
@@ -57,11 +58,13 @@ class SettingsDialog(QDialog):
         self.look = SettingForm(theme, LOOK)
         self.reading = SettingForm(theme, READING)
         self.http = HttpTab(services)
+        self.login = LoginTab(services)
         self.tabs = QTabWidget()
         self.tabs.addTab(_page(self.whose, self.profile), "&Profile")
         self.tabs.addTab(_page(self.look), "&Window")
         self.tabs.addTab(_page(self.reading), "&Reading and keeping")
         self.tabs.addTab(_page(self.http), "&HTTP")
+        self.tabs.addTab(_page(self.login), "&Login")
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Settings")
         self.problem = plain_label("")
@@ -98,9 +101,12 @@ class SettingsDialog(QDialog):
         self.reading.changed.connect(self._set_own)
         self.http.form.changed.connect(self._set_own)
         self.http.failed.connect(self._show_error)
+        self.login.failed.connect(self._show_error)
+        self.login.switched.connect(self.problem.hide)
         live.failed.connect(self._show_error)
         for signal in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
             signal.connect(self.refresh)
+        services.undo.indexChanged.connect(self._show_usual)
         self.refresh()
         self.tabs.setFocus()
 
@@ -136,7 +142,7 @@ class SettingsDialog(QDialog):
 
     @property
     def _forms(self) -> tuple[SettingForm, ...]:
-        return self.profile, self.look, self.reading, self.http.form
+        return self.profile, self.look, self.reading, self.http.form, self.login.form
 
     def _seek(self, text: str) -> None:
         """Show what has these words, and the first tab that has any."""
@@ -166,6 +172,8 @@ class SettingsDialog(QDialog):
             old = live.catalog.settings
             new = with_settings(old, changes)
             self._services.undo.push(SettingsCommand(live, old, new, "Reset the settings"))
+        elif changes and self._forms[self.tabs.currentIndex()] is self.login.form:
+            self.login.switch(on=False)
         elif self.tabs.currentIndex():
             for name, value in changes.items():
                 self._set_own(name, value, "Reset the settings")

@@ -1,0 +1,102 @@
+"""Settings, Login: whether the backend starts with the login, and the file that has it start."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent, QUndoCommand
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.core.errors import ToolcribError
+from app.core.settings import Settings
+from app.gateway.backend.login import LoginState, login_state, switch
+from ui.look.text import with_tilde
+from ui.look.theme import MARGIN
+from ui.shell.services import Services
+from ui.widgets.form_dialog import plain_label
+from ui.windows.setting_fields import LOGIN
+from ui.windows.setting_form import SettingForm
+
+_NAME = "at_login"
+
+
+class LoginTab(QWidget):
+    """Shows what stands in the desktop's folder, also where the command line put it.
+
+    Signals: failed(ToolcribError); switched() after a change here.
+    """
+
+    failed = Signal(object)
+    switched = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self.form = SettingForm(services.theme, LOGIN)
+        self.state = plain_label("", faint=True)
+        self.state.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.form)
+        column.addWidget(self.state)
+        self.form.changed.connect(lambda _name, on, _text: self.switch(on=on))
+        services.undo.indexChanged.connect(self.follow)
+        self.follow()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look again."""
+        super().showEvent(event)
+        self.follow()
+
+    def follow(self) -> None:
+        """Show how it is now."""
+        try:
+            state = login_state(self._services.ctx)
+        except ToolcribError as error:
+            self.form.setEnabled(False)
+            self.state.setText(f"{error.title} {error.hint}".strip())
+            return
+        self._show(state)
+
+    def switch(self, *, on: bool) -> None:
+        """A step that can be undone; where it is refused, nothing changed and there is none."""
+        try:
+            switch(self._services.ctx, on=on)
+        except ToolcribError as error:
+            self.follow()
+            self.failed.emit(error)
+        else:
+            self._services.undo.push(SwitchLogin(self._services, on=on))
+            self.switched.emit()
+
+    def _show(self, state: LoginState) -> None:
+        self.form.setEnabled(True)
+        self.form.show_settings(replace(Settings(), at_login=state.on))
+        file = with_tilde(state.file, self._services.places.home)
+        self.form.explain(_NAME, f"Switching it on writes {file}, off removes it.")
+        self.state.setText(state.sentence)
+
+
+class SwitchLogin(QUndoCommand):
+    """The switch, once it was made: its first redo has nothing left to do."""
+
+    def __init__(self, services: Services, *, on: bool) -> None:
+        super().__init__(f"Switch starting with your login {'on' if on else 'off'}")
+        self._services, self._on, self._is_made = services, on, True
+
+    def redo(self) -> None:
+        """Make it again."""
+        self._set(on=self._on)
+
+    def undo(self) -> None:
+        """The other way."""
+        self._set(on=not self._on)
+
+    def _set(self, *, on: bool) -> None:
+        if self._is_made:
+            self._is_made = False
+            return
+        try:
+            switch(self._services.ctx, on=on)
+        except ToolcribError as error:
+            self.setObsolete(True)  # nothing changed: there is nothing to go back to
+            self._services.tasks.failed.emit(error)
