@@ -68,10 +68,10 @@ def host_status(
         return replace(base, state=NOT_FOUND)
     if problem:
         return replace(base, state=UNREADABLE)
-    if drift:
+    if any(one.state != OUTSIDE or one.entries or not one.now for one in drift):
         return replace(base, state=OUTSIDE)
     if mode == AS_IS:
-        return base
+        return replace(base, state=OUTSIDE) if drift else base
     again = plan(
         places,
         facts.id,
@@ -82,4 +82,6 @@ def host_status(
         history=history,
     )
     state = CHANGES if again.files else IN_SYNC
+    if drift and (again.files or again.refusal):
+        state = OUTSIDE  # else only keys changed that are nothing to Toolcrib
     return replace(base, state=state, changes=len(again.changes), plan=again)

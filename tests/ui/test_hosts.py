@@ -22,6 +22,7 @@ from hosts_kit import (
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
+from app.hosts.reading import hash_bytes
 from app.policy.profiles import create
 from ui.pages.hosts.page import HostsPage
 from ui.shell.actions import Tick
@@ -146,6 +147,43 @@ def test_a_watched_file_that_moves_on_is_told_before_writing(page, qtbot, home):
     open_host(page, qtbot, "claude-desktop", "pruned")
     put(home / CLAUDE, {"mcpServers": {"github": GITHUB}, "added": 1})
     qtbot.waitUntil(lambda: "changed since this preview" in page.messages.text)
+
+
+def test_other_keys_of_the_file_change_and_both_places_say_in_sync(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: state(page, "claude-desktop") == "Through Toolcrib · in sync")
+    tree = json.loads((home / CLAUDE).read_text())
+    put(home / CLAUDE, tree | {"theme": "dark"})
+    page.desk.survey()
+    qtbot.waitUntil(lambda: page.services.tasks.idle and _seen(page, home), timeout=20_000)
+    assert state(page, "claude-desktop") == "Through Toolcrib · in sync"
+    assert page.detail.state.isHidden()
+    page.refresh()
+    qtbot.waitUntil(lambda: page.services.tasks.idle, timeout=20_000)
+    assert page.detail.nothing.text().startswith("In sync: ")
+
+
+def test_a_server_added_outside_is_named_in_both_places(page, qtbot, home):
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(lambda: state(page, "claude-desktop") == "Through Toolcrib · in sync")
+    tree = json.loads((home / CLAUDE).read_text())
+    tree["mcpServers"]["mine"] = {"command": "unheard-of"}
+    put(home / CLAUDE, tree)
+    page.desk.survey()
+    outside = "Changed outside Toolcrib"
+    qtbot.waitUntil(lambda: state(page, "claude-desktop") == outside, timeout=20_000)
+    page.refresh()
+    qtbot.waitUntil(lambda: page.services.tasks.idle, timeout=20_000)
+    shown = page.detail.nothing.text() if not page.preview.files else outside
+    assert shown.startswith(outside)
+
+
+def _seen(page, home):
+    """Whether the page's look at the hosts is of the file as it is now."""
+    (reading,) = page.model.find("claude-desktop").readings
+    return reading.bytes_hash == hash_bytes((home / CLAUDE).read_bytes())
 
 
 def test_a_host_that_drops_our_entry_is_reported_and_left_alone(page, qtbot, home):

@@ -99,6 +99,19 @@ def test_the_status_of_a_host_follows_its_file_and_the_ticks(world):
     assert status_of(world, "cursor").state == "not readable"
 
 
+def test_keys_that_are_nothing_to_toolcrib_leave_a_host_in_sync(world):
+    file = world.write(CONFIG, TWO)
+    world.learn()
+    world.export("claude-desktop", "through")
+    tree = json.loads(file.read_bytes())
+    file.write_text(json.dumps(tree | {"theme": "dark"}))
+    assert status_of(world, "claude-desktop").state == "in sync"
+    assert "Changed besides servers: theme." in dropped([drift_of(world)])[0]  # restoring drops it
+    tree["mcpServers"]["mine"] = {"command": "z"}
+    file.write_text(json.dumps(tree))
+    assert status_of(world, "claude-desktop").state == "changed outside"
+
+
 def test_the_files_and_folders_to_watch(world):
     file = world.write(".cursor/mcp.json", TWO)
     assert watched(world.places, host("cursor")) == (file, file.parent)

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.export.drift import OUTSIDE
 from app.export.plan import MODES
 from app.export.status import NOT_FOUND, HostStatus
 from store.records import AS_IS, PRUNED, THROUGH
@@ -58,6 +59,7 @@ class HostDetail(QWidget):
         self._preview: Preview | None = None
         self._installed = False
         self._mode = AS_IS  # that the host was written in
+        self._state = ""  # of its files
         self.name = QLabel()
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
@@ -122,7 +124,7 @@ class HostDetail(QWidget):
     def show_state(self, status: HostStatus) -> None:
         """Show the state of the host's files."""
         self._installed = status.state != NOT_FOUND
-        self._mode = status.mode
+        self._mode, self._state = status.mode, status.state
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
         keeps = status.catalog.settings.gateway.keep_prompts
@@ -210,6 +212,8 @@ class HostDetail(QWidget):
             return "Toolcrib leaves the files of this host as they are."
         if preview.plan.mode == PRUNED and self._mode == AS_IS and preview.plan.matched:
             return "Nothing of its servers is off, so their entries stay as they are."
+        if self._state == OUTSIDE and preview.plan.mode == self._mode:
+            return "Changed outside Toolcrib; writing again would change nothing."
         return "In sync: the file already says what this profile wants."
 
     def _recolor(self) -> None:
