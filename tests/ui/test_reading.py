@@ -61,6 +61,25 @@ def test_looking_starts_nothing_and_changes_no_file(hosts, open_window, tmp_path
     assert [(f.read_bytes(), f.stat().st_mtime_ns) for f in files] == before
 
 
+def test_before_anything_is_read_no_verdict_is_shown(hosts, open_window, qtbot):
+    hosts({"one": entry("tools=3")})
+    window = open_window()
+    qtbot.waitUntil(lambda: bool(rows(window)), timeout=20_000)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
+    strip = window.strip
+    assert (strip.total.text(), strip.on.text()) == ("Nothing is read yet", "")
+    assert strip.badge.isHidden() and "PASS" not in strip.accessibleName()
+    window.open_page("budget")
+    moves = window.page.moves
+    qtbot.waitUntil(lambda: moves.headline.text() == "Nothing is read yet", timeout=20_000)
+    assert "Within the budget" not in moves.evidence.text() and not moves.through.isVisible()
+    window.open_page("catalog")
+    window.catalog.primary()
+    qtbot.waitUntil(lambda: not window.catalog.reading.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: strip.badge.isVisible() and strip.verdict.tokens > 0, timeout=20_000)
+    assert strip.total.text() == f"{strip.verdict.tokens:,} tokens ≈"
+
+
 def test_the_exact_command_is_shown_with_credentials_masked(hosts, open_window, qtbot):
     secret = "sk-abcdefghijklmnop1234"
     server = entry("tools=1")

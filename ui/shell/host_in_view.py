@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from app.export.status import HostStatus
 
 WORST, EVERY = "", "*"  # choices beside the ids of hosts, as app.export.sizes takes them
+UNREAD = "Nothing is read yet"  # in place of a verdict
 
 
 class HostInView(QObject):
@@ -47,6 +48,14 @@ class HostInView(QObject):
         from app.export.sizes import in_view  # as all of export, not needed for the window's start
 
         return in_view(self.sizes, self.choice)
+
+    @property
+    def unread(self) -> bool:
+        """Whether no server was ever read, so that a verdict would judge nothing."""
+        catalog = self._live.catalog
+        return catalog is None or not (
+            catalog.tools or any(server.read_at for server in catalog.servers)
+        )
 
     @property
     def verdict(self) -> Verdict:

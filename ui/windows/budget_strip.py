@@ -31,7 +31,7 @@ from ui.look.colors import text_on
 from ui.look.text import APPROX, count, in_menu, plain_tip, short
 from ui.look.theme import GAP, MARGIN, STRIP, Theme
 from ui.shell.badges import BADGES
-from ui.shell.host_in_view import EVERY, WORST, HostInView
+from ui.shell.host_in_view import EVERY, UNREAD, WORST, HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.widgets.badge import Badge
 from ui.widgets.elided import ElidedLabel
@@ -117,7 +117,8 @@ class BudgetStrip(QWidget):
         self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._show_host()
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
-        self.total.setText(f"{count(verdict.tokens)} tokens {APPROX}")
+        unread = self._hosts.unread
+        self.total.setText(UNREAD if unread else f"{count(verdict.tokens)} tokens {APPROX}")
         self.total.setToolTip(
             "Size of the tool definitions as a model receives them, counted with"
             f" {encoding} over name, description and input schema."
@@ -125,11 +126,12 @@ class BudgetStrip(QWidget):
         )
         self.on.setText(self._tools_text())
         self.badge.show_badge(BADGES[verdict.word])
+        self.badge.setVisible(not unread)
         self.badge.setToolTip(" ".join(verdict.reasons) or "Within the budget.")
         self.bar.show_shares(self._shares(), verdict.budget)
+        numbers = f"{count(verdict.tokens)} tokens, {self._tools_text()}, {verdict.word}"
         self.setAccessibleName(
-            f"Budget of {self._host_name()}: {count(verdict.tokens)} tokens,"
-            f" {self._tools_text()}, {verdict.word}"
+            f"Budget: {UNREAD}" if unread else f"Budget of {self._host_name()}: {numbers}"
         )
 
     def _host_name(self) -> str:
@@ -148,6 +150,8 @@ class BudgetStrip(QWidget):
     def _tools_text(self) -> str:
         """How many tools the number is about, and what a host does with them."""
         size, catalog = self._hosts.size, self._live.catalog
+        if self._hosts.unread:
+            return ""
         if size is None:
             every = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
             return f"{count(self.verdict.tools)} of {plural(every, 'tool')} on"

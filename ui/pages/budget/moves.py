@@ -22,6 +22,7 @@ from store.records import AS_IS, THROUGH
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
+from ui.shell.host_in_view import UNREAD
 from ui.widgets.rows import as_rows
 
 _WITHIN = "Within the budget: nothing has to go."
@@ -97,6 +98,15 @@ class BudgetMoves(QFrame):
         self.model.show(moves)
         self.view.setVisible(bool(moves))
         self.off.setVisible(bool(moves))
+
+    def show_unread(self) -> None:
+        """No server was read, so there is nothing to judge."""
+        self.headline.setText(UNREAD)
+        self.evidence.setText("Read your servers in the Catalog; then this says what they cost.")
+        self._plan = None
+        self.model.show(())
+        for widget in (self.view, self.off, self.through):
+            widget.hide()
 
     def _count(self) -> None:
         tools = self.model.tools

@@ -140,7 +140,11 @@ class BudgetPage(Page):
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
     def _show(self, measured: "_Measured") -> None:
-        self.moves.show_plan(measured.verdict, measured.plan, measured.size, measured.suggestions)
+        if self.services.hosts.unread:
+            self.moves.show_unread()
+        else:
+            moves = measured.suggestions
+            self.moves.show_plan(measured.verdict, measured.plan, measured.size, moves)
         self.services.hosts.take(measured.statuses)
 
     def _show_hosts(self) -> None:
