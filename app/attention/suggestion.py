@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from app.routing.ranked import Ranked, RankedTool
 
 MOST = 3  # tools that are suggested at once
+MOST_LISTED = 10  # tools that stay in a list that is narrowed: what is left out cannot be called
 MOST_TOKENS = 300  # of a suggestion's text
 READ = 2_000  # characters of a prompt that are ranked
 LONGEST = 8_000  # characters; a longer prompt is mostly pasted text
@@ -36,6 +37,7 @@ SAME = "same"
 TWICE = "twice"
 NOT_CONNECTED = "not connected"
 SENT_ALL = "sent all"
+THROUGH_ALREADY = "through already"
 SILENCES = {
     EMPTY: "The prompt is empty.",
     COMMAND: "The prompt is a command of the host: it begins with / or !.",
@@ -48,6 +50,7 @@ SILENCES = {
     TWICE: "Another hook was answered for this prompt already.",
     NOT_CONNECTED: "Toolcrib's gateway is not connected to this host now.",
     SENT_ALL: "The host sends every tool itself: write it through Toolcrib, and hooks help.",
+    THROUGH_ALREADY: "Toolcrib's menu is the host's list already: there is nothing to leave out.",
 }
 
 _CALL_HEAD = (
@@ -110,13 +113,15 @@ def suggest(
     doubted: Callable[[int], bool] = lambda _row: False,
     names: Callable[[str, str], str] | None = None,
     before: Sequence[str] = (),
+    listed: bool = False,
 ) -> Suggestion:
     """The suggestion for a ranking.
 
     `floor` is the catalogue's, `small_talk` the cosine of the nearest small talk; `tool` knows the
     rows, `doubted` those with a finding that waits for a decision: they are not quoted. `names`
     makes the host's own name of (server, tool) where its search loads tools, "" for one that it
-    does not have, `before` is what was suggested last in this conversation.
+    does not have, `before` is what was suggested last in this conversation. `listed` wants no
+    words, but the tools that stay in the host's list.
     """
     near = max((one.iso for one in ranked.tools if one.iso is not None), default=0.0)
     made = Suggestion(
@@ -133,19 +138,21 @@ def suggest(
     fitting = [one for one in ranked.shown if one.iso is None or one.iso >= floor]
     if names is not None:
         fitting = [one for one in fitting if names(one.server, one.name)]
-    chosen = fitting[:MOST]
+    chosen = fitting[: MOST_LISTED if listed else MOST]
     if near < floor or not chosen:
         return replace(made, silence=NOTHING_FITS)
     ids = tuple(one.tool_id for one in chosen)
     if set(ids) == set(before):
         return replace(made, silence=SAME)
+    if listed:
+        text = ""
+    elif names is not None:
+        text = _select_text(chosen, names)
+    else:
+        text = _call_text(chosen, tool, ranked.steps, doubted)
     return replace(
         made,
-        text=(
-            _select_text(chosen, names)
-            if names
-            else _call_text(chosen, tool, ranked.steps, doubted)
-        ),
+        text=text,
         tools=ids,
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),

@@ -11,7 +11,7 @@ from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.paths import gateway_program
 from app.export.hooks import files as hooks
-from app.export.hooks.entries import COMMAND, MCP
+from app.export.hooks.entries import COMMAND, LIST, MCP
 from app.export.hooks.standing import SILENT, HookStanding, hook_standing
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import HostFacts
@@ -37,7 +37,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     install.add_argument("host", help="an id: see toolcrib hook status")
     install.add_argument(
-        "--form", choices=(COMMAND, MCP), help="run a program, or ask the connected gateway"
+        "--form",
+        choices=(COMMAND, MCP, LIST),
+        help="run a program, ask the connected gateway, or (opencode) leave the tools that do not "
+        "fit out of the request",
     )
     install.add_argument("--dry-run", action="store_true")
     add_profile(install)

@@ -1,4 +1,4 @@
-"""toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]: what a host runs before a prompt.
+"""toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER] [--form list]: run before a prompt.
 
 It hands the prompt to the backend and prints what the backend adds to it, in the host's form. It
 prints nothing and ends with 0 where there is nothing to add, no backend, or no answer in time. It
@@ -32,27 +32,29 @@ _EVENTS = {
 }
 _PLAIN = ("copilot-cli", "opencode")
 HOSTS = (*_EVENTS, *_PLAIN)
+LIST = "list"  # the answer names the tools that the host leaves out of its list
+_LISTS = ("opencode",)  # hosts whose hook can
 USAGE = (
-    "usage: toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]\n"
+    "usage: toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER] [--form list]\n"
     f"hosts: {', '.join(HOSTS)}\n"
 )
 
 
 def run(words: "Sequence[str]") -> None:
     """Answer one prompt; never raises, and never takes longer than its limits."""
-    host, profile, home = _options(words)
+    host, profile, home, form = _options(words)
     limit = _limit()
     _end_after(limit + _MOST_SECONDS)
     try:
-        sys.stdout.write(_answer(host, profile, home, limit))
+        sys.stdout.write(_answer(host, profile, home, form, limit))
         sys.stdout.flush()
     finally:
         os._exit(0)  # whatever happened here, the prompt goes on
 
 
-def _options(words: "Sequence[str]") -> tuple[str, str, str]:
-    """Host, profile, folder; raises SystemExit with what is wrong."""
-    values = {"--profile": "default", "--home": ""}
+def _options(words: "Sequence[str]") -> tuple[str, str, str, str]:
+    """Host, profile, folder, form; raises SystemExit with what is wrong."""
+    values = {"--profile": "default", "--home": "", "--form": ""}
     rest = list(words)
     host = rest.pop(0) if rest else ""
     while rest:
@@ -60,9 +62,9 @@ def _options(words: "Sequence[str]") -> tuple[str, str, str]:
         if name not in values or not rest:
             raise SystemExit(USAGE)
         values[name] = rest.pop(0)
-    if host not in HOSTS:
+    if host not in HOSTS or values["--form"] not in (("", LIST) if host in _LISTS else ("",)):
         raise SystemExit(USAGE)
-    return host, values["--profile"], values["--home"]
+    return host, values["--profile"], values["--home"], values["--form"]
 
 
 def _limit() -> float:
@@ -83,7 +85,7 @@ def _end_after(seconds: float) -> None:
     _thread.start_new_thread(end, ())
 
 
-def _answer(host: str, profile: str, home: str, limit: float) -> str:
+def _answer(host: str, profile: str, home: str, form: str, limit: float) -> str:
     fields = read(sys.stdin.buffer.read(_MOST_BYTES))
     prompt = prompt_of(host, fields)
     if not prompt.strip() or prompt.lstrip()[0] in "/!":
@@ -96,8 +98,11 @@ def _answer(host: str, profile: str, home: str, limit: float) -> str:
         "prompt": prompt[:_MOST_CHARACTERS].replace("\0", " "),
         "seconds": limit,
         "conversation": str(fields.get("session_id") or fields.get("sessionId") or ""),
+        "form": form,
     }
     made = _from_backend(written(body), limit)
+    if form == LIST:
+        return written({"off": made["off"]}) if made.get("off") else ""
     return printed(host, str(made.get("text") or ""))
 
 

@@ -42,7 +42,7 @@ def read(data: bytes) -> Any:
 
 
 def written(fields: "Json") -> str:
-    """An object of texts, numbers and such objects, to the byte as `json.dumps` writes it."""
+    """An object of texts, numbers, lists and objects, to the byte as `json.dumps` writes it."""
     if _in_c is None:
         import json
 
@@ -54,5 +54,7 @@ def written(fields: "Json") -> str:
 def _value(value: Any) -> str:
     if isinstance(value, dict):
         return written(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
     text: str = _in_c.encode_basestring_ascii(value) if isinstance(value, str) else repr(value)
     return text

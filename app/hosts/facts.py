@@ -82,6 +82,7 @@ class HookFacts:
     event: str = "UserPromptSubmit"
     milliseconds: bool = False  # its time limit's unit; else seconds
     mcp: bool = False  # it can ask a connected server instead of starting a program
+    lists: bool = False  # it can leave tools out of the request's list
     note: str = ""  # what the user has to do besides
     trusted_in: str = ""  # the file beside it that holds the user's trust in hooks, "" where none
 

@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
-from judge.fake_model import Conversation, FakeModel, Request, Script
+from judge.fake_model import DIRECT, Conversation, FakeModel, Request, Script
 from judge.hooked import HINT, HookedHousehold
-from judge.journey import script
+from judge.journey import ALL, script, shown_tools
 from judge.real import ALL_VARIABLE, HOSTS, chosen, real_host
 from judge.trial import program
 from judge.trust import CodexWindow
 
-from app.export.hooks.entries import COMMAND, MCP
+from app.attention.suggestion import MOST_LISTED
+from app.export.hooks.entries import COMMAND, LIST, MCP
 from app.export.hooks.files import hook_state
 from app.export.hooks.rules import RULES, rules_hosts, rules_state
 from app.export.hooks.standing import ON, WAITING
 from app.hosts.facts import host as facts_of
-from store.records import THROUGH
+from store.records import AS_IS, THROUGH
 
 pytestmark = [
     pytest.mark.hosts,
@@ -33,6 +34,7 @@ pytestmark = [
 EVERYDAY = {host.id for host in chosen(os.environ)}
 PROMPT = "probe the tool alpha get of the stub"
 THANKS = "thanks!"
+ANOTHER = "run the action of res 7 of the stub"
 WORDS = RULES[:60]  # of what a host's own instructions say
 READERS = EVERYDAY if ALL_VARIABLE in os.environ else {"claude-code", "codex"}  # a minute less
 Make = Callable[[str], HookedHousehold]
@@ -211,10 +213,48 @@ def test_words_in_a_hosts_instructions_reach_its_model(
         assert WORDS not in say(home, model, PROMPT).results
 
 
-def say(home: HookedHousehold, model: FakeModel, prompt: str) -> Request:
-    """The first request of a new conversation."""
-    model.conversation = Conversation(asked())
-    ended = home.say(prompt, model)
+@pytest.mark.parametrize(("host_id", "form"), [_marked("opencode", LIST)])
+def test_a_list_is_narrowed_to_what_fits(house: Make, host_id: str, form: str) -> None:
+    home = house(host_id)
+    path = hook_state(home.places, facts_of(host_id)).path
+    wants = script(AS_IS)
+    with FakeModel(wants) as model:
+        home.set_up(model.port)
+        home.read()
+        home.pin("stub/res41_action")
+        whole = say(home, model, PROMPT, wants=wants)
+        assert shown_tools(whole) == set(ALL)
+        own = len(whole.menu) - len(ALL)
+        home.install(form)
+        home.warm_list(PROMPT)
+
+        first = say(home, model, PROMPT, wants=wants)
+        assert {"alpha_get", "res41_action"} <= shown_tools(first)
+        assert len(shown_tools(first)) <= MOST_LISTED + 1
+        assert len(first.menu) - len(shown_tools(first)) == own, "the host's own tools stay"
+        assert first.size < whole.size - 20_000
+        assert model.conversation.asked == [DIRECT], "the tool was called"
+
+        more = say(home, model, ANOTHER, "--continue", wants=wants)
+        assert "alpha_get" in shown_tools(more), "the conversation has used it"
+        assert len(shown_tools(more)) <= MOST_LISTED + 2
+        assert "alpha_get" not in shown_tools(say(home, model, ANOTHER, wants=wants))
+        assert shown_tools(say(home, model, THANKS, wants=wants)) == set(ALL)
+
+        home.stop()
+        (home.ctx.paths.home / "backend.off").touch()
+        assert shown_tools(say(home, model, PROMPT, wants=wants)) == set(ALL)
+        home.remove()
+        assert not path.exists()
+        assert say(home, model, PROMPT, wants=wants).menu == whole.menu
+
+
+def say(
+    home: HookedHousehold, model: FakeModel, prompt: str, *more: str, wants: Script | None = None
+) -> Request:
+    """The first request to this prompt."""
+    model.conversation = Conversation(wants or asked())
+    ended = home.say(prompt, model, more)
     heard = model.conversation.requests
     assert heard, f"{ended.code} {ended.out[-800:]}{ended.err[-800:]}"
     return heard[0]

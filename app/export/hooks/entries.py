@@ -20,7 +20,7 @@ from app.hosts.facts import HookFacts, HostFacts
 from store.typed import Json
 
 COMMAND, MCP = "command", "mcp"  # a program at each prompt, or a call to the connected gateway
-PLUGIN_MARK = "// Written by Toolcrib."
+LIST = "list"  # a program that says which tools to leave out of the request
 _SECONDS = 5  # after which the host goes on without us; our own limit is far below
 _OURS = re.compile(r"toolcrib-gateway(\.exe)?['\"]? hook [a-z-]+")
 # what the program does, without the start of an environment: a third of the time at each prompt.
@@ -28,53 +28,13 @@ _OURS = re.compile(r"toolcrib-gateway(\.exe)?['\"]? hook [a-z-]+")
 _RUN = (
     "import sys; sys.path.append(sys.argv[1]); from app.gateway.hook import run; run(sys.argv[4:])"
 )
-_PLUGIN = """\
-{mark} Remove it with: toolcrib hook remove {host}
-// Before each prompt it asks Toolcrib's backend for tools that fit, and adds what that answers.
-import {{ spawn }} from "node:child_process"
-
-const COMMAND = {command}
-
-const ask = (given) =>
-  new Promise((done) => {{
-    let text = ""
-    try {{
-      const child = spawn(COMMAND[0], COMMAND.slice(1), {{ stdio: ["pipe", "pipe", "ignore"] }})
-      const timer = setTimeout(() => child.kill(), 2000)
-      child.on("error", () => done(""))
-      child.stdin.on("error", () => {{}})
-      child.stdout.on("data", (part) => (text += part))
-      child.on("close", () => {{
-        clearTimeout(timer)
-        done(text)
-      }})
-      child.stdin.end(JSON.stringify(given))
-    }} catch {{
-      done("")
-    }}
-  }})
-
-export const Toolcrib = async () => ({{
-  "chat.message": async (input, output) => {{
-    try {{
-      const parts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
-      const prompt = parts.map((part) => part.text).join("\\n")
-      const answer = await ask({{ prompt, session_id: input.sessionID }})
-      const hint = answer && JSON.parse(answer).additionalContext
-      if (hint) {{
-        const id = `${{parts[parts.length - 1].id}}zz`
-        output.parts.push({{ ...parts[parts.length - 1], id, text: hint, synthetic: true }})
-      }}
-    }} catch {{}}
-  }},
-}})
-"""
 
 
-def words_of(host: HostFacts, call: GatewayCall) -> list[str]:
+def words_of(host: HostFacts, call: GatewayCall, form: str = COMMAND) -> list[str]:
     """The command that a host runs before a prompt."""
     home = ["--home", call.home] if call.home else []
-    return [*_start(call.path), "hook", host.id, "--profile", call.profile, *home]
+    listed = ["--form", LIST] if form == LIST else []
+    return [*_start(call.path), "hook", host.id, "--profile", call.profile, *home, *listed]
 
 
 def _start(program: str) -> list[str]:
@@ -90,13 +50,6 @@ def _start(program: str) -> list[str]:
     if python == first or " " in python or len(folders) > 1 or getattr(sys, "frozen", False):
         return [program]
     return [python, "-I", "-S", "-c", _RUN, str(FilePath(app.__path__[0]).parent), program]
-
-
-def plugin_text(host: HostFacts, call: GatewayCall) -> str:
-    """A plugin that is a file of its own."""
-    import json
-
-    return _PLUGIN.format(mark=PLUGIN_MARK, host=host.id, command=json.dumps(words_of(host, call)))
 
 
 def entry(host: HostFacts, hook: HookFacts, call: GatewayCall, form: str, system: str) -> Json:

@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from app.attention.suggestion import MOST_LISTED
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.paths import gateway_program
@@ -17,14 +18,14 @@ from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
 from app.export.hooks.entries import (
     COMMAND,
+    LIST,
     MCP,
-    PLUGIN_MARK,
     entry,
     hook_places,
-    plugin_text,
     remove_edits,
     set_edits,
 )
+from app.export.hooks.plugin import plugin_form, plugin_text
 from app.export.hooks.rules import is_rules, rules_removal
 from app.export.plan import FilePlan, Plan
 from app.export.wrapping import GatewayCall
@@ -38,8 +39,20 @@ from store.records import HOOK, THROUGH, ExportRecord
 
 _READS = "At each prompt the hook reads what you typed, on this machine only, and"
 _ADDS = "the names and descriptions of at most three tools are added to the request."
-READS = f"{_READS} stores none of it; {_ADDS}"
-KEEPS = f"{_READS} stores its first 500 characters, as you chose in Settings; {_ADDS}"
+_LEAVES = (
+    "tools of servers that Toolcrib knows are left out of the request, but up to"
+    f" {MOST_LISTED} that fit, pinned ones and those that the conversation has used; where nothing"
+    " fits the list stays whole."
+)
+_NONE, _FIRST = "stores none of it", "stores its first 500 characters, as you chose in Settings"
+READS = f"{_READS} {_NONE}; {_ADDS}"
+KEEPS = f"{_READS} {_FIRST}; {_ADDS}"
+# measured in opencode 1.18.34 by tests/journeys/test_hooks_in_hosts.py: 33,575 bytes for 82,207
+CACHE = (
+    "With 60 tools a first request measured 34 kB instead of 82. Where the list differs from the"
+    " last prompt's, the provider's prompt cache begins anew: where cached text costs a tenth,"
+    " those 34 kB then cost more than the 82 kept in it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class HookState:
     host: HostFacts
     path: Path
     installed: bool
-    form: str = ""  # command | mcp, "" where there is none
+    form: str = ""  # command | mcp | list, "" where there is none
     problem: str = ""
 
 
@@ -72,8 +85,8 @@ def hook_state(places: Places, facts: HostFacts) -> HookState:
     data = read_bytes(path) if is_file(path) else None
     try:
         if hook.shape == "plugin":
-            there = data is not None and data.startswith(PLUGIN_MARK.encode())
-            return HookState(facts, path, there, COMMAND if there else "")
+            made = plugin_form(data)
+            return HookState(facts, path, bool(made), made)
         ours = list(hook_places(_tree(data, path), hook))
     except ToolcribError as error:
         return HookState(facts, path, False, problem=f"{error.title} {error.hint}".strip())
@@ -99,20 +112,26 @@ def install_plan(
     hook = _hook(facts)
     if form == MCP and not hook.mcp:
         raise ToolcribError(f"{facts.name} cannot ask a server before a prompt.", "Leave --form.")
+    if form == LIST and not hook.lists:
+        raise ToolcribError(
+            f"{facts.name}'s hook cannot change the list of tools.", "Leave --form."
+        )
     call = GatewayCall.here(gateway_path, profile, places)
     path = _path(places, hook)
     before = read_bytes(path) if is_file(path) else None
     if hook.shape == "plugin":
-        if before is not None and not before.startswith(PLUGIN_MARK.encode()):
+        if before is not None and not plugin_form(before):
             raise ToolcribError(f"{path} is not Toolcrib's.", "Move it away and try again.")
-        after: bytes | None = plugin_text(facts, call).encode()
+        after: bytes | None = plugin_text(facts, call, form).encode()
     else:
         made = entry(facts, hook, call, form, places.system)
         after = _edited(before, path, set_edits(_tree(before, path), hook, made))
     base = _without(before, path, hook, history)
     words = "a hook before each prompt"
     plan = _plan(facts, profile, _file(path, before, after, base, words))
-    notes = (reads(keeps=keeps), *((hook.note,) if hook.note else ()))
+    listed = form == LIST
+    cost = (CACHE,) if listed else ()
+    notes = (reads(keeps=keeps, listed=listed), *cost, *((hook.note,) if hook.note else ()))
     return replace(plan, warnings=notes if plan.files else ())
 
 
@@ -141,9 +160,9 @@ def change_plan(
     )
 
 
-def reads(*, keeps: bool) -> str:
-    """The one sentence on what a hook reads and stores."""
-    return KEEPS if keeps else READS
+def reads(*, keeps: bool, listed: bool = False) -> str:
+    """The one sentence on what a hook reads and stores; `listed` is one in list form."""
+    return f"{_READS} {_FIRST if keeps else _NONE}; {_LEAVES if listed else _ADDS}"
 
 
 def keeps_prompts(db: apsw.Connection, profile: str) -> bool:
@@ -229,7 +248,7 @@ def _without(
     if active and active[0].after_hash == hash_bytes(data) and _is_whole(active[0], base):
         return base
     if hook.shape == "plugin":
-        return None if data.startswith(PLUGIN_MARK.encode()) else data
+        return None if plugin_form(data) else data
     tree = _tree(data, path)
     edits = remove_edits(tree, hook, keep=_tree(base, path) if base else None)
     left = _edited(data, path, edits)

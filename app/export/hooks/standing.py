@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.attention.suggestion import SENT_ALL, SILENCES
+from app.attention.suggestion import SENT_ALL, SILENCES, THROUGH_ALREADY
 from app.core.errors import ToolcribError
-from app.export.hooks.entries import COMMAND, MCP, hook_places
+from app.export.hooks.entries import COMMAND, LIST, MCP, hook_places
 from app.export.hooks.files import HookState, hook_state
 from app.hosts.documents.values import read_values
 from app.hosts.facts import HookFacts, HostFacts
@@ -18,6 +18,7 @@ OFF, ON, WAITING, SILENT, IMPOSSIBLE = "off", "on", "waiting", "silent", "imposs
 _HOW = {
     COMMAND: "{name} runs a small program at each prompt.",
     MCP: "{name} asks the connected gateway at each prompt.",
+    LIST: "{name} leaves tools that do not fit out of each prompt's request.",
 }
 
 
@@ -59,7 +60,7 @@ def hook_standing(
         return HookStanding(IMPOSSIBLE, state.problem, state)
     gateway = MCP if mode == THROUGH and facts.hook.mcp else COMMAND
     asks_gateway = (state.form or gateway) == MCP
-    silence = _silence(facts, mode, "" if asks_gateway else no_backend)
+    silence = _silence(facts, mode, state.form, "" if asks_gateway else no_backend)
     if state.installed:
         lost = state.form == MCP and mode != THROUGH and not silence
         return _outdated(facts, state) if lost else _installed(facts, facts.hook, state, silence)
@@ -73,8 +74,10 @@ def no_hook(facts: HostFacts) -> str:
     return f"Toolcrib knows no hook of {facts.name} that can add to a prompt."
 
 
-def _silence(facts: HostFacts, mode: str, no_backend: str) -> str:
+def _silence(facts: HostFacts, mode: str, form: str, no_backend: str) -> str:
     """Why a hook of this host would never speak, "" where it may."""
+    if form == LIST:
+        return SILENCES[THROUGH_ALREADY] if mode == THROUGH else no_backend
     if mode != THROUGH and not facts.selects:
         return SILENCES[SENT_ALL]
     return no_backend

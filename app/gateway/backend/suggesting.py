@@ -16,7 +16,7 @@ from app.gateway.backend.hello import Hello
 from app.gateway.backend.pool import Pool
 from app.gateway.backend.session import Session
 from app.gateway.gateway import Gateway
-from app.gateway.menu.naming import way_of
+from app.gateway.menu.naming import left_out, way_of
 from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.serving.host import Host
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.gateway.backend.web.session import WebSession
 
 SUGGEST = "suggest"
+_LIST = "list"  # the form of a hook that leaves tools out of the host's list
 _TWICE_SECONDS = 3.0  # within which the same prompt in the same folder is one prompt
 _WAIT_SHARE = 0.6  # of the hook's time, for an encoder that is being loaded
 _REMEMBERED = 64
@@ -52,7 +53,12 @@ class Suggestions:
         if self._is_second(prompt, hello.folder, host):
             return _silent("twice")
         seconds = float(fields.get("seconds") or 0.0) * _WAIT_SHARE
-        given = HookRequest(prompt, host, f"{host} {fields.get('conversation', '')}", seconds)
+        listed = fields.get("form") == _LIST
+        given = HookRequest(
+            prompt, host, f"{host} {fields.get('conversation', '')}", seconds, listed
+        )
+        if listed:
+            return self._narrowed(given, str(fields.get("profile") or "default"), hello)
         session = _session_of(hello.parent, sessions)
         if session is not None and isinstance(mode := session.gateway.mode(), Through):
             return _json(mode.menu.suggest(given))
@@ -65,6 +71,20 @@ class Suggestions:
         if not way.through and way.names is None:
             return _silent("sent all")
         return _json(mode.menu.suggest(given, way.names))
+
+    def _narrowed(self, given: HookRequest, profile: str, hello: Hello) -> Json:
+        """What a host leaves out of its list for a prompt: `off`, or `why` nothing is left out."""
+        mode = self._gateway(profile, hello).mode()
+        if not isinstance(mode, Through):
+            return _silent("not connected")
+        way = way_of(mode.view.database, given.host, listed=True)
+        if way is None:
+            return _silent("not connected")
+        if way.names is None:
+            return _silent("through already")
+        made = mode.menu.suggest(given, way.names)
+        off = [] if made.silence else left_out(mode.view, way.names, made.tools)
+        return {**_json(made), "off": off}
 
     def tick(self) -> None:
         """Once a second."""

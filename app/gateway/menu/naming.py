@@ -1,7 +1,13 @@
-"""How a host's model comes to its tools, as its exports say: by the menu, or by its own search."""
+"""How a host's model comes to its tools, as its exports say: by the menu, or by its own means."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.gateway.profile_view import ProfileView
 
 Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
 
@@ -11,11 +17,12 @@ class Way:
     """One host's way; neither `through` nor `names` where a hook has nothing to say."""
 
     through: bool  # its model calls tools through Toolcrib's menu
-    names: Naming | None = None  # its own search loads tools by these names
+    names: Naming | None = None  # its own search loads tools by these names, or its list has them
 
 
-def way_of(database: str, host_id: str) -> Way | None:
-    """The way of that host; None for one that is not known."""
+def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
+    """The way of that host; None for one that is not known. `listed` names the tools of its own
+    list also where it has no search."""
     from app.core.errors import ToolcribError
     from app.hosts.facts import host
     from store import exports, servers
@@ -34,7 +41,7 @@ def way_of(database: str, host_id: str) -> Way | None:
         db.close()
     if active and active[0].mode == THROUGH:
         return Way(through=True)
-    if not facts.selects:
+    if not (facts.selects or listed):
         return Way(through=False)
     own = {
         row.name: entry.name
@@ -47,3 +54,15 @@ def way_of(database: str, host_id: str) -> Way | None:
         return facts.names.name(own[server], tool) if server in own else ""
 
     return Way(through=False, names=name)
+
+
+def left_out(view: "ProfileView", names: Naming, chosen: "Sequence[str]") -> list[str]:
+    """The host's names of the tools that are neither among the chosen tool ids nor pinned."""
+    by_id = {row.id: row.name for row in view.servers.values()}
+    kept = {names(*tool_id.split("/", 1)) for tool_id in chosen}
+    kept |= {
+        names(by_id[row.server_id], row.name)
+        for row in view.tools(pinned=True)
+        if row.server_id in by_id
+    }
+    return sorted({names(*pair) for pair in view.names()} - kept - {""})

@@ -32,6 +32,7 @@ class HookRequest:
     host: str
     conversation: str
     seconds: float = 1.0  # that it may wait for an encoder that is being loaded
+    listed: bool = False  # the host leaves out of its list what does not fit
 
 
 class Suggester:
@@ -88,7 +89,8 @@ class Suggester:
             tool=self._finder.tool,
             doubted=self._finder.is_doubted,
             names=names,
-            before=self._last.get(given.conversation, ()),
+            before=() if given.listed else self._last.get(given.conversation, ()),
+            listed=given.listed,
         )
         if made.text:
             self._remember(given.conversation, made.tools)

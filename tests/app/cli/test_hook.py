@@ -64,6 +64,27 @@ def test_install_status_and_remove(home: Path, ctx: AppContext, verb: Verb) -> N
     assert verb("remove", "all") == {"changed": []}
 
 
+def test_the_list_form_is_written_shown_and_taken_out(home: Path, verb: Verb) -> None:
+    made = verb("install", "opencode", "--form", "list", "--dry-run")
+    assert (made["form"], made["written"]) == ("list", False)
+    assert any("prompt cache begins anew" in note for note in made["notes"])
+    assert not list(home.rglob("*"))
+    file = home / ".config" / "opencode" / "plugin" / "toolcrib.js"
+    assert verb("install", "opencode", "--form", "list")["file"] == str(file)
+    [row] = verb("status", "opencode")["hosts"]
+    assert (row["form"], row["state"]) == ("list", "on")
+    assert "leaves tools that do not fit out" in row["words"]
+    assert verb("remove", "opencode") == {"changed": [str(file)]}
+    assert not [path for path in home.rglob("*") if path.is_file()]
+
+
+def test_a_host_that_cannot_narrow_its_list_is_refused(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["hook", "install", "codex", "--form", "list"]) == FAILED
+    assert "cannot change the list of tools" in capsys.readouterr().err
+
+
 def test_a_host_without_hooks_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "install", "cursor"]) == FAILED
     assert "claude-code" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from app.core.paths import Paths, gateway_program
 from app.core.settings import Settings
 from app.export.drift import IN_SYNC, file_drift
 from app.export.hooks import files as hooks
-from app.export.hooks.entries import COMMAND, MCP, is_ours, words_of
+from app.export.hooks.entries import COMMAND, LIST, MCP, is_ours, words_of
 from app.export.plan import Plan
 from app.export.wrapping import GatewayCall
 from app.hosts.facts import HostFacts, host
@@ -188,6 +188,37 @@ def test_a_plugin_of_the_users_own_is_left_alone(places: Places, db: apsw.Connec
     path.write_text("export const Mine = () => ({})\n", encoding="utf-8")
     with pytest.raises(ToolcribError, match="is not Toolcrib's"):
         planned(places, db, facts)
+
+
+def test_a_list_is_narrowed_only_where_it_is_chosen(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("opencode")
+    assert hooks.form_for(facts, []) == COMMAND
+    hooks.install(planned(places, db, facts), ctx, db)
+    path = hooks.hook_state(places, facts).path
+    context = path.read_bytes()
+    plan = planned(places, db, facts, LIST)
+    assert hooks.CACHE in plan.warnings, "what it costs is said before"
+    assert hooks.reads(keeps=False, listed=True) in plan.warnings
+    assert hooks.READS not in plan.warnings, "nothing is added to the request"
+    hooks.install(plan, ctx, db)
+    assert hooks.hook_state(places, facts).form == LIST
+    assert '"--form", "list"]' in path.read_text(encoding="utf-8")
+    assert planned(places, db, facts, LIST).empty, "written twice"
+    hooks.install(planned(places, db, facts), ctx, db)
+    assert path.read_bytes() == context
+    hooks.install(planned(places, db, facts, LIST), ctx, db)
+    hooks.remove(facts, path, ctx, db)
+    assert everything(places) == {}
+
+
+@pytest.mark.parametrize("host_id", [one for one in IDS if one != "opencode"])
+def test_a_hook_that_cannot_change_the_list_is_refused(
+    places: Places, db: apsw.Connection, host_id: str
+) -> None:
+    with pytest.raises(ToolcribError, match="cannot change the list"):
+        planned(places, db, host(host_id), LIST)
 
 
 def test_a_host_without_such_hooks_is_refused_with_those_that_have_them() -> None:

@@ -30,6 +30,7 @@ def test_what_json_writes_is_read_alike(value: object, space: str) -> None:
 def test_what_is_written_is_the_same_to_the_byte(made: dict[str, object], name: str) -> None:
     assert written(made) == json.dumps(made)
     assert written({name: made}) == json.dumps({name: made})
+    assert written({name: [name, made, []]}) == json.dumps({name: [name, made, []]})
 
 
 @pytest.mark.parametrize("data", [b"", b" ", b"{", b'{"a" 1}', b"1 2", b"\xff", b'"a', b"nul"])

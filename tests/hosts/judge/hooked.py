@@ -1,5 +1,8 @@
 """A real host whose hook asks a real backend before its prompt reaches the model."""
 
+import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -13,9 +16,11 @@ from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
 from app.export.hooks import files as hooks
+from app.export.hooks.entries import LIST, words_of
 from app.export.hooks.rules import rules_plan, rules_state
 from app.export.hooks.standing import HookStanding, hook_standing
 from app.export.plan import plan
+from app.export.wrapping import GatewayCall
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place
 from app.hosts.facts import host as facts_of
@@ -89,6 +94,21 @@ class HookedHousehold(Household):
                 assert time.monotonic() < limit, "the backend did not become ready"
         finally:
             host.close()
+
+    def warm_list(self, prompt: str) -> None:
+        """Wait until the command in the plugin's list form answers as it does in the host."""
+        call = GatewayCall.here(GATEWAY, "default", self.places)
+        words = words_of(facts_of(self.host.id), call, LIST)
+        environ = {
+            **os.environ,
+            "TOOLCRIB_HOME": str(self.ctx.paths.home),
+            "TOOLCRIB_HOOK_SECONDS": "4",
+        }
+        limit, given = time.monotonic() + LIMIT, json.dumps({"prompt": prompt}).encode()
+        while not subprocess.run(
+            words, input=given, env=environ, capture_output=True, timeout=LIMIT, check=True
+        ).stdout:
+            assert time.monotonic() < limit, "the backend did not become ready"
 
     def say(self, prompt: str, model: FakeModel, more: Sequence[str] = ()) -> Ended:
         """Let the host answer this prompt."""

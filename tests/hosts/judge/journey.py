@@ -126,7 +126,7 @@ class Household:
             late=any(LATE in one.named for one in heard.requests),
             offered=_offered(heard.requests),
             first=_offered(heard.requests[:1]),
-            shown=_shown(first) if first else frozenset(),
+            shown=shown_tools(first) if first else frozenset(),
             asked=tuple(heard.asked),
             called=tuple(called),
             answered=any(ANSWER in one.results for one in heard.requests),
@@ -158,8 +158,8 @@ def script(mode: str) -> Script:
     )
 
 
-def _shown(request: Request) -> frozenset[str]:
-    """Hosts respell names, so letters and digits are compared."""
+def shown_tools(request: Request) -> frozenset[str]:
+    """The stub's tools whose schema it holds, by letters and digits: hosts respell names."""
     names = ["".join(filter(str.isalnum, i.name)) for i in request.menu if not i.deferred]
     return frozenset(
         tool for tool in ALL if any(n.endswith("".join(filter(str.isalnum, tool))) for n in names)

@@ -170,6 +170,72 @@ def test_a_preview_of_exact_names_is_what_the_hook_prints(
     assert silent.why.startswith("The host sends every tool itself")
 
 
+@pytest.fixture
+def named(notes: Path) -> Path:
+    """The store where opencode sends the tools of the server under a name of its own."""
+    db = open_store(notes)
+    with transaction(db):
+        [row] = servers.all_servers(db)
+        placed = EntryRecord("opencode", "user", "/home/me/opencode.json", "my.notes")
+        servers.place(db, placed, row.spec, name="notes", trusted=True)
+    db.close()
+    return notes
+
+
+def left_out(output: str) -> set[str]:
+    """The tools that the hook's list form names."""
+    made = json.loads(output) if output else {"off": []}
+    assert list(made) == ["off"]
+    return set(made["off"])
+
+
+LISTED = ("--form", "list")
+
+
+def test_the_list_form_names_the_tools_that_do_not_fit(named: Path, hook: Hook, home: Path) -> None:
+    until(lambda: hook("opencode", PROMPT, words=LISTED), seconds=60)
+    off = left_out(hook("opencode", PROMPT, words=LISTED))
+    assert off, "it is said at each prompt, not once"
+    db = open_store(named)
+    every = {f"my_notes_{tool.name}" for tool in tools.tools(db)}
+    ids = {tool.name: tool.id for tool in tools.tools(db)}
+    assert off < every, "only tools of servers that Toolcrib knows, and not all"
+    assert "my_notes_read_note" not in off
+    pinned = sorted(off)[0].removeprefix("my_notes_")
+    with transaction(db):
+        record = profiles.by_name(db, "default")
+        assert record is not None
+        profiles.set_pinned(db, record.id, [ids[pinned]], True)
+    until(lambda: left_out(hook("opencode", PROMPT, words=LISTED)) == off - {f"my_notes_{pinned}"})
+    with transaction(db):
+        profiles.set_held(db, record.id, [ids["read_note"]], "held")
+    db.close()
+    until(lambda: "my_notes_read_note" in left_out(hook("opencode", PROMPT, words=LISTED)))
+
+
+def test_the_list_form_is_silent_where_the_list_stays_whole(
+    named: Path, hook: Hook, home: Path
+) -> None:
+    until(lambda: hook("opencode", PROMPT, words=LISTED), seconds=60)
+    for prompt in ("thanks!", "/compact", "!ls", "", "Read a note. " * 1_000):
+        assert hook("opencode", prompt, words=LISTED) == "", prompt[:40]
+    db = open_store(named)
+    with transaction(db):
+        record = ExportRecord(0, 1.0, "opencode", "user", "/f", THROUGH, "default", "", "", "")
+        exports.add(db, record)
+    db.close()
+    assert hook("opencode", PROMPT, words=LISTED) == "", "it has the menu alone"
+    (home / "backend.off").touch()
+    assert hook("opencode", PROMPT, words=LISTED) == ""
+
+
+def test_a_host_that_cannot_narrow_its_list_has_no_such_form() -> None:
+    command = [sys.executable, "-m", "app.gateway.main", "hook", "claude-code", *LISTED]
+    done = subprocess.run(command, input=b"{}", capture_output=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert b"--form list" in done.stderr
+
+
 def test_a_preview_leaves_nothing_behind(notes: Path, encoder: Encoder) -> None:
     made = rehearse_hook(str(notes), "default", host="", prompt=PROMPT, encoder=encoder)
     assert made.text
