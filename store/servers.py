@@ -164,6 +164,12 @@ def rename_entry(db: apsw.Connection, entry: EntryRecord, old: str, new: str) ->
     )
 
 
+def entry_names(db: apsw.Connection, host: str, file: str) -> set[str]:
+    """Names of the entries of this file."""
+    rows = db.execute("SELECT name FROM entries WHERE host = ? AND file = ?", (host, file))
+    return {str(name) for (name,) in rows}
+
+
 def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterable[str]) -> None:
     """Forget entries of this file that are no longer in it."""
     names = json.dumps(list(keep))

@@ -1,5 +1,6 @@
 """Servers from a file or a text that a user hands over, started later without any host."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings
 from app.discovery.own_servers import is_own
-from app.discovery.register import Registered, register
+from app.discovery.register import Registered, leads_back, register
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.importing import read_data, read_file
 from app.hosts.launch import LaunchSpec
@@ -72,6 +73,7 @@ def edit_server(
         raise ToolcribError(
             f"{server.name} is named by a host's file.", "Change it there, or duplicate it."
         )
+    _refuse_ourselves(ctx, [launch])
     with transaction(db):
         if name != server.name and not servers.rename(db, server.id, name):
             raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
@@ -90,6 +92,7 @@ def _take(
     adds: bool = False,
 ) -> Imported:
     manual = replace(_checked(reading).host, id=MANUAL)
+    _refuse_ourselves(ctx, [entry.launch for entry in reading.entries])
     registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
     by_id = {server.id: server.name for server in servers.all_servers(db)}
     names = tuple(by_id[server_id] for server_id in registered.server_ids)
@@ -106,6 +109,13 @@ def _checked(reading: HostReading) -> HostReading:
     if not reading.entries:
         raise ToolcribError("The file names no server.", "A map like mcpServers is expected.")
     return reading
+
+
+def _refuse_ourselves(ctx: AppContext, launches: Sequence[LaunchSpec | None]) -> None:
+    if all(leads_back(ctx, launch) for launch in launches):
+        raise ToolcribError(
+            "That is a URL of Toolcrib itself, which hosts use; it is no server.", "Leave it out."
+        )
 
 
 def _keep_secrets(ctx: AppContext, registered: Registered) -> str:

@@ -10,6 +10,7 @@ import apsw
 
 from app.core.changes import Changes
 from app.core.context import AppContext
+from app.core.endpoint import is_own_url
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.facts import host as host_facts
 from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
@@ -75,6 +76,8 @@ def register(
 
     With `adds`, entries that a reading lacks stay: it is not all that its file stands for.
 
+    An entry with a URL of our own endpoint is no server: its file goes through Toolcrib.
+
     Servers of a project's file start untrusted, whatever name they claim. Servers that no file
     names any more are retired, except those of a file that goes through Toolcrib or cannot be read.
     """
@@ -83,13 +86,19 @@ def register(
     before = servers.launches(db)
     with transaction(db):
         for reading in readings:
-            _place_file(placing, reading, at=ctx.clock(), adds=adds)
+            _place_file(ctx, placing, reading, adds=adds)
         retired = _retire(db, readings)
         after = servers.launches(db)
     _forget_secrets(ctx, before, after)
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
     changes = Changes(servers=True, hosts=True, tools=bool(retired))
     return Registered(ids, placing.launches, tuple(retired), changes)
+
+
+def leads_back(ctx: AppContext, launch: LaunchSpec | None) -> bool:
+    """Whether it is our own endpoint: read as a server, it would offer us to ourselves."""
+    own = ctx.settings
+    return own.http and launch is not None and is_own_url(launch.url, own.http_port)
 
 
 def register_file(
@@ -255,7 +264,7 @@ class _Placing:
         return server_id
 
 
-def _place_file(placing: _Placing, reading: HostReading, *, at: float, adds: bool) -> None:
+def _place_file(ctx: AppContext, placing: _Placing, reading: HostReading, *, adds: bool) -> None:
     host, file = reading.host.id, str(reading.file)
     servers.save_host_file(
         placing.db,
@@ -264,14 +273,19 @@ def _place_file(placing: _Placing, reading: HostReading, *, at: float, adds: boo
         scope=reading.scope,
         file_hash=reading.bytes_hash,
         problem=reading.problem,
-        at=at,
+        at=ctx.clock(),
     )
-    for file_entry in reading.entries:
+    others = [one for one in reading.entries if not leads_back(ctx, one.launch)]
+    ours = {one.name for one in reading.entries} - {one.name for one in others}
+    for file_entry in others:
         entry = EntryRecord(
             host, file_entry.scope, file, file_entry.name, disabled=file_entry.disabled
         )
         placing.place(entry, file_entry, own=placing.is_own(file_entry, reading))
-    if not reading.problem and not reading.through and not adds:
+    if len(others) < len(reading.entries):  # what stood there before is behind it
+        known = servers.entry_names(placing.db, host, file)
+        servers.drop_missing_entries(placing.db, host, file, known - ours)
+    elif not reading.problem and not reading.through and not adds:
         servers.drop_missing_entries(
             placing.db, host, file, [file_entry.name for file_entry in reading.entries]
         )

@@ -4,11 +4,11 @@ import time
 from dataclasses import dataclass
 
 from app.core.context import AppContext
+from app.core.endpoint import path_of
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.rendezvous import RENEW, STATUS, Place, supported
-from app.gateway.backend.web.access import path_of
 from app.gateway.backend.web.tokens import endpoint_secret, renew_secret, token_of
 
 PORTS = range(1024, 65536)

@@ -14,11 +14,11 @@ from app.catalog.catalog import load_catalog
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings
-from app.discovery.importing import add_server, import_file, import_text, preview
+from app.discovery.importing import add_server, edit_server, import_file, import_text, preview
 from app.discovery.probe import ProbeOptions
 from app.discovery.register import register, targets
 from app.discovery.scan import ScanOptions, scan
-from app.hosts.launch import STDIO, LaunchSpec
+from app.hosts.launch import HTTP, STDIO, LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_hosts
 from app.system.secrets import SecretStore
@@ -131,6 +131,64 @@ def test_a_file_that_goes_through_toolcrib_keeps_its_servers(
     through = {"command": "/x/toolcrib-gateway", "args": ["--profile", "default"]}
     register(ctx, db, home.write(home.user, toolcrib=through))
     assert names(db) == {"mine": True}
+
+
+@pytest.mark.parametrize("path", ["/mcp/default", "/mcp/my%20work/github"])
+@pytest.mark.parametrize("machine", ["127.0.0.1", "localhost", "[::1]"])
+def test_our_own_url_is_no_server_and_its_file_keeps_its_servers(
+    ctx: AppContext, db: apsw.Connection, home: Home, fake: MakeFake, machine: str, path: str
+) -> None:
+    ours = {"url": f"http://{machine}:{ctx.settings.http_port}{path}"}
+    register(ctx, db, home.write(home.user, files=entry(fake()), crib=ours))
+    assert names(db) == {"files": True, "crib": True}  # while the endpoint is off it may be another
+    ctx.keep(http=True)
+    register(ctx, db, home.write(home.user, files=entry(fake()), crib=ours))
+    assert names(db) == {"files": True}
+    register(ctx, db, home.write(home.user, crib=ours))  # the rest is behind it
+    assert names(db) == {"files": True}
+    register(ctx, db, home.write(home.user))
+    assert names(db) == {}
+
+
+def test_our_own_url_cannot_be_added_imported_or_put_in_a_servers_place(
+    ctx: AppContext, db: apsw.Connection, fake: MakeFake
+) -> None:
+    ctx.keep(http=True)
+    url = f"http://127.0.0.1:{ctx.settings.http_port}/mcp/default"
+    ours = LaunchSpec(HTTP, url=url)
+    with pytest.raises(ToolcribError, match="URL of Toolcrib itself"):
+        add_server(ctx, db, "crib", ours)
+    with pytest.raises(ToolcribError, match="URL of Toolcrib itself"):
+        import_text(ctx, db, json.dumps({"mcpServers": {"crib": {"url": url}}}))
+    add_server(ctx, db, "files", fake())
+    server = servers.by_name(db, "files")
+    assert server is not None
+    with pytest.raises(ToolcribError, match="URL of Toolcrib itself"):
+        edit_server(ctx, db, server, "other", ours)
+    assert names(db) == {"files": True}
+    both = {"crib": {"url": url}, "files": entry(fake())}
+    assert import_text(ctx, db, json.dumps({"mcpServers": both})).names == ("files",)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:41381/mcp/default",
+        "http://127.0.0.1:41380/mcp",
+        "http://127.0.0.1:41380/sse/default",
+        "https://127.0.0.1:41380/mcp/default",
+        "http://example.com:41380/mcp/default",
+        "http://127.0.0.1:41380.example.com/mcp/default",
+        "http://127.0.0.1:41380@example.com/mcp/default",
+        "http://[::1/mcp/default",
+    ],
+)
+def test_a_url_like_ours_is_a_server(
+    ctx: AppContext, db: apsw.Connection, home: Home, url: str
+) -> None:
+    ctx.keep(http=True)
+    register(ctx, db, home.write(home.user, other={"url": url}))
+    assert names(db) == {"other": True}
 
 
 def test_an_entry_that_was_pruned_still_names_its_server(

@@ -2,34 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from hmac import compare_digest
-from urllib.parse import quote, unquote
 
+from app.core.endpoint import LOCAL_NAMES
 from app.gateway.backend.web.tokens import token_of
 
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
-_TOP = "mcp"
 _ONCE = (
     "host", "origin", "authorization", "content-type", "content-length", "accept",
     "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name",
 )  # fmt: skip
 Refusal = tuple[int, str]  # HTTP status and the reason
-
-
-def path_of(profile: str, server: str = "") -> str:
-    """The path under which a profile, or one server of it, is served."""
-    parts = [_TOP, profile, *([server] if server else [])]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
-
-
-def target_of(raw_path: bytes) -> tuple[str, str] | None:
-    """Profile and server ("" for all) that a path names, None where it is none of ours."""
-    try:
-        parts = [unquote(part, errors="strict") for part in raw_path.decode("ascii").split("/")]
-    except UnicodeDecodeError:
-        return None
-    if len(parts) not in (3, 4) or parts[0] or parts[1] != _TOP or not all(parts[2:]):
-        return None
-    return parts[2], parts[3] if len(parts) == 4 else ""
 
 
 def headers_of(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str] | None:
@@ -48,7 +29,7 @@ class Access:
 
     def __init__(self, secret: str, port: int) -> None:
         self._secret = secret
-        self._hosts = frozenset(f"{name}:{port}" for name in _NAMES)
+        self._hosts = frozenset(f"{name}:{port}" for name in LOCAL_NAMES)
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
 
     def local(self, headers: Mapping[str, str]) -> Refusal | None:

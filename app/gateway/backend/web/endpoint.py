@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from app.gateway.backend.web.access import Access, headers_of, target_of
+from app.core.endpoint import target_of
+from app.gateway.backend.web.access import Access, headers_of
 from app.gateway.backend.web.exchange import Exchange
 from app.gateway.backend.web.replies import EVENTS, JSON, Reply, Send
 from app.gateway.backend.web.session import WebSession
