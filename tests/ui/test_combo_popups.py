@@ -4,13 +4,15 @@ import pytest
 from PySide6.QtWidgets import QComboBox
 
 from ui.look.theme import Theme
+from ui.widgets.elided import ElidedChoice
 
 
 @pytest.mark.parametrize("zoom", [100, 200])
 @pytest.mark.parametrize("rows", [2, 4, 9])
-def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows):
+@pytest.mark.parametrize("make", [QComboBox, lambda: ElidedChoice(6)])
+def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows, make):
     theme.set_zoom(zoom)
-    box = QComboBox()
+    box = make()
     qtbot.addWidget(box)
     box.addItems([f"Without titles and other words, {n}" for n in range(rows)])
     box.show()

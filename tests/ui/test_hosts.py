@@ -422,3 +422,23 @@ def test_pruned_with_nothing_off_says_that_entries_stay(page, qtbot):
         "Nothing of its servers is off, so their entries stay as they are."
     )
     assert page.detail.nothing.isVisible() and not page.detail.write.isEnabled()
+
+
+def test_at_200_per_cent_no_words_are_cut_and_the_page_scrolls(page, theme, qtbot):
+    detail = page.detail
+    page.resize(1300, 620)
+    try:
+        theme.set_zoom(200)
+        for host in ("claude-desktop", "codex"):
+            open_host(page, qtbot, host, "pruned")
+            for label in (detail.notes, detail.hint, detail.hook.words, detail.rules.words):
+                if label.isVisible():
+                    least = label.heightForWidth(label.width())
+                    qtbot.waitUntil(lambda w=label, h=least: w.height() >= h, timeout=20_000)
+            assert detail.diff.height() >= theme.scaled(90)
+            bar = detail.area.verticalScrollBar()
+            qtbot.waitUntil(lambda bar=bar: bar.maximum() > 0, timeout=20_000)
+            bar.setValue(bar.maximum())
+            assert not detail.hook.visibleRegion().isEmpty()
+    finally:
+        theme.set_zoom(100)

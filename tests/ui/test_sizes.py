@@ -39,3 +39,16 @@ def test_every_page_fits_every_size_in_both_looks(window, theme, qtbot, size, zo
                     assert window.rect().contains(place), (section.key, button.text())
     finally:
         theme.set_zoom(100)
+
+
+def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot):
+    window.open_page("playground")
+    try:
+        theme.set_zoom(200)
+        tried = window.page.tried
+        assert tried.engine.sizeHint().width() < tried.engine.fontMetrics().averageCharWidth() * 24
+        for tab in range(3):
+            window.page.open_tab(tab)
+        assert window.minimumSizeHint().width() <= 1366
+    finally:
+        theme.set_zoom(100)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy
+from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QWidget
 
 from ui.look.text import plain_tip
 
@@ -28,3 +28,19 @@ class ElidedLabel(QLabel):
         self.setToolTip(plain_tip(self.text()) if text != self.text() else "")
         painter.drawText(room, int(self.alignment()), text)
         painter.end()
+
+
+class ElidedChoice(QComboBox):
+    """A box at least so many letters wide; its list is as wide as its longest row."""
+
+    def __init__(self, letters: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(letters)
+
+    def showPopup(self) -> None:
+        """Rows are shown whole, as far as the screen goes."""
+        view = self.view()
+        bar = view.verticalScrollBar().sizeHint().width()
+        view.setMinimumWidth(min(view.sizeHintForColumn(0) + bar, self.screen().size().width()))
+        super().showPopup()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QRadioButton,
+    QScrollArea,
     QStackedWidget,
     QTabBar,
     QVBoxLayout,
@@ -37,6 +38,8 @@ from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
+
+_LEAST_SHOWN = 96  # pixels of the difference, below which the page scrolls
 
 
 class HostDetail(QWidget):
@@ -102,7 +105,8 @@ class HostDetail(QWidget):
         self.hook = HookCard(theme)
         self.rules = RulesCard(theme)
         self._icon = QLabel()
-        self._shown = QStackedWidget()
+        self._shown = _Shown()
+        self.area = QScrollArea(widgetResizable=True)  # large texts need more than a screen
         self._box = QFrame()
         self._lay_out()
         self._connect()
@@ -218,6 +222,7 @@ class HostDetail(QWidget):
 
     def _recolor(self) -> None:
         theme = self._theme
+        self._shown.setMinimumHeight(theme.scaled(_LEAST_SHOWN))
         self.diff.set_colors(diff_colors(theme.colors))
         ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
         self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, 16, ratio))
@@ -276,7 +281,8 @@ class HostDetail(QWidget):
         foot.addWidget(self.hint, 1)
         for button in (self.tools, self.backups, self.copy, self.write):
             foot.addWidget(button)
-        column = QVBoxLayout(self)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
         column.addLayout(head)
@@ -288,3 +294,17 @@ class HostDetail(QWidget):
         column.addLayout(foot)
         column.addWidget(self.hook)
         column.addWidget(self.rules)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is inside takes it
+        self.area.setWidget(inside)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(self.area)
+
+
+class _Shown(QStackedWidget):
+    """Takes what is left, and asks for no more than its least."""
+
+    def sizeHint(self) -> QSize:
+        """So that the page scrolls only where less is left."""
+        return QSize(super().sizeHint().width(), self.minimumHeight())

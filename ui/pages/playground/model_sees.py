@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -21,6 +20,7 @@ from app.export.sizes import HostSize
 from ui.look.theme import Theme
 from ui.pages.playground.model_text import ModelText
 from ui.shell.host_names import MODE_NAMES
+from ui.widgets.elided import ElidedChoice
 
 LIST, SEARCH, HOOK = range(3)
 _ANY = "Any host through Toolcrib"
@@ -46,12 +46,9 @@ class ModelSees(QFrame):
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
         title = QLabel("What the model sees")
         theme.dress(title, 2, QFont.Weight.DemiBold)
-        self.host = QComboBox()
+        self.host = ElidedChoice(0)
         self.host.setObjectName("modelSeesHost")
         self.host.setAccessibleName("Host")
-        self.host.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
         self.host.activated.connect(lambda _row: self.host_chosen.emit(self.host_id))
         self.part = QTabBar()
         self.part.setAccessibleName("Part")

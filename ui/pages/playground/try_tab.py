@@ -3,7 +3,6 @@
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QPushButton,
     QSplitter,
@@ -36,9 +35,11 @@ from ui.shell.routing_session import RoutingSession
 from ui.shell.services import Services
 from ui.shell.summaries import edit_summary
 from ui.shell.tool_menu import add_tool_menu, named_tool
+from ui.widgets.elided import ElidedChoice
 from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
 
 SIDE = 310  # px of the explain card
+_ENGINE_LETTERS = 12  # shown at least
 
 
 class TryTab(QWidget):
@@ -72,7 +73,7 @@ class TryTab(QWidget):
         self.run = QPushButton("Run")
         self.run.setProperty("primary", True)
         theme.dress(self.run, 0, QFont.Weight.DemiBold)
-        self.engine = QComboBox()
+        self.engine = ElidedChoice(_ENGINE_LETTERS)
         self.engine.setObjectName("playEngine")
         self.engine.setAccessibleName("Ranked by")
         self.engine.setToolTip("Toolcrib's ranking, or what a host finds by itself without it.")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -30,7 +29,7 @@ from ui.shell.query_set import QuerySet
 from ui.shell.services import Services
 from ui.widgets.badge import Badge
 from ui.widgets.delegates import TextDelegate
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.elided import ElidedChoice, ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.rows import as_rows
 
@@ -52,14 +51,9 @@ class CompareTab(QWidget):
         self._queries = queries
         self._runs: Sequence[RunRecord] = ()  # newest first, as the boxes list them
         self._comparison: Compared | None = None
-        self.before, self.after = QComboBox(), QComboBox()
+        self.before, self.after = ElidedChoice(_LETTERS), ElidedChoice(_LETTERS)
         self.before.setAccessibleName("Earlier run")
         self.after.setAccessibleName("Later run")
-        for box in (self.before, self.after):
-            box.setSizeAdjustPolicy(
-                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-            )
-            box.setMinimumContentsLength(_LETTERS)
         self.curve = Sparkline(theme)
         self.differences = ElidedLabel()
         self.differences.setProperty("faint", True)
