@@ -9,7 +9,7 @@ from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, stock
 from PySide6.QtWidgets import QPushButton
 
 from app.core.settings import GatewaySettings
-from app.export.hooks.files import KEEPS, READS
+from app.export.hooks.files import CACHE, KEEPS, READS, reads
 from app.indexing.indexer import Indexer
 from app.safety.review import approve
 from store import servers, tools
@@ -293,6 +293,76 @@ def test_the_plugin_of_opencode_is_shown_as_text(page, qtbot, home):
     write_hook(page, qtbot)
     file = home / ".config/opencode/plugin/toolcrib.js"
     assert file.read_text() == shown + "\n"
+
+
+def test_opencode_as_it_is_can_narrow_its_list(page, qtbot, home):
+    put(home / ".config/opencode/opencode.json", {"mcp": {}})
+    file = home / ".config/opencode/plugin/toolcrib.js"
+    page.desk.survey()
+    qtbot.waitUntil(lambda: page.model.find("opencode").state != "not found", timeout=TIMEOUT)
+    show(page, qtbot, "opencode")
+    card = page.detail.hook
+    assert not card.switch.isEnabled(), "it sends every tool itself"
+    qtbot.waitUntil(card.list_button.isVisible, timeout=TIMEOUT)
+    card.list_button.click()
+    qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
+    assert page.hook.title.text() == "Leave out what does not fit: opencode"
+    assert CACHE in page.hook.notes.text(), "the cost is said before"
+    assert reads(keeps=False, listed=True) in page.hook.notes.text()
+    assert not file.exists()
+    write_hook(page, qtbot)
+    qtbot.waitUntil(switched(page, True), timeout=TIMEOUT)
+    assert '"--form", "list"' in file.read_text()
+    assert words(page).startswith("Installed. opencode leaves tools that do not fit out")
+    assert not card.list_button.isVisible()
+    page.services.undo.undo()
+    qtbot.waitUntil(switched(page, False), timeout=TIMEOUT)
+    assert not file.exists()
+    page.services.undo.redo()
+    qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
+    assert CACHE in page.hook.notes.text(), "the same form again"
+    write_hook(page, qtbot)
+    qtbot.waitUntil(switched(page, True), timeout=TIMEOUT)
+    press(page, qtbot)
+    write_hook(page, qtbot)
+    qtbot.waitUntil(switched(page, False), timeout=TIMEOUT)
+    assert not file.exists()
+
+
+def test_a_list_form_that_has_nothing_to_do_any_more_can_be_brought_up_to_date(page, qtbot, home):
+    put(home / ".config/opencode/opencode.json", {"mcp": {}})
+    file = home / ".config/opencode/plugin/toolcrib.js"
+    page.desk.survey()
+    qtbot.waitUntil(lambda: page.model.find("opencode").state != "not found", timeout=TIMEOUT)
+    show(page, qtbot, "opencode")
+    card = page.detail.hook
+    qtbot.waitUntil(card.list_button.isVisible, timeout=TIMEOUT)
+    card.list_button.click()
+    qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
+    write_hook(page, qtbot)
+    qtbot.waitUntil(switched(page, True), timeout=TIMEOUT)
+    show(page, qtbot, "opencode", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(card.update_button.isVisible, timeout=TIMEOUT)
+    assert "Toolcrib's menu is the host's list already" in words(page)
+    card.update_button.click()
+    qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
+    assert READS in page.hook.notes.text()
+    write_hook(page, qtbot)
+    qtbot.waitUntil(lambda: not card.update_button.isVisible(), timeout=TIMEOUT)
+    assert '"--form"' not in file.read_text()
+
+
+def test_no_list_is_narrowed_where_the_menu_is_all(page, qtbot, home):
+    put(home / ".config/opencode/opencode.json", {"mcp": {}})
+    page.desk.survey()
+    qtbot.waitUntil(lambda: page.model.find("opencode").state != "not found", timeout=TIMEOUT)
+    show(page, qtbot, "claude-code")
+    assert not page.detail.hook.list_button.isVisible()
+    show(page, qtbot, "opencode", "through")
+    write(page, qtbot)
+    qtbot.waitUntil(page.detail.hook.switch.isEnabled, timeout=TIMEOUT)
+    assert not page.detail.hook.list_button.isVisible()
 
 
 def test_no_secret_of_the_file_is_shown(page, qtbot, home):

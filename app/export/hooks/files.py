@@ -143,9 +143,15 @@ def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -
 
 
 def change_plan(
-    db: apsw.Connection, places: Places, facts: HostFacts, *, profile: str, wanted: bool
+    db: apsw.Connection,
+    places: Places,
+    facts: HostFacts,
+    *,
+    profile: str,
+    wanted: bool,
+    form: str = "",
 ) -> Plan:
-    """What writing the hook, or taking it out, would change now, in the form that suits."""
+    """What writing the hook, or taking it out, would change now; "" is the form that suits."""
     history = exports.hooks_of(db, facts.id)
     if not wanted:
         return remove_plan(hook_state(places, facts).path, facts, history)
@@ -154,7 +160,7 @@ def change_plan(
         facts,
         profile=profile,
         gateway_path=gateway_program(),
-        form=form_for(facts, exports.for_host(db, facts.id)),
+        form=form or form_for(facts, exports.for_host(db, facts.id)),
         history=history,
         keeps=keeps_prompts(db, profile),
     )

@@ -1,6 +1,6 @@
 """How a host's hook is doing: there, waited for by the host, silent, or not possible and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class HookStanding:
     words: str  # "" where there is nothing to say
     state: HookState | None = None  # None where the host has no such hook
     outdated: bool = False  # written for another mode: only a new one would speak
+    can_narrow: bool = False  # its list form can be written, which speaks where no other does
 
     @property
     def installed(self) -> bool:
@@ -61,12 +62,18 @@ def hook_standing(
     gateway = MCP if mode == THROUGH and facts.hook.mcp else COMMAND
     asks_gateway = (state.form or gateway) == MCP
     silence = _silence(facts, mode, state.form, "" if asks_gateway else no_backend)
+    narrows = here and facts.hook.lists and mode != THROUGH and not no_backend
     if state.installed:
         lost = state.form == MCP and mode != THROUGH and not silence
-        return _outdated(facts, state) if lost else _installed(facts, facts.hook, state, silence)
+        if lost:
+            return _outdated(facts, state)
+        standing = _installed(facts, facts.hook, state, silence)
+        if state.form == LIST:
+            return replace(standing, outdated=mode == THROUGH)
+        return replace(standing, can_narrow=narrows)
     if not here:
         silence = f"{facts.name} was not found on this computer."
-    return HookStanding(IMPOSSIBLE if silence else OFF, silence, state)
+    return HookStanding(IMPOSSIBLE if silence else OFF, silence, state, can_narrow=narrows)
 
 
 def no_hook(facts: HostFacts) -> str:

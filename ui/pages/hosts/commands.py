@@ -8,7 +8,7 @@ from PySide6.QtGui import QUndoStack
 from app.core.errors import ToolcribError
 from app.export.plan import REMOVE, Plan
 from store.records import HOOK
-from ui.pages.hosts.hook_sheet import WORDS, about_of
+from ui.pages.hosts.hook_sheet import LISTED, WORDS, about_of
 from ui.pages.hosts.session import HostsSession, WrittenFiles
 from ui.shell.actions import LateCommand
 
@@ -21,6 +21,8 @@ def _step(plan: Plan) -> str:
         return "Write config of"
     if about_of(plan) == WORDS:
         return "Write rules snippet of" if plan.profile else "Take rules snippet out of"
+    if about_of(plan) == LISTED:
+        return "Narrow the list of"
     return "Suggest tools in" if plan.profile else "Stop suggesting tools in"
 
 

@@ -58,7 +58,12 @@ class SwitchCard(QFrame):
 
 
 class HookCard(SwitchCard):
-    """Tools suggested for each prompt; a hook of another mode can be brought up to date."""
+    """Tools suggested for each prompt; a hook of another mode can be brought up to date.
+
+    Signals: list_wanted() by the user, where the host can leave tools out of its list instead.
+    """
+
+    list_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, "Suggest tools for each prompt", parent)
@@ -66,7 +71,14 @@ class HookCard(SwitchCard):
         self.update_button = QPushButton("Update…")
         self.update_button.setObjectName("updateHook")
         self.update_button.setToolTip("Show the hook that suits how this host gets its tools now")
-        self._row.addWidget(self.update_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.list_button = QPushButton("Narrow the list…")
+        self.list_button.setObjectName("narrowList")
+        self.list_button.setToolTip(
+            "Show the hook that leaves out of each request what does not fit"
+        )
+        for button in (self.update_button, self.list_button):
+            self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self.list_button.clicked.connect(self.list_wanted)
         self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
     def show_standing(self, standing: HookStanding | None, *, keeps: bool = False) -> None:
@@ -80,6 +92,7 @@ class HookCard(SwitchCard):
         says = reads(keeps=keeps)
         self.switch.setToolTip(says)
         self.update_button.setVisible(standing.outdated)
+        self.list_button.setVisible(standing.can_narrow)
         self.show_state(
             says if standing.kind == OFF else standing.words,
             installed=standing.installed,

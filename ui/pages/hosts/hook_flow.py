@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStackedWidget
 from app.core.errors import ToolcribError
 from app.export.plan import Plan
 from ui.pages.hosts.detail import HostDetail
-from ui.pages.hosts.hook_sheet import HOOKS, WORDS, HookPreview, HookSheet, about_of
+from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview, HookSheet, about_of
 from ui.pages.hosts.session import HostsSession
 from ui.widgets.message_bar import DONE, MessageBar
 
@@ -29,6 +29,7 @@ class HookFlow(QObject):
         self._messages, self._home = messages, home
         self.host = ""  # that is in view
         home.hook.change_wanted.connect(self.open)
+        home.hook.list_wanted.connect(lambda: self.open(True, LISTED))
         home.rules.change_wanted.connect(lambda wanted: self.open(wanted, WORDS))
         desk.hook_previewed.connect(self._on_previewed)
         sheet.write_wanted.connect(self._write)
@@ -45,7 +46,7 @@ class HookFlow(QObject):
     def written(self, plan: Plan, take_back: Callable[[], None]) -> None:
         """Say that it was written, and what the host wants of the user."""
         self._stack.setCurrentWidget(self._home)
-        is_hook = about_of(plan) == HOOKS
+        is_hook = about_of(plan) != WORDS
         (self._home.hook if is_hook else self._home.rules).switch.setFocus()
         note = plan.host.hook.note if is_hook and plan.profile and plan.host.hook else ""
         words = "Written." if plan.profile else "Taken out."

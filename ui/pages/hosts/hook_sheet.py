@@ -6,15 +6,18 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
+from app.export.hooks.entries import LIST
+from app.export.hooks.plugin import plugin_form
 from app.export.hooks.rules import is_rules
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import Plan
 from ui.look.theme import Theme
 from ui.pages.hosts.change_sheet import ChangeSheet
 
-HOOKS, WORDS = "hook", "rules"
+HOOKS, LISTED, WORDS = "hook", "list", "rules"
 _TITLES = {  # by what it is about: written, taken out; on the button
     HOOKS: ("Suggest tools for each prompt", "No more suggestions", "hook", "the hook"),
+    LISTED: ("Leave out what does not fit", "No more suggestions", "hook", "the hook"),
     WORDS: ("Rules snippet", "No rules snippet", "words", "the words"),
 }
 _OUT_WORDS = "The host is told of Toolcrib's menu no more. Everything else in the file stays."
@@ -22,8 +25,10 @@ _OUT = "The host asks Toolcrib no more. Everything else in the file stays as it 
 
 
 def about_of(plan: Plan) -> str:
-    """What a plan about prompts writes: a hook or the rules snippet."""
-    return WORDS if any(is_rules(file.path) for file in plan.files) else HOOKS
+    """What a plan about prompts writes: a hook, one that narrows the list, or the rules snippet."""
+    if any(is_rules(file.path) for file in plan.files):
+        return WORDS
+    return LISTED if any(plugin_form(file.after) == LIST for file in plan.files) else HOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class HookPreview:
     @property
     def sentences(self) -> Sequence[str]:
         """What to know before."""
-        out = _OUT if self.about == HOOKS else _OUT_WORDS
+        out = _OUT_WORDS if self.about == WORDS else _OUT
         return self.plan.warnings if self.wanted else (out,)
 
 

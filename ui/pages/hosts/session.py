@@ -16,6 +16,7 @@ from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
 from app.export.drift import way_out
 from app.export.entries.plan import load_plan
+from app.export.hooks.entries import LIST
 from app.export.hooks.files import change_plan, remove_all
 from app.export.hooks.rules import rules_change
 from app.export.overview import survey
@@ -25,7 +26,7 @@ from app.export.status import HostStatus
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
 from ui.pages.hosts.entry_sheet import EntryPreview
-from ui.pages.hosts.hook_sheet import HOOKS, HookPreview
+from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview
 from ui.pages.hosts.preview import backup_diff, load_preview
 from ui.shell.services import Services
 from ui.widgets.diff_rows import DiffRow
@@ -122,8 +123,11 @@ class HostsSession(QObject):
 
         def read(db: Db) -> HookPreview:
             facts = host(host_id)
-            make = change_plan if about == HOOKS else rules_change
-            plan = make(db, places, facts, profile=profile, wanted=wanted)
+            if about == WORDS:
+                plan = rules_change(db, places, facts, profile=profile, wanted=wanted)
+            else:
+                form = LIST if about == LISTED else ""
+                plan = change_plan(db, places, facts, profile=profile, wanted=wanted, form=form)
             return HookPreview.of(plan, wanted=wanted, about=about)
 
         self._services.tasks.latest(
