@@ -12,6 +12,7 @@ from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.core.paths import gateway_program
+from app.discovery.register import register_file
 from app.export import apply as writes
 from app.export.drift import dropped, find_drift, way_out
 from app.export.hooks.files import remove_all
@@ -25,7 +26,7 @@ from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import DEFAULT
 from store import exports
-from store.records import AS_IS, NATIVE, ExportRecord
+from store.records import AS_IS, HOOK, NATIVE, EntryRecord, ExportRecord
 from store.typed import Json
 
 
@@ -146,6 +147,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
             done = _restored(_known(args.host), ctx, db)
+        _read_again(done, ctx, db)
     finally:
         db.close()
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked)]))
@@ -207,6 +209,16 @@ def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[ExportRecord, ...]
         return writes.restore_host(host_id, ctx, db)
     except ToolcribError as error:
         raise ToolcribError(f"{host_id}: {error.title}", error.hint) from error
+
+
+def _read_again(done: Sequence[ExportRecord], ctx: AppContext, db: Db) -> None:
+    """The catalogue follows the files that were put back, as it does in the window."""
+    places = Places.here(None)
+    for record in done:
+        if record.mode != HOOK:
+            old, new = record.detail.get("renamed", ("", ""))
+            entry = EntryRecord(record.host, record.scope, record.file, str(old))
+            register_file(ctx, db, places, entry, (str(new), str(old)))
 
 
 def _known(host_id: str) -> str:

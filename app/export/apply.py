@@ -277,7 +277,7 @@ def _recorded(
 def _record(
     plan: Plan, file: FilePlan, ctx: AppContext, group: str, copies: list[Path]
 ) -> ExportRecord:
-    at = ctx.clock()
+    at, change = ctx.clock(), plan.change
 
     def keep(data: bytes | None, label: str) -> str:
         if data is None:
@@ -308,6 +308,7 @@ def _record(
             "after": keep(file.after, "after"),
             "touched": file.touched.to_json(),
             "format": file.format,
+            **({"renamed": [change.entry.name, change.name]} if change and change.name else {}),
         },
     )
 

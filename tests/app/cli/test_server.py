@@ -99,9 +99,23 @@ def test_a_hosts_entry_is_edited_renamed_removed_and_taken_back(verb, home, ctx)
     verb("remove", "github", "--host", "cursor")  # its name in the catalog stays
     assert json.loads(file.read_text()) == {"mcpServers": {}}
     assert set(known(ctx)) == {"files", "mine"}
-    for _ in range(3):
-        assert run(["restore", "cursor", "--last"]) == 0
+    others = known(ctx)
+    assert run(["restore", "cursor", "--last"]) == 0  # what is in the file is in the catalog again
+    assert [name for name, _ in of_cursor(ctx)] == ["hub"]
+    assert run(["restore", "cursor", "--last"]) == 0
+    ((name, server),) = of_cursor(ctx)
+    assert name == "github" and server.spec.env_names == ("MORE",)
+    assert run(["restore", "cursor", "--last"]) == 0
+    ((name, again),) = of_cursor(ctx)
+    assert (name, again.spec.env_names, again.id) == ("github", ("TOKEN",), server.id)
     assert file.read_bytes() == before
+    assert {key: known(ctx)[key] for key in others} == others
+
+
+def of_cursor(ctx):
+    """The names in Cursor's file and their servers, as the catalog has them."""
+    entries = [(entry, server) for server in known(ctx).values() for entry in server.entries]
+    return [(entry.name, server) for entry, server in entries if entry.host == "cursor"]
 
 
 def test_a_host_switches_a_server_off_only_where_its_file_has_a_key_for_it(verb, home):
