@@ -65,7 +65,8 @@ def _by_lines(text: str, edit: Edit, target: object) -> str | None:
     if isinstance(edit, Rename):
         return _with_new_name(lines, headers, edit)
     if isinstance(edit, Set) and isinstance(edit.value, dict):
-        return _with_table(text, edit.path, edit.value)
+        beside = _with_table_beside(lines, headers, edit.path, edit.value)
+        return _with_table(text, edit.path, edit.value) if beside is None else beside
     if isinstance(edit, Delete) and any(path[: len(edit.path)] == edit.path for _, path in headers):
         return _without_tables(lines, headers, edit.path)
     for position, (index, path) in enumerate(sections):
@@ -168,6 +169,19 @@ def _with_table(text: str, path: Path, value: Json) -> str:
     gap = "" if not text or text.endswith((newline * 2, "\n\n")) else newline
     gap = gap if text.endswith("\n") or not text else newline * 2
     return text + gap + newline.join(_table_lines(path, value)) + newline
+
+
+def _with_table_beside(
+    lines: list[str], headers: list[tuple[int, Path]], path: Path, value: Json
+) -> str | None:
+    """The table right after the one that it belongs to, where that has keys of its own."""
+    ends = [index for index, _ in headers[1:]] + [len(lines)]
+    for (index, header), end in zip(headers, ends, strict=False):
+        if header == path[:-1]:
+            last = _last_line(lines, index, end)
+            if last > index + 1:
+                return _with_table("".join(lines[:last]), path, value) + "".join(lines[last:])
+    return None
 
 
 def _table_lines(path: Path, value: Json) -> list[str]:

@@ -81,6 +81,24 @@ def test_line_ends_stay_as_they_are_where_an_env_table_is_added(name):
     assert crlf.replace(b"\r\n", b"\n") == plain
 
 
+def test_a_first_variable_stands_beside_its_server():
+    text = b'# mine\n[mcp_servers.a]\ncommand = "x"\n\n# about b\n[mcp_servers.b]\ncommand = "y"\n'
+    own = b'\n[mcp_servers.a.env]\nK = "v"\n'
+    wanted = text.replace(b'"x"\n', b'"x"\n' + own)
+    assert edit(text, "toml", [Set(("mcp_servers", "a", "env"), {"K": "v"})]) == wanted
+    assert edit(wanted, "toml", [Delete(("mcp_servers", "a", "env"))]) == text
+    crlf = edit(
+        text.replace(b"\n", b"\r\n"), "toml", [Set(("mcp_servers", "a", "env"), {"K": "v"})]
+    )
+    assert crlf == wanted.replace(b"\n", b"\r\n")
+
+
+def test_tables_of_the_server_and_its_values_over_lines_stay_whole():
+    text = b'[mcp_servers.a]\nargs = [\n  "x",\n]\n[mcp_servers.a.tools.t]\non = true\n'
+    after = edit(text, "toml", [Set(("mcp_servers", "a", "env"), {"K": "v"})])
+    assert after == text.replace(b"]\n[mcp", b']\n\n[mcp_servers.a.env]\nK = "v"\n[mcp')
+
+
 def test_dotted_keys_and_inline_tables_are_edited():
     data = b'mcp_servers.a.command = "uvx"\nmcp_servers.a.args = ["x"]\n\n[tui]\ntheme = "dark"\n'
     after = edit(data, "toml", [Set(("mcp_servers", "a", "command"), "gw")])
