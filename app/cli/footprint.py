@@ -15,7 +15,7 @@ from store.typed import Json
 
 if TYPE_CHECKING:
     from app.export.sizes import HostSize
-    from app.policy.budget import Budget
+    from app.policy.budget import Verdict
 
 WORST = "worst"
 OVER_BUDGET = 4
@@ -106,7 +106,8 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "reasons": list(outcome.reasons),
     }
     if args.suggest:
-        value |= _suggestions(ctx, catalog, budget, size.sent.tools if size else catalog.tools)
+        tools = size.sent.tools if size else catalog.tools
+        value |= _suggestions(ctx, catalog, tools, outcome, counted=size is not None)
     console.result(value, lambda: _check_text(value))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if outcome.word in failing else 0
@@ -246,9 +247,17 @@ def _check_text(value: Json) -> str:
 
 
 def _suggestions(
-    ctx: AppContext, catalog: Catalog, budget: "Budget", tools: Sequence[CatalogTool]
+    ctx: AppContext,
+    catalog: Catalog,
+    tools: Sequence[CatalogTool],
+    outcome: "Verdict",
+    *,
+    counted: bool,
 ) -> Json:
-    """The cheapest moves under the budget, and how the profile could be split."""
+    """The cheapest moves under the budget, and how the profile could be split.
+
+    `counted` is whether the verdict is on what a host is sent of these tools.
+    """
     from app.policy.pruner import propose
     from app.policy.splitter import split
     from app.policy.suggestions import suggest
@@ -262,7 +271,8 @@ def _suggestions(
         together = events.called_together(db, now - 30 * DAY)
     finally:
         db.close()
-    plan = propose(tools, budget, usage)
+    budget = outcome.budget
+    plan = propose(tools, budget, usage, outcome if counted else None)
     moves = (*plan.moves, *suggest(tools, plan, usage))
     parts = split(catalog.tools, budget, together)
     return {

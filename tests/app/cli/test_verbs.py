@@ -111,6 +111,20 @@ def test_check_suggests_moves_and_parts(verb: Verb, db: apsw.Connection, add_ser
     assert sum(part["tools"] for part in found["parts"]) == 3
 
 
+def test_what_writing_the_host_frees_by_itself_needs_no_suggestion(verb: Verb) -> None:
+    verb("profile", "off", "github/list_*")
+    found = verb("check", "--budget", "150", "--host", "cursor", "--suggest", code=4)
+    assert found["tokens"] == 300  # as it is, the host gets those too that are off or not trusted
+    assert found["moves"] == []
+    found = verb("check", "--budget", "50", "--host", "cursor", "--suggest", code=4)
+    (move,) = found["moves"]
+    assert (move["kind"], move["saves"], move["tools"]) == (
+        "next largest",
+        100,
+        ["github/create_issue"],
+    )
+
+
 def test_profiles(verb: Verb) -> None:
     assert verb("profile", "create", "work", "--copy", "default") == {"created": "work"}
     off = verb("profile", "off", "github/list_*", "--profile", "work")
