@@ -360,6 +360,22 @@ def test_the_table_keeps_its_rows_at_200_per_cent_and_the_page_scrolls(show, the
         theme.set_zoom(100)
 
 
+def test_a_page_with_room_scrolls_nothing_and_cuts_nothing(show, services, places, qtbot):
+    (places.home / ".cursor").mkdir()
+    (places.home / ".cursor/mcp.json").write_text(CURSOR)
+    page = show()
+    set_budget(page, qtbot, 3_000)
+    settled(qtbot, page)
+    page.resize(1064, 620)  # what a window of 1280x800 leaves
+    bar = page.area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0, timeout=20_000)
+    moves = page.moves
+    assert moves.view.isVisible() and moves.view.geometry().bottom() < moves.sum.geometry().top()
+    assert page.area.rect().contains(
+        page.command.mapTo(page.area, page.command.rect().bottomRight())
+    )
+
+
 def test_the_wheel_scrolls_the_page_and_changes_no_number(show, qtbot):
     page = show()
     page.view.setFocus()

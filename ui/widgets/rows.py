@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from ui.look.theme import ROW, Theme
 from ui.widgets.columns import Head, MakeDelegate
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.table_tools import TableTools
+
+
+class ModestTable(QTreeView):
+    """A table in a page that scrolls: it asks for its least height, and takes what is left."""
+
+    def sizeHint(self) -> QSize:
+        """As high as it must be."""
+        return QSize(super().sizeHint().width(), self.minimumHeight())
 
 
 def as_rows(

@@ -19,12 +19,13 @@ from app.export.sizes import HostSize
 from app.policy.budget import Verdict
 from app.policy.pruner import Move, PrunePlan
 from store.records import AS_IS, THROUGH
-from ui.look.theme import CARD, GAP, Theme
+from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
 from ui.shell.host_in_view import UNREAD
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import ModestTable, as_rows
 
+_LEAST_ROWS = 3  # that the list shows; more where there is room
 _WITHIN = "Within the budget: nothing has to go."
 _NOT_ENOUGH = "These do not suffice."
 _NONE = "No tool stands out to be turned off."
@@ -117,6 +118,8 @@ class BudgetMoves(QFrame):
 
     def _fonts(self) -> None:
         self._theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        head = self.view.header().sizeHint().height()
+        self.view.setMinimumHeight(head + _LEAST_ROWS * self._theme.scaled(ROW) + 2 * GAP)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout()
@@ -135,7 +138,7 @@ class BudgetMoves(QFrame):
         column.addLayout(row)
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
+        view = ModestTable()
         view.setObjectName("proposals")
         view.setAccessibleName("What could go")
         view.setModel(self.model)

@@ -37,7 +37,7 @@ from ui.shell.actions import SettingsCommand, Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.columns import place
-from ui.widgets.rows import as_rows
+from ui.widgets.rows import ModestTable, as_rows
 from ui.widgets.table_tools import tools_of
 
 ROWS_LEAST = 2, 4  # hosts that the table shows: where all fits without scrolling, and where not
@@ -213,15 +213,15 @@ class BudgetPage(Page):
         scaled, width = self.services.theme.scaled, self.width()
         head = self.view.header().sizeHint().height()
         for rows in ROWS_LEAST:
-            self.view.setMinimumHeight(head + rows * scaled(ROW) + GAP)
-            if self._inside.minimumSizeHint().height() <= self.area.viewport().height():
+            self.view.setMinimumHeight(head + rows * scaled(ROW) + 2 * GAP)
+            if self._inside.heightForWidth(self.area.width()) <= self.area.height():
                 break
         for title, least in ((WAY, 740), (SHARE, 560)):
             number = place(self.model.columns, title)
             tools_of(self.view).hide(number, width < scaled(least))
 
     def _make_view(self) -> QTreeView:
-        view = QTreeView()
+        view = ModestTable()
         view.setObjectName("budgetTable")
         view.setAccessibleName("Hosts and the budget")
         view.setModel(self.model)
