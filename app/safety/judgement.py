@@ -13,7 +13,12 @@ from itertools import accumulate
 
 from app.safety.classifier import Classifier, classifier
 from app.safety.hidden import hidden_characters, visible
-from app.safety.mentions import labelled_as_sample, mentioned, without_quotations
+from app.safety.mentions import (
+    is_indirect_question,
+    labelled_as_sample,
+    mentioned,
+    without_quotations,
+)
 from app.safety.normalise import DECODED, View, views
 from app.safety.rules import Rule, RuleSet, Span, encodable, rule_set
 from app.safety.sentences import Sentence, sentence_spans
@@ -174,12 +179,14 @@ def _sighting(
     """`scores` are those of the whole text and of the sentence."""
     text = reading.view.text
     return Sighting(
-        rule.id, _severity(rule, reading, span, scores), _place(reading.place),
+        rule.id, _severity(rule, reading, span, scores, sentence), _place(reading.place),
         _quote(text, span.start), scores[0], cause_of(sentence),
     )  # fmt: skip
 
 
-def _severity(rule: Rule, reading: _Reading, span: Span, scores: tuple[float, float]) -> str:
+def _severity(
+    rule: Rule, reading: _Reading, span: Span, scores: tuple[float, float], sentence: str
+) -> str:
     text = reading.view.text
     of_text, of_sentence = scores
     if rule.about != rule.severity and mentioned(text, span.start, span.end):
@@ -190,7 +197,7 @@ def _severity(rule: Rule, reading: _Reading, span: Span, scores: tuple[float, fl
         return rule.severity
     if reading.disguises(text[span.start : span.end]):
         return "block"
-    if labelled_as_sample(text, span.start):
+    if labelled_as_sample(text, span.start) or is_indirect_question(sentence):
         return "warn"
     return "block" if of_text >= _AGREES else "warn"
 

@@ -34,6 +34,13 @@ _CARRIES = re.compile(
     r"|\b(?:secret|credential|password|token|key|passphrase|cookie|conversation|chat)s?\b",
     re.I,
 )
+# what a switch is for: "Whether Grafana should forward cookies"; with "or not" or a second
+# clause it may go on with an order
+_WHETHER = re.compile(
+    r"\W*(?:(?:indicates|specifies|determines|controls|sets) )?whether (?!or\b)[^,;:!?]{1,200}\W*",
+    re.I,
+)
+_OR_NOT = re.compile(r"\bor not\b|\b(?:you|please|must|always)\b", re.I)
 _WINDOW = 160  # characters of a sentence before the words in question
 
 
@@ -58,6 +65,11 @@ def labelled_as_sample(text: str, start: int) -> bool:
         return False
     sample = start - len(before) + label.end()
     return not _CARRIES.search(text[sample : start + 2 * _WINDOW])
+
+
+def is_indirect_question(sentence: str) -> bool:
+    """Whether a sentence only says what a switch decides, and orders nothing."""
+    return _WHETHER.fullmatch(sentence) is not None and _OR_NOT.search(sentence) is None
 
 
 def without_quotations(sentence: str) -> str:

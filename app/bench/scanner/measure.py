@@ -90,7 +90,8 @@ def _notes(last: bool) -> tuple[str, ...]:
     read = (
         "The last half is no longer untouched: it was read with the first weights, with the second"
         " ones, where it showed one honest tool and one hard negative that were held, with the"
-        " third ones, and with these."
+        " third ones, and with these, which held one honest tool for what a switch of it decides"
+        ' ("Whether ... should forward credentials"); such a clause is warned of since.'
     )
     return (
         split,
