@@ -146,11 +146,11 @@ def test_a_doubted_description_is_not_quoted(world: World) -> None:
     assert named, "their names and arguments are given"
 
 
-def test_an_approved_description_is_quoted_again(own: World) -> None:
+def test_an_approved_description_is_quoted(own: World) -> None:
     number = next(n for n, row in enumerate(POISONED) if row["name"] == "multiply")
     tool = own.poisoned(number)
     prompt = "multiply two integers please"
-    assert f"- {tool.tool_id}()\n" in own.suggestion(prompt) + "\n"
+    assert tool.tool_id not in own.suggestion(prompt)
     db = own.ctx.open_store()
     with transaction(db):
         for one in findings.of_tool(db, tool.id):
