@@ -36,11 +36,13 @@ def main(argv: "Sequence[str] | None" = None) -> None:
     problem = _home_problem()
     if problem:  # the host is told in every answer, its user here
         sys.stderr.write(f"toolcrib-gateway: {problem}\n")
-    if problem or not _attach(words):
+    if problem or not _may_attach():
         from app.gateway.lines import lines_of
         from app.gateway.standalone import serve_alone
 
         serve_alone(words, lines_of(lambda size: os.read(0, size)))
+    else:
+        _attach(words)
 
 
 def _home_problem() -> str:
@@ -52,27 +54,39 @@ def _home_problem() -> str:
     return ""
 
 
-def _attach(words: "Sequence[str]") -> bool:
-    """Whether the host was served through the backend until it was gone."""
-    from app.gateway.backend.rendezvous import STANDALONE_VARIABLE, Place, supported
+def _may_attach() -> bool:
+    from app.gateway.backend.rendezvous import STANDALONE_VARIABLE, supported
 
-    if os.environ.get(STANDALONE_VARIABLE) or not supported():
-        return False
+    return not os.environ.get(STANDALONE_VARIABLE) and supported()
+
+
+def _attach(words: "Sequence[str]") -> None:
+    """Serve through the backend; alone where it cannot be had, or until it can."""
     from app.gateway.backend.adapter import Adapter
     from app.gateway.backend.attach import attach
+    from app.gateway.backend.rendezvous import MOVED_VARIABLE, Place
 
     place = Place(home_folder())
-    link = attach(place, words)
+    if moved := os.environ.pop(MOVED_VARIABLE, ""):
+        from app.gateway.backend.move import arrived
+
+        link, state = arrived(moved)
+    else:
+        link, state = attach(place, words), []
     if link is None:
-        return False
+        from app.gateway.backend.move import Move
+        from app.gateway.standalone import serve_alone
+
+        move = Move(place, words)
+        serve_alone(words, move.lines(), movable=move.allow)
+        return
 
     def standalone(lines: "Iterator[bytes]", answered: int) -> None:
         from app.gateway.standalone import serve_alone
 
         serve_alone(words, lines, answered=answered)
 
-    Adapter(place, words, link).run(standalone)
-    return True
+    Adapter(place, words, link, state).run(standalone)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from app.gateway.gateway import Gateway
 from app.gateway.options import parse
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
+from app.mcp.session import CONFIGURED
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -34,16 +35,30 @@ class _Resumed(Host):
             super().respond(host_id, answer, line)
 
 
-def serve_alone(argv: Sequence[str], lines: Iterator[bytes], *, answered: int = 0) -> None:
+def serve_alone(
+    argv: Sequence[str],
+    lines: Iterator[bytes],
+    *,
+    answered: int = 0,
+    movable: Callable[[Callable[[], bool], Callable[[], None]], None] | None = None,
+) -> None:
     """Serve until the lines end; never returns before every server is gone, then ends the process.
 
     `answered` of the first lines are repeated for a host that has their answers already.
+    `movable` learns when the process may become another program, and what to call before.
     """
     sys.setswitchinterval(_SWITCH)
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not reach the host
     host = _Resumed(out, answered) if answered else Host(out)
     gateway = Gateway(parse(argv), host, Outside())
+    if movable is not None:
+
+        def leave() -> None:
+            gateway.journal.close()
+            os.dup2(out, 1)
+
+        movable(lambda: all(u.state == CONFIGURED for u in gateway.upstreams()), leave)
     stop_requested = _signals()
     watch = (gateway, host, stop_requested, os.getppid())
     start_thread(_watch, *watch)

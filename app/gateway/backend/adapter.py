@@ -46,7 +46,14 @@ class Adapter:
     line that gets no answer: so the adapter knows what is under way without reading JSON.
     """
 
-    def __init__(self, place: "Place", argv: "Sequence[str]", link: "_socket.socket") -> None:
+    def __init__(
+        self,
+        place: "Place",
+        argv: "Sequence[str]",
+        link: "_socket.socket",
+        state: "Sequence[bytes]" = (),
+    ) -> None:
+        """`state`: lines whose answers the host has, from a gateway that it had before."""
         self._place = place
         self._argv = argv
         self._link: _socket.socket | None = link
@@ -55,12 +62,12 @@ class Adapter:
         self._last = (0, b"")  # the newest that was sent; empty where the host has its answer
         self._unanswered: dict[int, bytes] = {}  # number -> request line of the host
         self._unsent: list[bytes] = []  # lines that the backend surely never got
-        self._state: list[bytes] = []  # lines that a new backend must hear first
+        self._state = list(state)  # lines that a new backend must hear first
         self._muted: set[int] = set()  # numbers whose answers the host has already
         self._replayed: list[bytes] = []  # of the state, what the host has the answers to
         self._ended = False  # the host closed its end
         self._awaited = 0  # the number whose answer the next line is
-        self._handover = _handover()  # with the first backend only
+        self._handover = None if state else _handover()  # with the first backend only
         self._splitter = LineSplitter()  # of the host
         self._queue: list[bytes] = []  # lines for this process, once there is no backend
         self._queued = _thread.allocate_lock()  # held while the queue is empty
@@ -71,6 +78,9 @@ class Adapter:
 
         `standalone` gets the lines, and how many of the first the host has the answers to.
         """
+        for line in self._state:
+            if self._link is not None:
+                self._pass(self._link, line, is_answered=True)
         self._begin()
         failures = 0
         while self._link is not None and not self.ended():

@@ -114,18 +114,38 @@ def _import_path() -> str:
 
 
 def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | None":
+    link = call(place, argv, role)
+    if link is None or is_welcome(link):
+        return link
+    link.close()
+    return None
+
+
+def call(
+    place: Place, argv: "Sequence[str]", role: str, *, waits: bool = True
+) -> "_socket.socket | None":
+    """A connection over which a backend was greeted; None where none listens.
+
+    It `waits` where so many call that the system lets no more in.
+    """
     token = read_token(place)
-    link = connect(place) if token else None
+    link = connect(place, waits=waits) if token else None
     if link is None:
         return None
     try:
         link.sendall(hello(place.build, token, role, argv))
-        if _answer_line(link).startswith(b"ok "):
-            return link
     except OSError:
-        pass
-    link.close()
-    return None
+        link.close()
+        return None
+    return link
+
+
+def is_welcome(link: "_socket.socket") -> bool:
+    """Whether the backend that was greeted takes it; waits for its answer."""
+    try:
+        return _answer_line(link).startswith(b"ok ")
+    except OSError:
+        return False
 
 
 def _answer_line(link: "_socket.socket") -> bytes:

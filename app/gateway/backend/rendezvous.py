@@ -18,6 +18,7 @@ STATUS, STOP, STOP_SERVER = "status", "stop", "stop-server"  # what such a progr
 ROUTE = "route"  # and a query to rank
 RENEW = "renew"  # and to take in other tokens of the HTTP endpoint
 STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
+MOVED_VARIABLE = "TOOLCRIB_MOVED"  # what a process that serves alone leaves to its next program
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
 _LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS, sys/un.h
@@ -129,11 +130,16 @@ def descriptor_text(place: Place, token: str) -> str:
     return "\n".join([PROTOCOL, place.build, str(os.getpid()), token, "end", ""])
 
 
-def connect(place: Place) -> "_socket.socket | None":
-    """A connection to a live backend of this user, None where there is none."""
+def connect(place: Place, *, waits: bool = True) -> "_socket.socket | None":
+    """A connection to a live backend of this user, None where there is none.
+
+    It `waits` where so many call that the system lets no more in.
+    """
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
+        link.setblocking(waits)
         link.connect(place.socket)
+        link.setblocking(True)
         if peer_uid(link) == os.getuid():
             return link
     except OSError:
