@@ -34,7 +34,8 @@ _NOTES = (
     "The requests were written from the tools' texts only, three a tool; no query was looked at.",
     "How far a tool's cosine moves to its best request's (0.6) and the field's weight (1) were"
     " chosen on the half of mcpproxy-golden, api-bank, metatool, azure-mcp and our queries whose"
-    " hash is even; 'other half' is what that choice did not see; livemcpbench chose nothing.",
+    " hash is even; 'other half' is what that choice did not see; livemcpbench and"
+    " bfcl-live chose nothing.",
     "livemcpbench holds servers of the pack: their tools have the pack's requests.",
     "Developer queries: 120 over the real servers, typed as developers type (raw) and as an agent"
     " would word them, frozen before anything was tuned; their author also wrote the pack.",
