@@ -6,6 +6,7 @@ from app.catalog.catalog import find_profile
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
+from app.export.http.standing import over_http
 from app.gateway.backend import http_access
 from store import profiles
 
@@ -40,13 +41,17 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Listen, in a backend that is started if none runs."""
-    http_access.switch_on(ctx, args.port or ctx.settings.http_port)
+    before = ctx.settings.http_port
+    http_access.switch_on(ctx, args.port or before)
+    if ctx.settings.http_port != before:
+        _note_hosts(ctx, console, "has the URL of the old port in its file, write it again")
     return run_status(args, ctx, console)
 
 
 def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Stop listening; what goes on over HTTP ends."""
     ctx.keep(http=False)
+    _note_hosts(ctx, console, "reaches nothing until it is on again; as a command", "")
     return run_status(args, ctx, console)
 
 
@@ -84,8 +89,20 @@ def run_token(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     return 0
 
 
+def _note_hosts(ctx: AppContext, console: Console, what: str, how: str = " --http") -> None:
+    """Say something of each host that was written as a URL, and how to write it again."""
+    db = ctx.open_store()
+    try:
+        hosts = over_http(db)
+    finally:
+        db.close()
+    for facts in hosts:
+        console.note(f"{facts.name} {what}: toolcrib export {facts.id} --mode through{how}")
+
+
 def run_renew(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Make the tokens that were given out worthless."""
     http_access.renew_tokens(ctx)
+    _note_hosts(ctx, console, "has an old token in its file, write it again")
     console.result({"renewed": True}, lambda: "Each profile has another token from now on.")
     return 0

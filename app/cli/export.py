@@ -3,6 +3,7 @@
 import argparse
 import difflib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,22 +12,22 @@ from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.core.paths import gateway_program
 from app.discovery.register import register_file
 from app.export import apply as writes
 from app.export.drift import dropped, find_drift, way_out
 from app.export.hooks.files import remove_all
 from app.export.masking import DiffFile, masked_diff
-from app.export.overview import survey
+from app.export.overview import prepare, survey
 from app.export.own_search import advised, look
-from app.export.plan import MODES, Plan, plan
+from app.export.plan import MODES, Plan
 from app.export.sizes import host_sizes
 from app.export.status import NOT_FOUND, HostStatus
+from app.gateway.backend.http_access import endpoint, listening
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import DEFAULT
 from store import exports
-from store.records import AS_IS, HOOK, NATIVE, EntryRecord, ExportRecord
+from store.records import AS_IS, HOOK, NATIVE, THROUGH, EntryRecord, ExportRecord
 from store.typed import Json
 
 
@@ -37,9 +38,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
-        '"problem"}], "state", "mode", "profile", "changes", "modes", "recommended", "reason", '
-        '"saving", "exports", "tools", "tokens", "later", "own_search"}]}; "tokens" is what the '
-        'model gets at its first request, "later" what the host loads on demand; "own_search" is '
+        '"problem"}], "state", "mode", "http", "profile", "changes", "modes", "recommended", '
+        '"reason", "saving", "exports", "tools", "tokens", "later", "own_search"}]}; "http": its '
+        'entry is a URL; "tokens" is what the model gets at its first request, "later" what the '
+        'host loads on demand; "own_search" is '
         "null, or what the host finds of your labelled queries by itself beside Toolcrib: "
         '{"host", "queries", "own", "ours", "words_only", "hinted": with the search hints that '
         "gateway.search_hints adds to pruned servers}; with --all also hosts that are not "
@@ -53,16 +55,24 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "export",
         parents=[common],
         help="write a host's config: native, pruned, through Toolcrib, or as it was",
-        description='JSON: {"host", "mode", "profile", "written", "files": [{"path", "changes", '
-        '"backup"}], "warnings", "tokens_before", "tokens_after", "later", "tools_before", '
-        '"tools_after", "secrets_moved", "restart"}. --dry-run writes nothing and shows the '
-        "difference, secrets masked.",
+        description='JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
+        '"changes", "backup"}], "warnings", "tokens_before", "tokens_after", "later", '
+        '"tools_before", "tools_after", "secrets_moved", "restart"}. --dry-run writes '
+        "nothing and shows the difference, secrets masked.",
     )
     export.add_argument("host", help="an id: see toolcrib hosts --all")
     export.add_argument("--mode", choices=MODES, required=True)
+    export.add_argument(
+        "--http",
+        action="store_true",
+        help="with through: the URL of the HTTP endpoint instead of a command",
+    )
     export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
     export.add_argument("--dry-run", action="store_true")
     export.add_argument("--insist", action="store_true", help="although the host is running")
+    export.add_argument(
+        "--yes", action="store_true", help="switch the HTTP endpoint on without asking"
+    )
     add_profile(export)
     export.set_defaults(run=run_export)
     restore = verbs.add_parser(
@@ -85,7 +95,7 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     db = ctx.open_store()
     try:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-        statuses = survey(db, places, catalog)
+        statuses = survey(db, places, catalog, endpoint=endpoint(ctx))
         seen = look(db, ctx.paths, ctx.settings.model, statuses, catalog)
         hosts = [
             _host_json(
@@ -111,27 +121,40 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         raise ToolcribError(f"There is no host called {args.host}.", hint)
     db = ctx.open_store()
     try:
-        made = plan(
+        made = prepare(
+            db,
             Places.here(args.project),
-            args.host,
-            catalog=load_catalog(db, args.profile, ctx.settings.encoding),
+            load_catalog(db, args.profile, ctx.settings.encoding),
+            host_id=args.host,
             mode=args.mode,
-            profile=args.profile,
-            gateway_path=gateway_program(),
-            history=exports.for_host(db, args.host),
+            endpoint=endpoint(ctx) if args.http else None,
         )
         if made.refusal:
             raise ToolcribError(made.refusal, _to_paste(made))
+        for warning in made.warnings:
+            console.note(f"note: {warning}")
         done: tuple[ExportRecord, ...] = ()
-        if not args.dry_run:
-            done = writes.apply(made, ctx, db, insist=args.insist)
+        if not args.dry_run and made.files:
+            if not _may_listen(made, args, console):
+                return NEEDS_CONSENT
+            with listening(ctx) if made.over_http else nullcontext():
+                done = writes.apply(made, ctx, db, insist=args.insist)
     finally:
         db.close()
     value = _plan_json(made, done)
-    for warning in made.warnings:
-        console.note(f"note: {warning}")
     console.result(value, lambda: _plan_text(made, done))
     return 0
+
+
+def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
+    """Whether the endpoint may be switched on, where it is off and the host needs it."""
+    if made.endpoint is None or made.endpoint.on or args.yes:
+        return True
+    question = f"Switch the HTTP endpoint on, at 127.0.0.1:{made.endpoint.port}?"
+    if console.can_ask and console.confirm(question):
+        return True
+    console.note("Nothing was written. Switch it on with: toolcrib backend http on, or with --yes.")
+    return False
 
 
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -163,6 +186,7 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
         "name": status.host.name,
         "state": status.state,
         "mode": status.mode,
+        "http": status.http,
         "profile": status.profile,
         "changes": status.changes,
         "problem": status.problem,
@@ -250,6 +274,7 @@ def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> Json:
     return {
         "host": made.host.id,
         "mode": made.mode,
+        "http": made.over_http,
         "profile": made.profile,
         "written": bool(done),
         "files": [
@@ -276,7 +301,7 @@ def _to_paste(made: Plan) -> str:
 
 
 def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
-    if made.empty and not made.matched and made.mode != AS_IS:
+    if made.empty and not made.matched and made.mode not in (AS_IS, THROUGH):
         return (
             f"Nothing to write: no file of {made.host.name} names a server that is trusted and"
             " read. See: toolcrib scan, toolcrib trust NAME"

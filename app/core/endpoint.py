@@ -23,6 +23,18 @@ def target_of(raw_path: bytes) -> tuple[str, str] | None:
     return parts[2], parts[3] if len(parts) == 4 else ""
 
 
+def profile_at(url: str) -> str:
+    """The profile that such a URL of ours serves as a whole, whatever the port; else ""."""
+    try:
+        parts = urlsplit(url.strip())
+        local = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        path = parts.path.encode("ascii", "replace")
+    except ValueError:
+        return ""
+    target = target_of(path) if parts.scheme.lower() == "http" and local in LOCAL_NAMES else None
+    return target[0] if target is not None and not target[1] else ""
+
+
 def is_own_url(url: str, port: int) -> bool:
     """Whether a URL is one of the endpoint that listens on that port of this machine."""
     try:

@@ -10,6 +10,7 @@ import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.settings import Settings
 from app.export import backups
 from app.export.backups import Backup
 from app.export.history import ChangedPlaces, active_writes
@@ -20,6 +21,7 @@ from app.hosts.facts import host
 from app.hosts.places import is_file
 from app.hosts.reading import hash_bytes, read_bytes
 from app.hosts.running import is_running
+from app.system.endpoint import Address, Endpoint
 from app.system.secrets import SecretStore
 from store import exports, servers
 from store.connection import require_writable, transaction
@@ -37,6 +39,8 @@ def apply(
     """
     if plan.refusal:
         raise ToolcribError(plan.refusal)
+    if plan.address is not None and plan.endpoint is not None:
+        _check_address(plan.address, plan.endpoint, plan.profile, ctx)
     if plan.running and not insist and is_running(plan.host):
         raise ToolcribError(
             f"{plan.host.name} is running and would undo the change.",
@@ -56,6 +60,16 @@ def apply(
             raise
         _prune(ctx, db, plan.host.id)
     return tuple(done)
+
+
+def _check_address(address: Address, endpoint: Endpoint, profile: str, ctx: AppContext) -> None:
+    """Raise ToolcribError where a token or a port is another one by now than in the preview."""
+    now = replace(endpoint, port=Settings.load(ctx.paths.settings_file).http_port)
+    if now.address(profile) != address:
+        raise ToolcribError(
+            "The URL or the token of the HTTP endpoint was changed meanwhile.",
+            "Look at the new preview, then write again.",
+        )
 
 
 @contextmanager
@@ -308,6 +322,7 @@ def _record(
             "after": keep(file.after, "after"),
             "touched": file.touched.to_json(),
             "format": file.format,
+            **({"http": True} if plan.over_http else {}),
             **({"renamed": [change.entry.name, change.name]} if change and change.name else {}),
         },
     )

@@ -1,6 +1,6 @@
 """The edits that a mode makes in one file, on top of the file as it is without Toolcrib."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
 from app.export import native
 from app.export.history import ChangedPlaces, touched
+from app.export.http.checks import check_file, file_notes
 from app.export.matching import (
     Match,
     find_matches,
@@ -25,9 +26,13 @@ from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
+from app.system.endpoint import Address
 from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from store.typed import JsonMapping
+
+_ONE_ENTRY = "toolcrib: one entry for all servers"
+_ONE_URL = "toolcrib: one URL for all servers"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -186,7 +191,7 @@ def _through(
     call: GatewayCall,
     served: bool,
 ) -> None:
-    gone = [match for match in matches if _goes_through(work, match)]
+    gone = [match for match in matches if _goes_through(work, match, target.host, call)]
     if target.primary or (gone and target.kind.pick != "first" and not target.served):
         at = (*_map_place(tree, target), THROUGH_NAME)
         if THROUGH_NAME in _tree_at(tree, at[:-1]) and reading.through_at != at:
@@ -205,9 +210,12 @@ def _through(
             for match in gone
             for name, spelled in passed_on(match, target.host).items()
         }
+        if call.address is not None:
+            check_file(target.path, target.kind)
+            work.warnings += _file_notes(target, call.address)
         entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
         work.edits.append(Set(at, entry))
-        work.changes.append("toolcrib: one entry for all servers")
+        work.changes.append(_ONE_URL if call.address is not None else _ONE_ENTRY)
     if gone and target.host.native and target.host.native.form:
         work.warnings.append(
             f"Rules of {target.host.name} that name tools of these servers no longer apply."
@@ -224,8 +232,21 @@ def _through(
             _keep_secrets(work, match, match.entry.launch)
 
 
-def _goes_through(work: _Work, match: Match) -> bool:
+def _file_notes(target: Target, address: Address) -> Iterator[str]:
+    """What is out of date in the entry that the file has now."""
+    tree = _tree(target, target.current)
+    now = base_reading(target, target.current)
+    present = raw_at(tree, now.through_at) if now.through else None
+    yield from file_notes(target.path, present, style_of(now), address)
+
+
+def _goes_through(work: _Work, match: Match, host: HostFacts, call: GatewayCall) -> bool:
     entry = match.entry
+    if call.address is not None and (names := passed_on(match, host)):
+        spelled = next(iter(names.values()))
+        reason = f"takes {spelled} from its host's variables, which a URL does not pass on"
+        work.warnings.append(f"{entry.name} {reason}; it stays as it is.")
+        return False
     if entry.launch is None and not entry.pruned:
         work.warnings.append(f"{entry.name}: {entry.problem} It stays as it is.")
         return False
@@ -300,7 +321,7 @@ def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> 
     gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
     left = [entry for entry in reading.entries if entry.at not in gone]
     _unwrap_entries(work, left, tree, style)
-    if reading.through and "toolcrib: one entry for all servers" not in work.changes:
+    if reading.through and not {_ONE_ENTRY, _ONE_URL} & {*work.changes}:
         work.edits.append(Delete(reading.through_at))
         work.changes.append("toolcrib: removed")
 

@@ -14,15 +14,22 @@ from app.export.status import NOT_FOUND, HostStatus, host_status
 from app.hosts.facts import load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import names, profile_of
+from app.system.endpoint import Endpoint
 from store import exports
 
 
 def survey(
-    db: apsw.Connection, places: Places, catalog: Catalog, *, no_backend: str = ""
+    db: apsw.Connection,
+    places: Places,
+    catalog: Catalog,
+    *,
+    no_backend: str = "",
+    endpoint: Endpoint | None = None,
 ) -> tuple[HostStatus, ...]:
     """Every known host's state, by rank; starts nothing, writes nothing.
 
-    `no_backend` is why a hook has no backend to ask, "" where it may have one.
+    `no_backend` is why a hook has no backend to ask, "" where it may have one; `endpoint` is what
+    hosts that were written as a URL are held against.
     A host that gets another profile is held against that one: ticks in this one do not concern it.
     """
     gateway = gateway_program()
@@ -35,7 +42,14 @@ def survey(
         if gets in known and gets not in seen:
             seen[gets] = load_catalog(db, gets, catalog.encoding)
         own = seen.get(gets, catalog)
-        status = host_status(places, facts, catalog=own, gateway_path=gateway, history=history)
+        status = host_status(
+            places,
+            facts,
+            catalog=own,
+            gateway_path=gateway,
+            history=history,
+            endpoint=endpoint,
+        )
         if own is not catalog:  # what would be written is of the one in view
             status = replace(status, recommendation=recommend(facts, catalog))
         here = status.state != NOT_FOUND
@@ -46,9 +60,18 @@ def survey(
 
 
 def prepare(
-    db: apsw.Connection, places: Places, catalog: Catalog, *, host_id: str, mode: str
+    db: apsw.Connection,
+    places: Places,
+    catalog: Catalog,
+    *,
+    host_id: str,
+    mode: str,
+    endpoint: Endpoint | None = None,
 ) -> Plan:
-    """The plan of exporting the catalogue's profile to a host, on top of its earlier writes."""
+    """The plan of exporting the catalogue's profile to a host, on top of its earlier writes.
+
+    With an `endpoint` as its URL.
+    """
     return plan(
         places,
         host_id,
@@ -57,4 +80,5 @@ def prepare(
         profile=catalog.profile.name,
         gateway_path=gateway_program(),
         history=exports.for_host(db, host_id),
+        endpoint=endpoint,
     )

@@ -8,6 +8,7 @@ from app.catalog.catalog import Catalog, CatalogTool
 from app.core.errors import ToolcribError
 from app.export.changes import FileChange, base_reading, change_file
 from app.export.history import Base, ChangedPlaces, base_of
+from app.export.http.checks import host_notes, why_no_url
 from app.export.limits import limit_warnings
 from app.export.model_tools import model_tools
 from app.export.snippet import snippet
@@ -19,6 +20,7 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, hash_bytes
 from app.hosts.running import is_running
+from app.system.endpoint import Address, Endpoint
 from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 
@@ -84,6 +86,9 @@ class Plan:
     restart_hint: str = ""
     change: EntryChange | None = None  # of one entry, where it is no export
     running: bool = False  # the host runs and takes changes only when closed
+    over_http: bool = False  # its one entry is a URL instead of a command
+    endpoint: Endpoint | None = None  # whose URL is written
+    address: Address | None = None  # that URL and its token
 
     def __repr__(self) -> str:
         return f"Plan({self.host.id}, {self.mode}, {self.files}, refusal={self.refusal!r})"
@@ -109,16 +114,21 @@ def plan(
     gateway_path: Path,
     project: Path | None = None,
     history: Sequence[ExportRecord] = (),
+    endpoint: Endpoint | None = None,
 ) -> Plan:
     """The export of a profile to a host; reads files, writes nothing, starts nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): with them a plan starts
-    from the file as it was before Toolcrib, whatever mode it is in now.
+    from the file as it was before Toolcrib, whatever mode it is in now. With an `endpoint` the
+    one entry for all servers is its URL instead of a command.
     """
     facts = host(host_id)
     places = replace(places, project=project) if project else places
     empty = Plan(facts, mode, profile, restart_hint=facts.restart)
     refusal = _refusal(facts, mode, gateway_path)
+    if endpoint is not None and not refusal:
+        in_project = places.project is not None
+        refusal = why_no_url(facts, mode, endpoint, in_project=in_project)
     if refusal:
         return replace(empty, refusal=refusal)
     call = GatewayCall.here(gateway_path, profile, places)
@@ -126,9 +136,17 @@ def plan(
         if not facts.writable:
             title = f"Toolcrib reads the files of {facts.name} but does not write them"
             raise NotWrittenError(f"{title}; copy the snippet.")
+        if endpoint is not None:
+            address = endpoint.address(profile)
+            call = replace(call, address=address)
+            empty = replace(empty, over_http=True, endpoint=endpoint, address=address)
         return _plan(empty, places, catalog, call, history)
     except NotWrittenError as error:
-        return replace(empty, refusal=_sentence(error), snippet=snippet(facts, call))
+        words = _sentence(error)
+        if endpoint is not None:
+            call = replace(call, address=endpoint.example(profile))
+            words = f"{words} TOKEN stands for what `toolcrib backend http token` prints."
+        return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
         return replace(empty, refusal=_sentence(error))
 
@@ -246,6 +264,8 @@ def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
 def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
     warnings: list[str] = []
+    if result.endpoint is not None:
+        warnings += host_notes(result.host, result.endpoint, result.profile)
     if alive:
         warnings.append(f"{host_name} is running and may undo the change; quit it first.")
     if result.host.asks_trust and result.files:

@@ -8,15 +8,18 @@ from app.catalog.catalog import Catalog
 from app.export.drift import IN_SYNC, OUTSIDE, Drift, find_drift
 from app.export.hooks.rules import RulesStanding
 from app.export.hooks.standing import HookStanding
+from app.export.http.standing import is_over_http
 from app.export.plan import Plan, plan
 from app.export.recommend import Recommendation, recommend
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_host
 from app.policy.profiles import profile_of
+from app.system.endpoint import Endpoint
 from store.records import AS_IS, ExportRecord
 
 CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
+ENDPOINT_OFF = "endpoint off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class HostStatus:
     """One host of this machine; `changes` counts what writing again in its mode would change."""
 
     host: HostFacts
-    state: str  # in sync | changes | changed outside | not readable | not found
+    state: str  # in sync | changes | changed outside | endpoint off | not readable | not found
     mode: str
     changes: int
     problem: str
@@ -35,6 +38,7 @@ class HostStatus:
     plan: Plan | None = None  # of writing again in its mode, when it was written
     profile: str = ""  # that it gets by Toolcrib's writes
     hook: HookStanding | None = None  # where somebody looked
+    http: bool = False  # in through mode: by a URL instead of a command
     rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
 
@@ -45,11 +49,16 @@ def host_status(
     catalog: Catalog,
     gateway_path: Path,
     history: Sequence[ExportRecord] = (),
+    endpoint: Endpoint | None = None,
 ) -> HostStatus:
-    """The host's state; reads its files, starts and writes nothing."""
+    """The host's state; reads its files, starts and writes nothing.
+
+    Without the `endpoint` it is not known whether a URL in its files is out of date.
+    """
     readings = read_host(places, facts)
     active = [record for record in history if not record.undone_at and record.scope != "project"]
     mode = max(active, key=lambda record: record.id).mode if active else AS_IS
+    http = is_over_http(active)
     drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
     problem = next((reading.problem for reading in readings if reading.problem), "")
     base = HostStatus(
@@ -63,6 +72,7 @@ def host_status(
         catalog,
         drift,
         profile=profile_of(active),
+        http=http,
     )
     if not readings and not active:
         return replace(base, state=NOT_FOUND)
@@ -70,7 +80,7 @@ def host_status(
         return replace(base, state=UNREADABLE)
     if any(one.state != OUTSIDE or one.entries or not one.now for one in drift):
         return replace(base, state=OUTSIDE)
-    if mode == AS_IS:
+    if mode == AS_IS or (http and endpoint is None):
         return replace(base, state=OUTSIDE) if drift else base
     again = plan(
         places,
@@ -80,8 +90,11 @@ def host_status(
         profile=catalog.profile.name,
         gateway_path=gateway_path,
         history=history,
+        endpoint=endpoint if http else None,
     )
     state = CHANGES if again.files else IN_SYNC
     if drift and (again.files or again.refusal):
         state = OUTSIDE  # else only keys changed that are nothing to Toolcrib
+    if http and endpoint is not None and state == IN_SYNC and not endpoint.on:
+        state = ENDPOINT_OFF
     return replace(base, state=state, changes=len(again.changes), plan=again)

@@ -11,6 +11,7 @@ from app.core.home import HOME_VARIABLE, moved_folder
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle
 from app.hosts.places import Places
+from app.system.endpoint import Address
 from store.serving import held_texts
 from store.typed import Json, JsonMapping
 
@@ -49,12 +50,15 @@ class GatewayCall:
     path: str
     profile: str
     home: str = ""  # where a variable moved it, which hosts do not pass on; else ""
+    address: Address | None = None  # instead of a command, for the one entry for all servers
 
     @classmethod
-    def here(cls, path: PurePath, profile: str, places: Places) -> "GatewayCall":
+    def here(
+        cls, path: PurePath, profile: str, places: Places, address: Address | None = None
+    ) -> "GatewayCall":
         """The call of the gateway at `path`, for the folder that is used now."""
         moved = moved_folder(places.environ, linux=places.system == "linux")
-        return cls(str(path), profile, moved)
+        return cls(str(path), profile, moved, address)
 
     def args(self, server: str = "") -> list[str]:
         """Arguments before any `--`."""
@@ -118,6 +122,8 @@ def through_entry(
     style: EntryStyle, call: GatewayCall, name: str, passed: Mapping[str, str] | None = None
 ) -> Json:
     """The one entry for all servers, spelled as the host wants it."""
+    if call.address is not None:
+        return _url_entry(style, call.address, name)
     variables = dict(passed or {})
     entry: Json = {"type": style.type} if style.type else {}
     if style.command == "cmd":  # Goose names its extensions inside as well
@@ -133,6 +139,20 @@ def through_entry(
     if env or style.command == "cmd":
         entry[style.env] = env
     return entry | dict(style.new)
+
+
+def _url_entry(style: EntryStyle, address: Address, name: str) -> Json:
+    key, kind = style.http
+    entry: Json = {"type": kind} if kind else {}
+    if style.command == "cmd":
+        entry |= {"name": name, "description": "Toolcrib"}
+    entry[key] = address.url
+    headers: Json = {"Authorization": address.bearer}
+    outer, dot, inner = style.headers.partition(".")
+    entry[outer] = {inner: headers} if dot else headers
+    if style.command == "cmd":
+        entry[style.env] = {}
+    return entry | {key: value for key, value in style.new.items() if key != "type"}
 
 
 def _passed_on(

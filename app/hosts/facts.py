@@ -23,6 +23,7 @@ class EntryStyle:
     cwd: str = "cwd"
     headers: str = "headers"  # a dot means a nested table
     urls: tuple[tuple[str, str], ...] = (("url", "http"),)  # key, transport when nothing says
+    http: tuple[str, str] = ("url", "")  # key and type with which such an entry is written
     off: tuple[str, bool] | None = None  # key and value that switch the server off
     type: str = ""  # the type a stdio entry must have
     passes: str = ""  # key with names of variables that the host passes on
@@ -133,6 +134,7 @@ class HostFacts:
     processes: tuple[str, ...] = ()
     lock: str = ""  # name of the lock beside the file, a trailing / means a folder
     asks_trust: bool = False
+    http: str = ""  # how it is known that it takes a URL with a header: run | source | docs
     switch: bool = False  # it obeys the key of its style that switches a server off
     also_reads: tuple[str, ...] = ()  # templates of other hosts' files
 
@@ -184,7 +186,8 @@ def _data() -> tuple[JsonMapping, Mapping[str, EntryStyle]]:
 def _style(keys: JsonMapping) -> EntryStyle:
     urls = tuple((key, transport) for key, transport in keys["urls"])
     off = (keys["off"][0], keys["off"][1]) if keys["off"] else None
-    return EntryStyle(**{**keys, "urls": urls, "off": off})
+    http = (keys["http"][0], keys["http"][1])
+    return EntryStyle(**{**keys, "urls": urls, "http": http, "off": off})
 
 
 def _host(entry: JsonMapping, styles: Mapping[str, EntryStyle]) -> HostFacts:

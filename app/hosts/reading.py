@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from app.core.endpoint import profile_at
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
-from app.hosts.entries import EntryView, is_built_in, storable, view_entry
+from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, storable, view_entry
 from app.hosts.extensions import view_extension
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, load_hosts
 from app.hosts.launch import LaunchSpec
@@ -238,6 +239,8 @@ def _entry(
     """The entry, and the profile when it is Toolcrib's entry for all servers."""
     view = view_entry(raw, style)
     entry = _entry_of(name, view, at, scope)
+    if name == THROUGH_NAME and view.launch is not None and view.launch.url:
+        return entry, profile_at(view.launch.url)
     through = view.gateway is not None and not view.gateway.server
     return entry, entry.pruned if through else ""
 

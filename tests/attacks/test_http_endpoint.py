@@ -14,7 +14,7 @@ from app.core.paths import Paths
 from app.gateway.backend.web import endpoint, server
 from app.gateway.backend.web.server import WebServer
 from app.gateway.backend.web.sessions import WebSessions
-from app.gateway.backend.web.tokens import endpoint_secret, renew_secret, token_of
+from app.system.endpoint import endpoint_secret, renew_secret, token_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 

@@ -97,6 +97,7 @@ def plan_entry(
         newest.profile if newest else "",
         restart_hint=facts.restart,
         change=change,
+        over_http=bool(newest and newest.detail.get("http")),
     )
     try:
         place = find_entry(places, change.entry)

@@ -1,17 +1,20 @@
 """What programs of the user do with the HTTP endpoint: switch it, look at it, hand out tokens."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from app.core.context import AppContext
-from app.core.endpoint import path_of
 from app.core.errors import ToolcribError
+from app.core.settings import Settings
 from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.rendezvous import RENEW, STATUS, Place, supported
-from app.gateway.backend.web.tokens import endpoint_secret, renew_secret, token_of
+from app.system.endpoint import Endpoint, endpoint_secret, renew_secret, token_of
 
 PORTS = range(1024, 65536)
+_NO_BACKEND = "The HTTP endpoint needs the backend, which is off or not on this system."
 _SECONDS = 10.0  # that the backend may take to listen
 
 
@@ -36,12 +39,8 @@ class HttpState:
 
 def switch_on(ctx: AppContext, port: int) -> HttpState:
     """Listen, in a backend that is started if none runs; raises ToolcribError."""
-    place = Place(str(ctx.paths.home))
-    if not supported() or place.off:
-        raise ToolcribError(
-            "The HTTP endpoint needs the backend, which is off or not on this system.",
-            "toolcrib backend on lets hosts share one.",
-        )
+    if not possible(ctx):
+        raise ToolcribError(_NO_BACKEND, "toolcrib backend on lets hosts share one.")
     if port not in PORTS:
         raise ToolcribError(f"{port} is no port for it.", "Choose one from 1024 to 65535.")
     endpoint_secret(ctx.paths)
@@ -51,6 +50,36 @@ def switch_on(ctx: AppContext, port: int) -> HttpState:
         reason = state.problem or "The backend does not listen yet."
         raise ToolcribError(reason, "toolcrib backend http on --port N takes another port.")
     return state
+
+
+@contextmanager
+def listening(ctx: AppContext) -> Iterator[None]:
+    """With the endpoint answering, and left so; off again where it was and the body fails.
+
+    Raises ToolcribError where it cannot be had: the body does not run then.
+    """
+    before = Settings.load(ctx.paths.settings_file)
+    try:
+        switch_on(ctx, before.http_port)
+        yield
+    except BaseException:
+        if not before.http:
+            ctx.keep(http=False)
+        raise
+
+
+def possible(ctx: AppContext) -> bool:
+    """Whether a backend may run, which the endpoint is a part of."""
+    return supported() and not Place(str(ctx.paths.home)).off
+
+
+def endpoint(ctx: AppContext) -> Endpoint:
+    """The endpoint for plans of hosts' files, as the settings file has it now."""
+    now = ctx.settings
+    with suppress(ToolcribError):
+        now = Settings.load(ctx.paths.settings_file)
+    refusal = "" if possible(ctx) else _NO_BACKEND
+    return Endpoint(ctx.paths, now.http, now.http_port, now.at_login, refusal)
 
 
 def bring_up(ctx: AppContext, seconds: float) -> HttpState:
@@ -83,7 +112,7 @@ def http_state(ctx: AppContext) -> HttpState:
 
 def url_of(ctx: AppContext, profile: str) -> str:
     """The URL of a profile."""
-    return f"http://127.0.0.1:{ctx.settings.http_port}{path_of(profile)}"
+    return Endpoint(ctx.paths, on=ctx.settings.http, port=ctx.settings.http_port).url(profile)
 
 
 def token_for(ctx: AppContext, profile: str) -> str:

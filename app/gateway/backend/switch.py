@@ -117,7 +117,7 @@ class HttpSwitch:
     def _listen(self, port: int) -> None:
         from app.gateway.backend.web.server import WebServer
         from app.gateway.backend.web.sessions import WebSessions
-        from app.gateway.backend.web.tokens import endpoint_secret
+        from app.system.endpoint import endpoint_secret
 
         home = os.path.expanduser("~")
         sessions = WebSessions(self._outside, self._number, dict(os.environ), home)

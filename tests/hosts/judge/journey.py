@@ -17,6 +17,7 @@ from app.export.plan import plan
 from app.export.sizes import HostSize, measure
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.system.endpoint import Endpoint
 from judge.fake_model import CALL, SEARCH, FakeModel, Request, Script
 from judge.real import RealHost, Stub
 from judge.trial import Ended, run_host, write_files
@@ -75,8 +76,13 @@ class Household:
         stub = Stub(sys.executable, (str(SERVER), "stub", str(MORE)), {"STUB_LOG": str(self.log)})
         write_files(self.home, self.host.files(stub, port))
 
-    def export(self, mode: str, kept: Sequence[str] = KEPT) -> tuple[ExportRecord, ...]:
-        """Read the host's file and its server, keep these tools on, write the file in that mode."""
+    def export(
+        self, mode: str, kept: Sequence[str] = KEPT, *, endpoint: Endpoint | None = None
+    ) -> tuple[ExportRecord, ...]:
+        """Read the host's file and its server, keep these tools on, write the file in that mode.
+
+        With an `endpoint` as its URL.
+        """
         self.ctx.paths.create()
         with closing(self.ctx.open_store()) as db:
             found = register(self.ctx, db, read_hosts(self.places))
@@ -91,6 +97,7 @@ class Household:
                 profile="default",
                 gateway_path=GATEWAY,
                 history=exports.for_host(db, self.host.id),
+                endpoint=endpoint,
             )
             return apply(made, self.ctx, db)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from hmac import compare_digest
 
 from app.core.endpoint import LOCAL_NAMES
-from app.gateway.backend.web.tokens import token_of
+from app.system.endpoint import token_of
 
 _ONCE = (
     "host", "origin", "authorization", "content-type", "content-length", "accept",

@@ -16,7 +16,7 @@ from web_client import WebClient, free_port
 
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.gateway.backend.web.tokens import endpoint_secret, token_of
+from app.system.endpoint import endpoint_secret, token_of
 
 ROOT = Path(__file__).parents[4]
 MINUTE, HOUR = 60, 3_600

@@ -1,0 +1,87 @@
+"""What forbids a URL with a token in a host's file, and what to know before it is written."""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from app.core.endpoint import profile_at
+from app.core.errors import ToolcribError
+from app.hosts.entries import view_entry
+from app.hosts.facts import EntryStyle, HostFacts, HostFile
+from app.system.endpoint import Address, Endpoint
+from store.records import THROUGH
+
+_COMMAND = "Write it as a command instead."
+_REPOSITORIES = (".git", ".hg", ".jj", ".svn")
+
+
+def why_no_url(facts: HostFacts, mode: str, endpoint: Endpoint, *, in_project: bool) -> str:
+    """Why this host gets no URL, in one sentence; "" when it may."""
+    if mode != THROUGH:
+        return "Only the one entry for all servers (through) can be written as a URL."
+    if not facts.http:
+        return f"{facts.name} is not known to take a URL with a token in its file. {_COMMAND}"
+    if in_project:
+        return f"A project's file may be committed, and the token with it. {_COMMAND}"
+    return endpoint.refusal
+
+
+def check_file(path: Path, kind: HostFile) -> None:
+    """Raise ToolcribError for a file that a token must not stand in."""
+    if kind.style is not None:
+        raise ToolcribError(f"How {path} spells a URL is not known.", _COMMAND)
+    real = Path(os.path.realpath(path))
+    for folder in real.parents:
+        if any(os.path.lexists(folder / name) for name in _REPOSITORIES):
+            raise ToolcribError(
+                f"{real} is in the repository {folder}, where the token could be committed.",
+                _COMMAND,
+            )
+
+
+def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[str]:
+    """What a host gives up that reaches Toolcrib by a URL, and what it is given."""
+    if not endpoint.on:
+        yield (
+            f"The HTTP endpoint is off, so {facts.name} would reach nothing: "
+            f"it has to listen on 127.0.0.1:{endpoint.port}."
+        )
+    start = "Toolcrib's backend starts with your login, so it answers then."
+    if not endpoint.at_login:
+        start = (
+            "After you log in again its tools are missing until something has started the backend:"
+            " another host, `toolcrib backend http on`, or your login (Settings, Login: off)."
+        )
+    yield f"{facts.name} cannot start Toolcrib over HTTP. {start}"
+    yield f"Its file gets a token that opens the profile {profile} to whoever reads it."
+    if facts.interpolation or facts.style.passes:
+        yield (
+            f"{facts.name} could take the token from a variable, but nothing sets one for the"
+            " programs you start, so the file holds the token itself."
+        )
+
+
+def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -> Iterator[str]:
+    """What is out of date in the file's present entry, and who else may read the file."""
+    launch = view_entry(entry, style).launch if isinstance(entry, Mapping) else None
+    if launch is not None and profile_at(launch.url):
+        if launch.url != address.url:
+            yield f"The file has the URL {launch.url}, which is {address.url} now: write again."
+        if launch.headers.get("Authorization") != address.bearer:
+            yield "The token in the file is no longer the profile's: write again."
+    if is_open_to_others(path):
+        yield f"Other users of this computer may read {path}; chmod 600 keeps the token from them."
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether a file, and each folder above it, lets other users in."""
+    if os.name == "nt":
+        return False
+    real = Path(os.path.realpath(path))
+    try:
+        if not real.stat().st_mode & stat.S_IROTH:
+            return False
+        return all(folder.stat().st_mode & stat.S_IXOTH for folder in real.parents)
+    except OSError:  # a new file is its owner's alone
+        return False

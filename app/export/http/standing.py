@@ -1,0 +1,21 @@
+"""Which hosts have a URL of the endpoint in their files, by Toolcrib's writes."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from app.hosts.facts import HostFacts, load_hosts
+from store import exports
+from store.records import THROUGH, ExportRecord
+
+
+def is_over_http(history: Sequence[ExportRecord]) -> bool:
+    """Whether the newest write that was not taken back gave the host a URL."""
+    active = [record for record in history if not record.undone_at and record.scope != "project"]
+    newest = max(active, key=lambda record: record.id, default=None)
+    return newest is not None and newest.mode == THROUGH and bool(newest.detail.get("http"))
+
+
+def over_http(db: apsw.Connection) -> tuple[HostFacts, ...]:
+    """Every such host, by rank."""
+    return tuple(facts for facts in load_hosts() if is_over_http(exports.for_host(db, facts.id)))

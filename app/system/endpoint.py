@@ -1,0 +1,77 @@
+"""The HTTP endpoint's URLs with their bearer tokens, all made of one secret in the secret store."""
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from app.core.endpoint import path_of
+from app.core.paths import Paths
+from app.system.secrets import SecretStore
+
+_KEY = "http endpoint"  # in the secret store
+_FIELD = "secret"
+_LEAST = 32  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a client finds a profile, and what opens it; printing shows no token."""
+
+    url: str
+    token: str = field(repr=False)
+
+    @property
+    def bearer(self) -> str:
+        """The value of the Authorization header."""
+        return f"Bearer {self.token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The endpoint as the settings have it; the secret store is read when an address is wanted."""
+
+    paths: Paths = field(repr=False)
+    on: bool
+    port: int
+    at_login: bool = False  # the backend starts with the login
+    refusal: str = ""  # why it cannot be had here
+
+    def url(self, profile: str) -> str:
+        """The URL of a profile."""
+        return f"http://127.0.0.1:{self.port}{path_of(profile)}"
+
+    def address(self, profile: str) -> Address:
+        """URL and token of a profile; raises ToolcribError."""
+        return Address(self.url(profile), token_of(endpoint_secret(self.paths), profile))
+
+    def example(self, profile: str) -> Address:
+        """The same with a word in the token's place, for a text to paste."""
+        return Address(self.url(profile), "TOKEN")
+
+
+def endpoint_secret(paths: Paths) -> str:
+    """What every token is made of, made at the first call; raises ToolcribError."""
+    store = SecretStore.open(paths)
+    with store.alone(_KEY):
+        kept = store.read(_KEY)
+        secret = str(kept.get(_FIELD, "")) if isinstance(kept, dict) else ""
+        return secret if len(secret) >= _LEAST else _renewed(store)
+
+
+def renew_secret(paths: Paths) -> None:
+    """Make every token that was given out worthless; raises ToolcribError."""
+    store = SecretStore.open(paths)
+    with store.alone(_KEY):
+        _renewed(store)
+
+
+def _renewed(store: SecretStore) -> str:
+    secret = secrets.token_hex(32)
+    store.write(_KEY, {_FIELD: secret})
+    return secret
+
+
+def token_of(secret: str, profile: str) -> str:
+    """The token that opens one profile's URLs, and no other's."""
+    return hmac.new(secret.encode(), b"profile\0" + profile.encode(), sha256).hexdigest()
