@@ -13,7 +13,7 @@ NEEDS_SIGN_IN = "needs sign-in"
 COULD_NOT_START = "could not start"
 TOOK_TOO_LONG = "took too long"
 STOPPED = "stopped"
-RETIRED = "retired"  # read once, named by no file any more; never shown
+RETIRED = "retired"  # read once or disabled, named by no file any more; never shown
 # the ways in which a host gets its tools
 AS_IS, NATIVE, PRUNED, THROUGH = "as-is", "native", "pruned", "through"
 MANUAL = "manual"  # the host of an entry that Toolcrib itself was given

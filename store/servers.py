@@ -121,7 +121,8 @@ def _take_spec(db: apsw.Connection, server_id: int, spec: ServerSpec, trusted: b
 def _unretire(db: apsw.Connection, server_id: int) -> None:
     """Bring a retired server back with the tools of its last reading."""
     sql = (
-        "UPDATE servers SET status = 'read', trusted = 0"  # the trust is that of its new place
+        "UPDATE servers SET status = iif(read_at, 'read', 'configured'),"
+        " trusted = 0"  # the trust is that of its new place
         f" WHERE id = ? AND status = '{RETIRED}'"
     )
     db.execute(sql, (server_id,))
@@ -259,15 +260,15 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
     """Take the servers that no file names out of the catalogue; their ids.
 
     A server that was read keeps its rows and ticks for the day it comes back (a host may lose
-    its file); one that never was is forgotten.
+    its file), one that is disabled stays so; one that is neither is forgotten.
     """
     sql = (
-        "SELECT id, read_at FROM servers WHERE id NOT IN (SELECT server_id FROM entries)"
-        f" AND status != '{RETIRED}'"
+        "SELECT id, read_at OR disabled FROM servers"
+        f" WHERE id NOT IN (SELECT server_id FROM entries) AND status != '{RETIRED}'"
     )
     unnamed = [(int(row[0]), bool(row[1])) for row in db.execute(sql)]
-    for server_id, was_read in unnamed:
-        if was_read:
+    for server_id, is_kept in unnamed:
+        if is_kept:
             set_status(db, server_id, RETIRED)
             db.execute("UPDATE tools SET gone = 1 WHERE server_id = ?", (server_id,))
         else:
@@ -276,12 +277,18 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
 
 
 def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
-    """Give a server another name in the catalogue; False where one of that name is there."""
+    """Give a server another name in the catalogue; False where one of that name is there.
+
+    One that is retired, which nobody sees, makes room.
+    """
     wanted = _plain_name(name)
-    if db.execute(
-        "SELECT 1 FROM servers WHERE name = ? AND id != ?", (wanted, server_id)
-    ).fetchone():
+    sql = "SELECT id, status FROM servers WHERE name = ? AND id != ?"
+    holder = db.execute(sql, (wanted, server_id)).fetchone()
+    if holder and holder[1] != RETIRED:
         return False
+    if holder:
+        sql = "UPDATE servers SET name = ? WHERE id = ?"
+        db.execute(sql, (_free_name(db, wanted), holder[0]))
     db.execute("UPDATE servers SET name = ? WHERE id = ?", (wanted, server_id))
     return True
 

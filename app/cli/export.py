@@ -165,7 +165,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         if not args.last and not _may_drop(args, db, console):
             return NEEDS_CONSENT
         if args.host == "all":
-            done, unhooked = writes.restore_all(ctx, db), remove_all(ctx, db)
+            done, unhooked = writes.restore_all(ctx, db), remove_all(ctx, db, words=True)
         elif args.last:
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
@@ -175,7 +175,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         db.close()
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked)]))
     kept = [f"The file as it was is kept as {record.backup}" for record in done if record.backup]
-    lines = ["Restored:", *paths, *([] if args.last else kept)]
+    lines = ["Restored:" if paths else "Nothing to restore.", *paths, *([] if args.last else kept)]
     console.result({"restored": paths}, lambda: "\n".join(lines))
     return 0
 
@@ -320,7 +320,8 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
     )
     if done:
         lines += [f"The old file is kept as {r.backup}" for r in done if r.backup]
-        lines.append(f"Take it back with: toolcrib restore {made.host.id}")
+        last = " --last" if made.mode == AS_IS else ""
+        lines.append(f"Take it back with: toolcrib restore {made.host.id}{last}")
         lines += [f"To load it: {made.restart_hint}"] if made.restart_hint else []
     else:
         lines.append("Nothing was written (--dry-run).")

@@ -110,7 +110,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Take one host's hook out, or all."""
     with closing(ctx.open_store()) as db:
         if args.host == "all":
-            gone = hooks.remove_all(ctx, db)
+            gone = hooks.remove_all(ctx, db, words=False)
         else:
             facts = hooks.hook_host(args.host)
             gone = hooks.remove(facts, hooks.hook_state(Places.here(), facts).path, ctx, db)

@@ -71,6 +71,8 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 def run_server(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Do it in Toolcrib, or in a host's file."""
+    if args.action == "rename" and not args.new.strip():
+        raise ToolcribError("The new name is empty.")
     with closing(ctx.open_store()) as db:
         record = known_server(db, args.server)
         if args.host or args.file:
@@ -183,6 +185,10 @@ def _launch(args: argparse.Namespace, old: LaunchSpec) -> LaunchSpec:
         raise ToolcribError("Nothing to change.", "Add --command, --url, --env or --header.")
     if (args.command and old.url) or (args.url and old.command):
         raise ToolcribError("A command does not become a URL, nor a URL a command.")
+    if old.url and args.env:
+        raise ToolcribError("A server behind a URL gets no variables.", "Add --header instead.")
+    if old.command and args.header:
+        raise ToolcribError("A server that is started gets no headers.", "Add --env instead.")
     words = _split(args.command) if args.command else [old.command, *old.args]
     return replace(
         old,

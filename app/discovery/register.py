@@ -21,7 +21,15 @@ from app.signin.grant import forget
 from app.system.secrets import Secrets, SecretStore, install_key
 from store import exports, servers
 from store.connection import transaction
-from store.records import COULD_NOT_START, MANUAL, EntryRecord, Launched, ServerRecord, ServerSpec
+from store.records import (
+    COULD_NOT_START,
+    MANUAL,
+    EntryRecord,
+    ExportRecord,
+    Launched,
+    ServerRecord,
+    ServerSpec,
+)
 
 _NOT_OURS = "It starts Toolcrib's gateway for the server {}, but Toolcrib did not write it."
 
@@ -201,6 +209,7 @@ class _Placing:
         self.placed: list[int] = []
         self.launches: dict[int, LaunchSpec] = {}
         self._key = key
+        self._renamed: list[ExportRecord] | None = None  # not looked up yet
 
     def place(self, entry: EntryRecord, file_entry: FoundEntry, *, own: bool) -> None:
         """Place the server that the entry names; `own`: Toolcrib wrote it for a server."""
@@ -248,14 +257,32 @@ class _Placing:
             for length in range(1, len(place) + 1)
         }
 
+    def _first_name(self, entry: EntryRecord) -> str:
+        """The entry's name before Toolcrib renamed it in its file: its server's name stays."""
+        name = entry.name
+        for record in self._renames():
+            if record.file == entry.file and record.detail["renamed"][1] == name:
+                name = str(record.detail["renamed"][0])
+        return name
+
+    def _renames(self) -> list[ExportRecord]:
+        """The renames that were not taken back, newest first."""
+        if self._renamed is None:
+            self._renamed = [
+                record
+                for record in exports.all_exports(self.db)
+                if "renamed" in record.detail and not record.undone_at
+            ]
+        return self._renamed
+
     def _place_new(self, entry: EntryRecord, file_entry: FoundEntry) -> int:
         if file_entry.launch is None:
             spec = _nothing(entry, self._key)
         else:
             spec, _ = file_entry.launch.to_spec(self._key)
-        server_id = servers.place(
-            self.db, entry, spec, name=file_entry.name, trusted=not file_entry.project_level
-        )
+        name = self._first_name(entry)
+        trusted = not file_entry.project_level
+        server_id = servers.place(self.db, entry, spec, name=name, trusted=trusted)
         problem = file_entry.problem or (
             _NOT_OURS.format(file_entry.server) if file_entry.server else ""
         )

@@ -219,7 +219,13 @@ def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecor
 
 def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Put a host's files back to what they were before Toolcrib first wrote to them."""
-    done = tuple(_restore_all(exports.for_host(db, host_id), ctx, db))
+    history = exports.for_host(db, host_id)
+    done = tuple(_restore_all(history, ctx, db))
+    if not done and any(not record.undone_at for record in history):
+        raise ToolcribError(
+            "Toolcrib stands in no file of it; changes of single servers are yours.",
+            f"Take back the newest write alone: toolcrib restore {host_id} --last",
+        )
     if not done:
         raise ToolcribError("Toolcrib has written nothing here that could be restored.")
     return done

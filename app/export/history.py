@@ -36,6 +36,16 @@ class ChangedPlaces:
         items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
         return cls(places, items)
 
+    def under_new_name(self, at: Path, name: str) -> "ChangedPlaces":
+        """The same where the key at `at` is called otherwise."""
+        new = (*at[:-1], name)
+
+        def moved(place: Path) -> Path:
+            return (*new, *place[len(at) :]) if place[: len(at)] == at else place
+
+        items = tuple((moved(place), values) for place, values in self.items)
+        return ChangedPlaces(tuple(map(moved, self.places)), items)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Base:

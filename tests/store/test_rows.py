@@ -117,6 +117,32 @@ def test_a_server_that_was_never_read_is_forgotten(db: apsw.Connection, server: 
     assert db.execute("SELECT count(*) FROM servers").fetchone() == (0,)
 
 
+def test_a_server_that_is_disabled_stays_so_when_its_file_loses_it(
+    db: apsw.Connection, server: Add
+) -> None:
+    gone = server("b")
+    spec = servers.all_servers(db)[0].spec
+    with transaction(db):
+        servers.set_disabled(db, gone, True)
+        servers.drop_missing_entries(db, "cursor", FILE, [])
+        servers.retire_unnamed(db)
+        entry = EntryRecord("cursor", "user", FILE, "b")
+        assert servers.place(db, entry, spec, name="b", trusted=True) == gone
+    (back,) = servers.all_servers(db)
+    assert back.disabled and back.status == "configured"
+
+
+def test_a_retired_server_holds_no_name_back(db: apsw.Connection, server: Add) -> None:
+    gone, mine = server("old", "x"), server("new")
+    with transaction(db):
+        db.execute("UPDATE servers SET read_at = 1.0")
+        servers.drop_missing_entries(db, "cursor", FILE, ["new"])
+        servers.retire_unnamed(db)
+        assert servers.rename(db, mine, "old")
+    assert [one.name for one in servers.all_servers(db)] == ["old"]
+    assert db.execute("SELECT name FROM servers WHERE id = ?", (gone,)).fetchone() == ("old-2",)
+
+
 def test_a_name_with_a_slash_cannot_confuse_tool_ids(db: apsw.Connection) -> None:
     with transaction(db):
         servers.place(db, ENTRY, SPEC, name="github.com/acme/mcp", trusted=True)

@@ -1,6 +1,7 @@
 """The edits of one server's entry, key by key: what is not meant stays as it is spelled."""
 
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from app.core.errors import ToolcribError
@@ -62,8 +63,16 @@ def _words(
 
 
 def _items(at: Path, before: tuple[str, ...], after: tuple[str, ...]) -> Iterator[Edit]:
-    """The items of a list that differ; the whole list where their number does."""
-    if len(before) != len(after):
+    """The items of a list that differ, are new or go; the whole list where both is the case."""
+    more = len(after) - len(before)
+    kept = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))))
+    if more > 0 and before and kept == len(before):
+        yield from (Set((*at, number), after[number]) for number in range(kept, len(after)))
+        return
+    if more < 0 and before[kept - more :] == after[kept:]:
+        yield from (Delete((*at, number)) for number in reversed(range(kept, kept - more)))
+        return
+    if more:
         yield Set(at, list(after))
         return
     for number, (was, now) in enumerate(zip(before, after, strict=True)):

@@ -14,6 +14,7 @@ from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit
 from app.hosts.documents.values import read_values
+from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts, HostFile, host
 from app.hosts.places import Places
 from app.hosts.reading import (
@@ -62,6 +63,11 @@ def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
     for entry in reading.entries:
         if (entry.name, entry.scope) == (record.name, record.scope):
             return EntryPlace(reading, kind, entry)
+    if reading.through:
+        raise ToolcribError(
+            f"{record.name} is behind Toolcrib in {facts.name}.",
+            f"Write {facts.name} as is first, or disable the server in Toolcrib.",
+        )
     raise ToolcribError(
         f"{record.name} does not stand in {path} any more.", "Read the servers again."
     )
@@ -151,7 +157,9 @@ def _file_plan(
     active = active_writes(mine, path)
     base = base_of(mine, path, before, kind) if active else Base(before)
     without = after if base.data == before else _edited(base.data, place, change)
-    touched = active[0].detail.get("touched", {}) if active else {}
+    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
+    if _renames(place, change):
+        touched = touched.under_new_name(place.entry.at, change.name)
     return FilePlan(
         path=path,
         scope=place.kind.scope,
@@ -160,7 +168,7 @@ def _file_plan(
         after=after,
         before_hash=hash_bytes(before),
         changes=(change.words,),
-        touched=ChangedPlaces.from_json(touched),
+        touched=touched,
         base=without,
     )
 
@@ -179,6 +187,10 @@ def _refuse(place: EntryPlace, change: EntryChange) -> None:
             f"{entry.name} runs through Toolcrib in {name}.",
             f"Write {name} as is first, then edit it.",
         )
+    if _renames(place, change) and change.name == THROUGH_NAME:
+        raise ToolcribError(f"{THROUGH_NAME} is the name of Toolcrib's own entry.", "Take another.")
+    if _renames(place, change) and not (change.name.strip() and change.name.isprintable()):
+        raise ToolcribError("This name is empty, or has characters that cannot be seen.")
 
 
 def _edited(data: bytes | None, place: EntryPlace, change: EntryChange) -> bytes | None:
@@ -206,9 +218,13 @@ def _edits(raw: object, place: EntryPlace, change: EntryChange) -> Sequence[Edit
     edits: list[Edit] = []
     if change.launch is not None:
         edits += launch_edits(at, raw, style, change.launch)
-    if change.name and change.name != place.entry.name:
+    if _renames(place, change):
         edits += rename_edits(at, raw, change.name)
     return edits
+
+
+def _renames(place: EntryPlace, change: EntryChange) -> bool:
+    return bool(change.name) and change.name != place.entry.name
 
 
 def _warnings(
@@ -217,7 +233,7 @@ def _warnings(
     facts, warnings = place.host, []
     if is_running(facts):
         warnings.append(f"{facts.name} is running and may undo the change; quit it first.")
-    renamed = bool(change.name) and change.name != place.entry.name
+    renamed = _renames(place, change)
     if renamed:
         warnings.append("In the Catalog the server keeps its name, and with it ticks and labels.")
     if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:

@@ -192,12 +192,12 @@ def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -
     return tuple(file.path for file in plan.files)
 
 
-def remove_all(ctx: AppContext, db: apsw.Connection) -> tuple[Path, ...]:
-    """Take out every hook that Toolcrib wrote, and its words; the paths that changed."""
+def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool) -> tuple[Path, ...]:
+    """Take out every hook that Toolcrib wrote, with `words` also those; the paths that changed."""
     gone: list[Path] = []
     for facts in load_hosts():
         files = {r.file for r in exports.hooks_of(db, facts.id) if not r.undone_at}
-        for file in sorted(files):
+        for file in sorted(one for one in files if words or not is_rules(Path(one))):
             gone += remove(facts, Path(file), ctx, db)
     return tuple(gone)
 

@@ -14,6 +14,7 @@ from app.core.errors import ToolcribError
 from app.export import backups
 from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import FilePlan, Plan
+from app.hosts.documents.encoding import decode
 from app.hosts.facts import HostFacts, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import hash_bytes, read_bytes
@@ -28,10 +29,9 @@ RULES = (
 )
 _WHAT = "Tells the agent in {file} to search Toolcrib's menu, for agents that never do."
 COST = "These words stand in every request of every session of this host."
-_BLOCK = re.compile(
-    rb"(?:\r?\n)?" + re.escape(BEGIN.encode()) + rb".*?" + re.escape(END.encode()) + rb"(?:\r?\n)?",
-    re.DOTALL,
-)
+_FIRST, _LAST = re.escape(BEGIN.encode()), re.escape(END.encode())
+# a first marker whose last one is gone encloses nothing: what follows is the user's
+_BLOCK = re.compile(rb"(?:\r?\n)?%b(?:(?!%b).)*?%b(?:\r?\n)?" % (_FIRST, _FIRST, _LAST), re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,14 @@ def rules_change(
 
 def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> Plan:
     """What writing the words would change; empty where they stand there. `mode` is the host's."""
-    if mode != THROUGH:
-        raise ToolcribError(
-            _no_menu(facts),
-            f"toolcrib export {facts.id} --mode through",
-        )
     path = _path(places, facts)
+    if mode != THROUGH:
+        raise ToolcribError(_no_menu(facts), f"toolcrib export {facts.id} --mode through")
     before = read_bytes(path) if is_file(path) else None
+    try:
+        decode(before or b"")
+    except ToolcribError as error:
+        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
     base = _BLOCK.sub(b"", before) if before is not None else None
     return _plan(facts, path, before, _with_block(base or b""), base=base, profile=profile)
 

@@ -11,7 +11,8 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from app.core.errors import ToolcribError
-from app.hosts.documents.edits import Edit, Rename, change
+from app.hosts.documents.edits import Delete, Edit, Rename, apply_edits, change, same
+from app.hosts.documents.values import read_values
 
 # (mapping, sequence, offset): the usual layouts, the most usual first.
 _LAYOUTS = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 4, 0), (4, 6, 4), (2, 4, 0), (2, 3, 1))
@@ -23,7 +24,19 @@ _PLAIN = re.compile(r"(?!(?i:true|false|yes|no|on|off|null|y|n)$)[A-Za-z_][\w-]*
 def edit_yaml(text: str, edits: list[Edit]) -> str:
     """The text with the edits made; untouched lines keep their spelling where lines match up."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    own = text.replace("\r\n", "\n")
+    own, ends = text.replace("\r\n", "\n"), text.endswith("\n")
+    own = own if ends or not own else own + "\n"  # what comes after it is a line of its own
+    while edits and isinstance(edits[0], Delete):
+        shorter = _without_lines(own, edits[0])
+        if shorter is None:
+            break
+        own, edits = shorter, edits[1:]
+    edited = _edit_lines(own, edits) if edits else own
+    edited = edited if ends else edited.removesuffix("\n")
+    return edited.replace("\n", newline)
+
+
+def _edit_lines(own: str, edits: list[Edit]) -> str:
     layout, plain = _best_layout(own)
     document = _load(own, layout) or {}
     renames = [edit for edit in edits if isinstance(edit, Rename)]
@@ -39,7 +52,36 @@ def edit_yaml(text: str, edits: list[Edit]) -> str:
     except (KeyError, IndexError, TypeError) as error:
         hint = "The value comes from an anchor (<<) elsewhere in the file; edit that by hand."
         raise ToolcribError("This YAML file cannot be edited in place.", hint) from error
-    return edited.replace("\n", newline)
+    return edited
+
+
+def _without_lines(text: str, edit: Delete) -> str | None:
+    """The text without the lines of this key; None where those are not all that it is.
+
+    ruamel.yaml would take the comments along that stand before the next key.
+    """
+    lines = text.splitlines(keepends=True)
+    parent: Any = _load(text, _LAYOUTS[0])
+    try:
+        for key in edit.path[:-1]:
+            parent = parent[key]
+        first, column = parent.lc.key(edit.path[-1])
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return None
+    end = first + 1
+    for number in range(first + 1, len(lines)):
+        if not lines[number].strip():
+            continue
+        is_item = _lead(lines[number]) == column and lines[number].lstrip().startswith("- ")
+        if _lead(lines[number]) <= column and not is_item:
+            break
+        end = number + 1
+    shorter = "".join([*lines[:first], *lines[end:]])
+    try:
+        target = apply_edits(read_values(text.encode(), "yaml").value, [edit])
+        return shorter if same(read_values(shorter.encode(), "yaml").value, target) else None
+    except ToolcribError:
+        return None
 
 
 def _yaml(layout: tuple[int, int, int]) -> YAML:

@@ -112,6 +112,43 @@ def test_a_hosts_entry_is_edited_renamed_removed_and_taken_back(verb, home, ctx)
     assert {key: known(ctx)[key] for key in others} == others
 
 
+def test_what_was_decided_of_a_server_outlives_its_removal_and_return(verb, ctx):
+    """Its name in the catalogue, and that it is disabled; it was never read."""
+    verb("rename", "github", "hub", "--host", "cursor")
+    verb("disable", "github")
+    verb("remove", "github", "--host", "cursor")
+    assert run(["restore", "cursor", "--last"]) == 0
+    ((name, server),) = of_cursor(ctx)
+    assert (name, server.name, server.disabled) == ("hub", "github", True)
+    verb("enable", "github")
+    verb("remove", "github", "--host", "cursor")
+    assert run(["restore", "cursor", "--last"]) == 0
+    ((name, server),) = of_cursor(ctx)
+    assert (name, server.name, server.disabled) == ("hub", "github", False)
+
+
+def test_restore_says_how_changes_of_single_servers_are_taken_back(verb, capsys):
+    assert run(["restore", "all"]) == 0
+    assert capsys.readouterr().out.strip() == "Nothing to restore."
+    verb("remove", "files", "--host", "kiro")
+    assert run(["restore", "kiro"]) == 1
+    assert "toolcrib restore kiro --last" in capsys.readouterr().err
+
+
+def test_names_and_words_that_no_server_can_have_are_refused(verb, home, ctx):
+    file = home / ".cursor/mcp.json"
+    before = file.read_bytes()
+    for new in ("", "  ", "a\nb", "\u200b"):
+        code = {"code": 1}
+        assert "empty" in verb("rename", "github", new, "--host", "cursor", **code), repr(new)
+    assert "empty" in verb("rename", "mine", " ", code=1)
+    own = verb("rename", "github", "toolcrib", "--host", "cursor", code=1)
+    assert "the name of Toolcrib's own entry" in own
+    assert "gets no headers" in verb("edit", "files", "--host", "kiro", "--header", "A=b", code=1)
+    assert file.read_bytes() == before
+    assert "mine" in known(ctx)
+
+
 def of_cursor(ctx):
     """The names in Cursor's file and their servers, as the catalog has them."""
     entries = [(entry, server) for server in known(ctx).values() for entry in server.entries]

@@ -260,3 +260,60 @@ def test_as_is_after_an_export_keeps_what_was_changed_between(world):
     assert file.read_bytes() == pruned
     edit = EntryChange(replace(entry, name="github"), EDIT, name="hub")
     assert "Write Cursor as is first" in plan_entry(world.places, edit).refusal
+
+
+def test_a_server_behind_toolcrib_says_where_it_is(world):
+    file = world.write(".cursor/mcp.json", JSON)
+    world.learn()
+    world.export("cursor", "through")
+    entry = EntryRecord("cursor", "user", str(file), "github")
+    refusal = plan_entry(world.places, EntryChange(entry, REMOVE)).refusal
+    assert refusal.startswith("github is behind Toolcrib in Cursor. Write Cursor as is first")
+
+
+def test_as_is_takes_a_hosts_own_switches_back_under_the_new_name(world):
+    """Renamed between, and the file changed by somebody else since."""
+    file = world.write(".codex/config.toml", TOML)
+    world.learn()
+    world.narrow()
+    world.export("codex", "native")
+    assert "enabled_tools" in file.read_text() or "disabled_tools" in file.read_text()
+    entry = EntryRecord("codex", "user", str(file), "github")
+    change = EntryChange(entry, EDIT, name="hub")
+    plan = plan_entry(world.places, change, exports.for_host(world.db, "codex"))
+    apply(plan, world.ctx, world.db)
+    file.write_text(file.read_text() + "\n[tui]\nnew = 1\n")
+    world.export("codex", AS_IS)
+    assert file.read_text() == TOML.replace(".github", ".hub") + "\n[tui]\nnew = 1\n"
+
+
+ARGS = {
+    "claude-desktop": (
+        '{"mcpServers": {"github": {"command": "npx", "args": [\n'
+        '  "-y", // yes\n  "\\u0067it", // one\n  8080\n]}}}\n'
+    ),
+    "codex": (
+        '[mcp_servers.github]\ncommand = "npx"\n'
+        "args = [\n  '-y', # yes\n  'git', # one\n  '8080',\n]\n"
+    ),
+    "goose": (
+        "extensions:\n  github:\n    type: stdio\n    cmd: npx\n    enabled: true\n"
+        "    args:\n    - '-y'  # yes\n    - git  # one\n    - '8080'"
+    ),
+}
+
+
+@pytest.mark.parametrize("host", ARGS)
+def test_arguments_that_come_or_go_leave_the_others_as_they_are_written(ctx, places, host):
+    entry = record(places, host)
+    file = Path(entry.file)
+    file.write_text(ARGS[host])
+    for args in (("-y", "git", "8080", "--more"), ("git", "8080")):
+        launch = find_entry(places, entry).entry.launch
+        run(ctx, places, EntryChange(entry, EDIT, launch=replace(launch, args=args)))
+        assert find_entry(places, entry).entry.launch.args == args
+        rest = iter(file.read_text().replace(",", "").splitlines())
+        kept = [line for line in ARGS[host].replace(",", "").splitlines() if "-y" not in line]
+        assert all(line in rest for line in kept), file.read_text()
+        undo(ctx, host)
+        assert file.read_text() == ARGS[host]

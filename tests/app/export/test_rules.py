@@ -130,8 +130,35 @@ def test_the_way_out_takes_the_words_as_well(
     facts = host("codex")
     path = rules_state(places, facts).path
     write(places, facts, ctx, db)
-    assert remove_all(ctx, db) == (path,)
+    assert remove_all(ctx, db, words=False) == ()  # toolcrib hook remove all
+    assert path.exists()
+    assert remove_all(ctx, db, words=True) == (path,)
     assert not path.exists()
+
+
+def test_what_stands_after_a_damaged_marker_is_never_taken_out(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    write(places, facts, ctx, db)
+    theirs = f"{BEGIN}\n{RULES}\n\nwritten later\n"  # the last marker was deleted by mistake
+    path.write_text(theirs, encoding="utf-8")
+    write(places, facts, ctx, db)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("written last\n")
+    remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == f"{theirs}written last\n"
+
+
+def test_a_file_that_is_not_utf8_is_left_alone(places: Places) -> None:
+    facts = host("codex")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text(OWN, encoding="utf-16")
+    with pytest.raises(ToolcribError, match="UTF-16") as error:
+        rules_plan(places, facts, profile="default", mode=THROUGH)
+    assert str(path) in error.value.title
 
 
 def test_it_says_what_the_words_cost_and_needs_the_menu(places: Places) -> None:
@@ -139,5 +166,6 @@ def test_it_says_what_the_words_cost_and_needs_the_menu(places: Places) -> None:
     assert COST in rules_plan(places, facts, profile="default", mode=THROUGH).warnings
     with pytest.raises(ToolcribError, match="does not go through Toolcrib"):
         rules_plan(places, facts, profile="default", mode=AS_IS)
-    with pytest.raises(ToolcribError, match="no file of instructions of Cursor"):
-        rules_plan(places, host("cursor"), profile="default", mode=THROUGH)
+    for mode in (THROUGH, AS_IS):
+        with pytest.raises(ToolcribError, match="no file of instructions of Cursor"):
+            rules_plan(places, host("cursor"), profile="default", mode=mode)

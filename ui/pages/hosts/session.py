@@ -216,7 +216,7 @@ class HostsSession(QObject):
 
         def change(db: Db) -> Changes:
             files.update(record.file for record in restore_all(ctx, db))
-            files.update(map(str, remove_all(ctx, db)))
+            files.update(map(str, remove_all(ctx, db, words=True)))
             return Changes(hosts=True, exports=True)
 
         self._change(change, lambda: done(len(files)))

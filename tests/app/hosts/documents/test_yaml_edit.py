@@ -53,3 +53,34 @@ def test_front_matter_is_edited_and_the_body_stays():
     after = edit(data, "markdown", [Set(("tools",), ["github/get_issue"])])
     assert read_values(after, "markdown").value["tools"] == ["github/get_issue"]
     assert after.split(b"---")[-1] == data.split(b"---")[-1]
+
+
+COMMENTED = """extensions:
+  # about a
+  a:   # a
+    cmd: npx
+    args:
+    - x   # x
+    # end of a
+    enabled: true
+
+  # about b
+  b:
+    cmd: z
+# bottom
+"""
+
+
+def test_a_deletion_leaves_the_comments_of_what_comes_after():
+    after = edit(COMMENTED.encode(), "yaml", [Delete(("extensions", "a"))]).decode()
+    kept = "extensions:\n  # about a\n\n  # about b\n  b:\n    cmd: z\n# bottom\n"
+    assert after == kept
+    last = edit(COMMENTED.encode(), "yaml", [Delete(("extensions", "b"))]).decode()
+    assert last == COMMENTED.replace("  b:\n    cmd: z\n", "")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_file_without_a_last_line_end_takes_new_lines_and_has_none_after(end):
+    data = f"extensions:\n  a:\n    cmd: npx{end}".encode()
+    after = edit(data, "yaml", [Set(("extensions", "a", "envs"), {"K": "v"})])
+    assert after == f"extensions:\n  a:\n    cmd: npx\n    envs:\n      K: v{end}".encode()
