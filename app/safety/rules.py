@@ -2,8 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -40,12 +40,11 @@ class Rule:
     about: str  # severity where the sentence speaks about such a text; the same as severity if not
     certain: bool  # block without the classifier's agreement
     patterns: tuple[str, ...] = ()
-    _matcher: Any = field(default=None, repr=False, compare=False)  # a compiled RE2 expression
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where any pattern matches, without overlaps, the first ones only."""
-        if self._matcher is not None:
-            for match in islice(self._matcher.finditer(text), _MOST):
+        if self.patterns:
+            for match in islice(_compiled(self.patterns).finditer(text), _MOST):
                 yield Span(match.start(), match.end())
 
 
@@ -110,17 +109,20 @@ def rule_set() -> RuleSet:
             about=row.get("about", row["severity"]),
             certain=row.get("certain", False),
             patterns=tuple(row.get("patterns", ())),
-            _matcher=_compiled(row["patterns"]) if row.get("patterns") else None,
         )
         for row in parsed["rule"]
     }
-    every = [pattern for rule in by_id.values() for pattern in rule.patterns]
+    every = tuple(pattern for rule in by_id.values() for pattern in rule.patterns)
     harmless = re.compile("|".join(parsed["harmless"]), re.IGNORECASE)
     return RuleSet(MappingProxyType(by_id), _compiled(every), harmless)
 
 
-def _compiled(patterns: Sequence[str]) -> Any:
-    """One expression for several patterns; RE2 knows neither back-references nor look-arounds."""
+@cache
+def _compiled(patterns: tuple[str, ...]) -> Any:
+    """One expression for several patterns; RE2 knows neither back-references nor look-arounds.
+
+    A rule's own is made when a text is not clean by all rules' together: most gateways see none.
+    """
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False

@@ -44,6 +44,13 @@ def test_the_gateways_first_search_waits_for_no_more_than_it_needs(tmp_path: Pat
     assert not found & {"pathlib", "urllib", "orjson", "numpy", "platformdirs"}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="commands have other names there")
+def test_a_gateway_starts_a_server_without_what_only_archives_need(tmp_path: Path) -> None:
+    start = "from app.system.processes import prepare; prepare('sh', [])"
+    found = loaded(f"import app.mcp.stdio, app.gateway.launching; {start}", tmp_path)
+    assert not found & {"shutil", "bz2", "lzma", "platformdirs"}
+
+
 def test_the_backend_knows_nothing_of_http_until_it_is_switched_on(tmp_path: Path) -> None:
     found = loaded("import app.gateway.backend.server, app.gateway.backend.switch", tmp_path)
     assert not found & {"uvicorn", "h11", "asyncio", "starlette", "pydantic", "mcp"}
