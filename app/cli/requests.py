@@ -47,10 +47,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "write",
         parents=[common],
         help="let a model of yours write three for each tool, after you agreed",
-        description="Sends names and descriptions of these tools to the endpoint or command line"
-        " that you name, and nowhere else. Tools that have some from a model are left out, so that"
-        ' a stopped run goes on. JSON: {"tools", "requests", "refused": [{"tool", "text",'
-        ' "problem"}], "unanswered": [TOOL], "stopped"}.',
+        description="Sends names and descriptions of these tools, with their servers' names, to the"
+        " endpoint or command line that you name, and nowhere else. Tools that have some from a"
+        " model are left out, so that a stopped run goes on, and tools that are held back: their"
+        ' texts reach no model. JSON: {"tools", "requests", "refused": [{"tool", "text",'
+        ' "problem"}], "unanswered": [TOOL], "stopped", "held": [TOOL]}.',
     )
     write.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
     where = write.add_mutually_exclusive_group(required=True)
@@ -120,6 +121,8 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     db = ctx.open_store()
     try:
         picked = _picked(db, ctx, args.profile, args.tools)
+        held = [row.tool.tool_id for row in picked if row.held]
+        picked = [row for row in picked if not row.held]
         waiting = request_writer.without_model_requests(db, [row.tool for row in picked])
         if waiting and not _agreed(args, console, model, waiting):
             return NEEDS_CONSENT
@@ -136,7 +139,8 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         db.close()
     console.progress_done()
     encode(ctx)
-    console.result(_as_json(written), lambda: _as_text(written, len(picked) - count))
+    value = _as_json(written) | {"held": held}
+    console.result(value, lambda: _as_text(written, len(picked) - count, len(held)))
     return 0
 
 
@@ -176,8 +180,9 @@ def _agreed(
     """Whether the user lets the tools' texts go there; nothing was sent before."""
     sent, back = estimate(tools)
     console.note(
-        f"The names and descriptions of {len(tools):,} tools go to {model.place}: about"
-        f" {sent:,} tokens there and {back:,} back, in batches. Nothing else is sent."
+        f"The names and descriptions of {len(tools):,} tools, with their servers' names, go to"
+        f" {model.place}: about {sent:,} tokens there and {back:,} back, in batches. Nothing else"
+        " is sent."
     )
     if args.yes or (console.can_ask and console.confirm("Send them?")):
         return True
@@ -198,10 +203,12 @@ def _as_json(written: request_writer.Written) -> dict[str, object]:
     }
 
 
-def _as_text(written: request_writer.Written, had: int) -> str:
+def _as_text(written: request_writer.Written, had: int, held: int) -> str:
     lines = [f"{written.requests:,} requests for {written.tools:,} tools."]
     if had:
         lines.append(f"{had:,} tools had some from a model already.")
+    if held:
+        lines.append(f"{held:,} tools are held back, nothing of them was sent: toolcrib review")
     lines += [f"Refused: {tool}: {one.problem}" for tool, one in written.refused]
     if written.unanswered:
         lines.append(f"No usable answer for: {', '.join(written.unanswered)}")

@@ -250,6 +250,29 @@ def test_nothing_is_sent_before_the_user_agrees(
     ]
 
 
+def test_nothing_of_a_held_tool_is_sent(
+    ctx: AppContext,
+    model: Model,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The model may be an agent with tools of its own: `claude -p`, `codex exec`."""
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    fill(ctx, 3)
+    assert run(["hold", "files/t1"]) == 0
+    capsys.readouterr()
+    asked = ["requests", "write", "--url", model.url, "--model", "small", "--yes"]
+    assert run([*asked, "--json"]) == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["held"] == ["files/t1"]
+    assert "of 2 tools, with their servers' names," in out.err
+    (sent,) = (body["messages"][-1]["content"] for body in model.asked)
+    assert "t2" in sent and "t1" not in sent
+    assert run([*asked, "files/t1"]) == 0
+    assert len(model.asked) == 1
+    assert "1 tools are held back, nothing of them was sent" in capsys.readouterr().out
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for the command")
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
 def test_a_hosts_command_line_is_given_the_text_on_its_input(tmp_path: Path, name: str) -> None:
