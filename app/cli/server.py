@@ -17,7 +17,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.discovery import own_servers
 from app.discovery.importing import edit_server
-from app.discovery.register import register_file, stored_launch
+from app.discovery.register import forget_secrets, register_file, stored_launch
 from app.export import apply as writes
 from app.export.entries.plan import find_entry, plan_entry
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, Plan
@@ -103,7 +103,9 @@ def _in_toolcrib(
             hint = f"Name the host: --host {record.entries[0].host if record.entries else 'ID'}"
             raise ToolcribError(f"{record.name} stands in the file of {files}.", hint)
         if action == REMOVE:
+            before = servers.launches(db)
             own_servers.remove_own(db, [record])
+            forget_secrets(ctx, before, servers.launches(db))  # nothing here takes it back
             text = f"{record.name} is removed. It comes back with its ticks when it is added again."
         else:
             old = stored_launch(record, SecretStore.open(ctx.paths))

@@ -16,10 +16,11 @@ from app.hosts.display import LaunchText, launch_text
 from app.hosts.importing import read_data, read_file
 from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
+from app.signin.grant import follow
 from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
 from store.connection import transaction
-from store.records import MANUAL, ServerRecord
+from store.records import MANUAL, EntryRecord, ServerRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,24 @@ def edit_server(
     with transaction(db):
         if name != server.name and not servers.rename(db, server.id, name):
             raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
+        typed = _typed_name(db, entry, name)
+        servers.rename_entry(db, entry, entry.name, typed)
+        called = next(one.name for one in servers.all_servers(db) if one.id == server.id)
+    follow(SecretStore.open(ctx.paths), server.name, called)
     reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
-    same = FoundEntry(entry.name, entry.scope, launch)
+    same = FoundEntry(typed, entry.scope, launch)
     _take(ctx, db, replace(reading, file=Path(entry.file), entries=(same,)), "", adds=True)
     return Changes(servers=True, tools=True)
+
+
+def _typed_name(db: apsw.Connection, entry: EntryRecord, name: str) -> str:
+    """What the entry is to be called, so that adding its old name later is another server.
+
+    One of a file that was imported keeps the name by which the file is read again.
+    """
+    is_imported = Path(entry.file).is_absolute()
+    is_taken = name in servers.entry_names(db, entry.host, entry.file)
+    return entry.name if is_imported or is_taken else name
 
 
 def _take(

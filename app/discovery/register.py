@@ -97,7 +97,7 @@ def register(
             _place_file(ctx, placing, reading, adds=adds)
         retired = _retire(db, readings)
         after = servers.launches(db)
-    _forget_secrets(ctx, before, after)
+    forget_secrets(ctx, before, after)
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
     changes = Changes(servers=True, hosts=True, tools=bool(retired))
     return Registered(ids, placing.launches, tuple(retired), changes)
@@ -181,7 +181,7 @@ def stored_launch(server: ServerRecord, secrets: SecretStore) -> LaunchSpec | No
     return LaunchSpec.from_spec(spec, secrets.get(spec.key) if needs_secrets(spec) else Secrets())
 
 
-def _forget_secrets(
+def forget_secrets(
     ctx: AppContext, before: Mapping[int, Launched], after: Mapping[int, Launched]
 ) -> None:
     """Forget the secret values of launches that are gone, and sign-ins to URLs that are.

@@ -88,6 +88,14 @@ def forget(store: SecretStore, server: str) -> None:
     store.delete(key(server))
 
 
+def follow(store: SecretStore, old: str, new: str) -> None:
+    """Keep the grant of a server that is called otherwise now."""
+    grant = kept(store, old)
+    if grant is not None and old != new:
+        save(store, new, grant)
+        forget(store, old)
+
+
 def key(server: str) -> str:
     """Under what the secret store keeps the grant; no server's name has a slash."""
     return f"sign-in/{server}"

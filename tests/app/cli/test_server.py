@@ -8,9 +8,11 @@ import pytest
 from app.cli.main import run
 from app.discovery.importing import add_server
 from app.discovery.register import register
-from app.hosts.launch import STDIO, LaunchSpec
+from app.hosts.launch import HTTP, STDIO, LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.signin.grant import Grant, kept, load, save
+from app.system.secrets import SecretStore
 from store import servers
 
 SECRET = "sup3r-s3cret-value-42"
@@ -73,6 +75,41 @@ def test_an_own_server_is_edited_renamed_and_removed(verb, ctx):
     verb("remove", "ours")
     assert set(known(ctx)) == {"files", "github"}
     assert "--host cursor" in verb("remove", "github", code=1)
+
+
+def test_a_name_that_was_given_up_is_another_server_when_it_is_added_again(verb, ctx):
+    verb("rename", "mine", "ours")
+    old = known(ctx)["ours"]
+    db = ctx.open_store()
+    add_server(ctx, db, "mine", LaunchSpec(STDIO, "uvx", ("another",)))
+    db.close()
+    now = known(ctx)
+    assert (now["ours"].id, now["ours"].spec) == (old.id, old.spec)
+    assert now["mine"].spec.args == ("another",)
+    verb("rename", "mine", "third")
+    verb("edit", "ours", "--env", "A=1")
+    assert {"ours", "third"} < set(known(ctx))
+
+
+def test_a_sign_in_goes_along_with_a_new_name(verb, ctx):
+    url = "https://mcp.example/one"
+    db = ctx.open_store()
+    add_server(ctx, db, "linear", LaunchSpec(HTTP, url=url))
+    db.close()
+    store = SecretStore.open(ctx.paths)
+    save(store, "linear", Grant(url, "access", "client", "https://mcp.example/token"))
+    verb("rename", "linear", "lin/ear")
+    assert load(store, "lin-ear", url).access_token == "access"
+    assert kept(store, "linear") is None
+    verb("edit", "lin-ear", "--url", "https://mcp.example/two")
+    assert kept(store, "lin-ear") is None
+
+
+def test_the_secrets_of_a_server_go_when_it_is_removed(verb, ctx):
+    verb("edit", "mine", "--env", f"TOKEN={SECRET}")
+    assert SECRET in ctx.paths.secrets.read_text()
+    verb("remove", "mine")
+    assert SECRET not in ctx.paths.secrets.read_text()
 
 
 def test_a_dry_run_shows_the_difference_without_secrets_and_writes_nothing(home, capsys):
