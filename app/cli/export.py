@@ -12,7 +12,7 @@ from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.discovery.register import register_file
+from app.discovery.register import register_restored
 from app.export import apply as writes
 from app.export.drift import dropped, find_drift, way_out
 from app.export.hooks.files import remove_all
@@ -27,7 +27,7 @@ from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import DEFAULT
 from store import exports
-from store.records import AS_IS, HOOK, NATIVE, THROUGH, EntryRecord, ExportRecord
+from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 from store.typed import Json
 
 
@@ -170,7 +170,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
             done = _restored(_known(args.host), ctx, db)
-        _read_again(done, ctx, db)
+        register_restored(ctx, db, Places.here(None), done)
     finally:
         db.close()
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked)]))
@@ -233,16 +233,6 @@ def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[ExportRecord, ...]
         return writes.restore_host(host_id, ctx, db)
     except ToolcribError as error:
         raise ToolcribError(f"{host_id}: {error.title}", error.hint) from error
-
-
-def _read_again(done: Sequence[ExportRecord], ctx: AppContext, db: Db) -> None:
-    """The catalogue follows the files that were put back, as it does in the window."""
-    places = Places.here(None)
-    for record in done:
-        if record.mode != HOOK:
-            old, new = record.detail.get("renamed", ("", ""))
-            entry = EntryRecord(record.host, record.scope, record.file, str(old))
-            register_file(ctx, db, places, entry, (str(new), str(old)))
 
 
 def _known(host_id: str) -> str:

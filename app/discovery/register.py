@@ -23,6 +23,7 @@ from store import exports, servers
 from store.connection import transaction
 from store.records import (
     COULD_NOT_START,
+    HOOK,
     MANUAL,
     EntryRecord,
     ExportRecord,
@@ -132,6 +133,17 @@ def register_file(
                 register(ctx, db, [reading])
                 return
     register(ctx, db, [])
+
+
+def register_restored(
+    ctx: AppContext, db: apsw.Connection, places: Places, done: Iterable[ExportRecord]
+) -> None:
+    """Take in the files that were put back by these writes or without them; starts nothing."""
+    for record in done:
+        if record.mode != HOOK:
+            old, new = record.detail.get("renamed", ("", ""))
+            entry = EntryRecord(record.host, record.scope, record.file, str(old))
+            register_file(ctx, db, places, entry, (str(new), str(old)))
 
 
 def targets(

@@ -106,6 +106,18 @@ def test_a_removal_is_shown_then_written_and_undo_gives_the_bytes_back(window, p
     assert file.read_text() == CURSOR
 
 
+def test_a_copy_that_is_restored_brings_its_servers_back_into_the_catalog(window, places, qtbot):
+    page = change(window, qtbot, "github", REMOVE)
+    write(page, window, qtbot)
+    qtbot.waitUntil(lambda: names(window) == {"files", "shared"}, timeout=WAIT)
+    qtbot.waitUntil(lambda: page.detail.backups.text() == "Backups (1)", timeout=WAIT)
+    page.detail.backups.click()
+    qtbot.waitUntil(page.sheet.restore.isEnabled, timeout=WAIT)
+    page.sheet.restore.click()
+    qtbot.waitUntil(lambda: "github" in names(window), timeout=WAIT)
+    assert (places.home / ".cursor/mcp.json").read_text() == CURSOR
+
+
 def test_an_edit_begins_with_the_file_and_hides_values(window, places, qtbot):
     file = places.home / ".cursor/mcp.json"
     window.catalog.show_server("github")

@@ -1,6 +1,6 @@
 """Asks and changes host files in the background; late answers are dropped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from app.catalog.catalog import Catalog
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.discovery.register import register_file
+from app.discovery.register import register_file, register_restored
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
 from app.export.drift import way_out
@@ -25,6 +25,7 @@ from app.export.plan import EntryChange, Plan
 from app.export.status import HostStatus
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
+from store.records import ExportRecord
 from ui.pages.hosts.entry_sheet import EntryPreview
 from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview
 from ui.pages.hosts.preview import backup_diff, load_preview
@@ -185,6 +186,11 @@ class HostsSession(QObject):
         register_file(ctx, db, places, change.entry, names)
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
+    def _put_back(self, db: Db, done: Sequence[ExportRecord]) -> Changes:
+        """What restoring changed; the catalogue follows the files."""
+        register_restored(self._services.ctx, db, self._services.places, done)
+        return Changes(hosts=True, exports=True, servers=True, tools=True)
+
     def show_status(self, text: str) -> None:
         """One sentence in the status bar."""
         self._services.show_status(text)
@@ -198,8 +204,7 @@ class HostsSession(QObject):
         ctx = self._services.ctx
 
         def change(db: Db) -> Changes:
-            restore(backup, ctx, db)
-            return Changes(hosts=True, exports=True)
+            return self._put_back(db, [restore(backup, ctx, db)])
 
         self._change(change, done)
 
@@ -215,9 +220,10 @@ class HostsSession(QObject):
         files: set[str] = set()
 
         def change(db: Db) -> Changes:
-            files.update(record.file for record in restore_all(ctx, db))
+            restored = restore_all(ctx, db)
+            files.update(record.file for record in restored)
             files.update(map(str, remove_all(ctx, db, words=True)))
-            return Changes(hosts=True, exports=True)
+            return self._put_back(db, restored)
 
         self._change(change, lambda: done(len(files)))
 
