@@ -89,17 +89,19 @@ def place(
 
 
 def _moved(db: apsw.Connection, entry: EntryRecord) -> int | None:
-    """The id of the entry's present server if this entry is its only one."""
+    """The id of the entry's present server if only this place in this file names it.
+
+    Several hosts may read one file.
+    """
     row = db.execute(
         "SELECT server_id FROM entries WHERE host = ? AND scope = ? AND file = ? AND name = ?",
         (entry.host, entry.scope, entry.file, entry.name),
     ).fetchone()
     if row is None:
         return None
-    others = db.execute("SELECT 1 FROM entries WHERE server_id = ? LIMIT 2", row).fetchall()
-    if len(others) != 1:
-        return None
-    return int(row[0])
+    sql = "SELECT 1 FROM entries WHERE server_id = ? AND (scope, file, name) != (?, ?, ?)"
+    others = db.execute(sql, (row[0], entry.scope, entry.file, entry.name)).fetchone()
+    return None if others else int(row[0])
 
 
 def _retired(db: apsw.Connection, name: str) -> int | None:
@@ -159,9 +161,8 @@ def _plain_name(wanted: str) -> str:
 def rename_entry(db: apsw.Connection, entry: EntryRecord, old: str, new: str) -> None:
     """Say that the entry is called otherwise in its file: its server goes along."""
     db.execute(
-        "UPDATE OR IGNORE entries SET name = ?"
-        " WHERE host = ? AND scope = ? AND file = ? AND name = ?",
-        (new, entry.host, entry.scope, entry.file, old),
+        "UPDATE OR IGNORE entries SET name = ? WHERE scope = ? AND file = ? AND name = ?",
+        (new, entry.scope, entry.file, old),
     )
 
 

@@ -54,6 +54,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
             _add_launch(one)
         one.add_argument("--host", default="", metavar="ID", help="in the file of this host")
         one.add_argument("--file", type=Path, metavar="FILE", help="of several, this one")
+        one.add_argument("--scope", metavar="SCOPE", help="of several in one file, as it is named")
         one.add_argument("--dry-run", action="store_true")
         one.add_argument("--insist", action="store_true", help="although the host is running")
         one.set_defaults(run=run_server, action=name)
@@ -149,7 +150,7 @@ def _in_file(
         "file": entry.file,
         "written": bool(done),
         "backup": backup,
-        "notes": list(made.warnings),
+        "notes": _notes(made),
     }
     console.result(value, lambda: _text(made, entry, backup, written=bool(done)))
 
@@ -158,12 +159,17 @@ def _text(made: Plan, entry: EntryRecord, backup: str, *, written: bool) -> str:
     if made.empty:
         return f"{entry.file} says so already: nothing to write."
     lines = [] if written else shown_difference(made)
-    lines += [f"{entry.file}: {'; '.join(made.changes)}", *made.warnings]
+    lines += [f"{entry.file}: {'; '.join(made.changes)}", *_notes(made)]
     if not written:
         return "\n".join([*lines, "Nothing was written (--dry-run)."])
     lines.append(f"The old file is kept as {backup}")
     lines.append(f"Take it back with: toolcrib restore {entry.host} --last")
     return "\n".join([*lines, *([f"To load it: {made.restart_hint}"] if made.restart_hint else [])])
+
+
+def _notes(made: Plan) -> list[str]:
+    others = ", ".join(made.also_read_by)
+    return [*made.warnings, *([f"Also read by {others}."] if others else [])]
 
 
 def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
@@ -172,9 +178,14 @@ def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
     chosen = [one for one in named if not args.host or one.host == args.host]
     if args.file:
         chosen = [one for one in chosen if one.file == str(args.file.absolute())]
+    if args.scope:
+        chosen = [one for one in chosen if one.scope == args.scope]
     where = ", ".join(f"{one.host} ({one.file})" for one in named) or "no host's file"
     if not chosen:
         raise ToolcribError(f"{record.name} does not stand there.", f"It stands in {where}.")
+    if len({one.file for one in chosen}) < len(chosen):
+        scopes = ", ".join(shlex.quote(one.scope) for one in chosen)
+        raise ToolcribError(f"{record.name} stands there several times.", f"Add --scope: {scopes}")
     if len(chosen) > 1:
         files = ", ".join(one.file for one in chosen)
         raise ToolcribError(f"{record.name} stands in several files.", f"Add --file: {files}")

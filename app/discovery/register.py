@@ -12,10 +12,10 @@ from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.endpoint import is_own_url
 from app.hosts.display import LaunchText, launch_text
-from app.hosts.facts import host as host_facts
+from app.hosts.facts import load_hosts
 from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
 from app.hosts.places import Places
-from app.hosts.reading import FoundEntry, HostReading, read_host
+from app.hosts.reading import FoundEntry, HostReading, read_host, reads_file
 from app.indexing.reading import LEGACY
 from app.signin.grant import forget
 from app.system.secrets import Secrets, SecretStore, install_key
@@ -119,20 +119,24 @@ def register_file(
 ) -> None:
     """Take in the file of one entry as it is now, after a write or its undo; starts nothing.
 
+    For every host that reads it.
+
     `names` are the entry's old and new name where it was renamed: its server goes along. A file
     that is gone takes its entries along.
     """
     old, new = names
     if new:
         servers.rename_entry(db, entry, old, new)
-    facts, path = host_facts(entry.host), Path(entry.file)
+    path = Path(entry.file)
     folders = [places.project, path.parent, path.parent.parent]
+    readings: dict[str, HostReading] = {}
     for seen in (replace(places, project=folder) for folder in folders):
-        for reading in read_host(seen, facts):
-            if reading.file == path:
-                register(ctx, db, [reading])
-                return
-    register(ctx, db, [])
+        for facts in load_hosts():
+            if facts.id not in readings and reads_file(seen, facts, path):
+                for reading in read_host(seen, facts):
+                    if reading.file == path:
+                        readings[facts.id] = reading
+    register(ctx, db, readings.values())
 
 
 def register_restored(

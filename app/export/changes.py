@@ -12,6 +12,7 @@ from app.export.http.checks import check_file, file_notes
 from app.export.matching import (
     Match,
     find_matches,
+    find_server,
     holds_secrets,
     own_tool_list,
     passed_on,
@@ -86,7 +87,7 @@ def change_file(
         if target.scope == "project" and work.edits and holds_secrets(reading):
             work.warnings.append(f"{target.path.name} holds credentials and may be committed.")
         if mode in (AS_IS, NATIVE, THROUGH):
-            _unwrap(work, reading, tree, style)
+            _unwrap(work, reading, tree, style, catalog)
     elif target.role == RULES:
         _native(work, target, tree, _all_matches(target, catalog), catalog=catalog)
     return FileChange(
@@ -316,9 +317,18 @@ def _server_tools(match: Match, catalog: Catalog) -> native.ServerTools:
     )
 
 
-def _unwrap(work: _Work, reading: HostReading, tree: Any, style: EntryStyle) -> None:
-    """Entries that Toolcrib wrapped without a record of it get their own command back."""
+def _unwrap(
+    work: _Work, reading: HostReading, tree: Any, style: EntryStyle, catalog: Catalog
+) -> None:
+    """Entries that Toolcrib wrapped without a record of it get their own command back.
+
+    One of a project that nobody trusts only looks like them: its author wrote it so.
+    """
     gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
+    for entry in reading.entries:
+        server = find_server(catalog, reading, entry) if entry.project_level else None
+        if server is not None and not server.trusted:
+            gone.add(entry.at)
     left = [entry for entry in reading.entries if entry.at not in gone]
     _unwrap_entries(work, left, tree, style)
     if reading.through and not {_ONE_ENTRY, _ONE_URL} & {*work.changes}:

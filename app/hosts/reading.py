@@ -173,8 +173,13 @@ def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, .
 def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
     """Names of the other hosts that read this file as well."""
     return tuple(
-        host.name for host in load_hosts() if host.id != but and path in _all_paths(places, host)
+        host.name for host in load_hosts() if host.id != but and reads_file(places, host, path)
     )
+
+
+def reads_file(places: Places, host: HostFacts, path: Path) -> bool:
+    """Whether the host takes servers from this file, be it there or not."""
+    return path in _all_paths(places, host)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -38,6 +38,7 @@ class EntryPlace:
     reading: HostReading
     kind: HostFile
     entry: FoundEntry
+    places: Places  # as seen from its project
 
     @property
     def host(self) -> HostFacts:
@@ -62,7 +63,7 @@ def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
         raise ToolcribError(f"{path}: {reading.problem}", "Correct the file and try again.")
     for entry in reading.entries:
         if (entry.name, entry.scope) == (record.name, record.scope):
-            return EntryPlace(reading, kind, entry)
+            return EntryPlace(reading, kind, entry, places)
     if reading.through:
         raise ToolcribError(
             f"{record.name} is behind Toolcrib in {facts.name}.",
@@ -117,7 +118,7 @@ def plan_entry(
         empty,
         files=(file,),
         warnings=tuple(_warnings(place, change, others)),
-        also_read_by=also_read_by(places, place.reading.file, facts.id),
+        also_read_by=also_read_by(place.places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
 
@@ -223,6 +224,10 @@ def _edits(raw: object, place: EntryPlace, change: EntryChange) -> Sequence[Edit
     return edits
 
 
+def _place(entry: EntryRecord) -> tuple[str, str, str]:
+    return entry.file, entry.scope, entry.name
+
+
 def _renames(place: EntryPlace, change: EntryChange) -> bool:
     return bool(change.name) and change.name != place.entry.name
 
@@ -240,7 +245,8 @@ def _warnings(
         warnings.append(f"Rules of {facts.name} that name tools of this server no longer apply.")
     if facts.asks_trust and change.kind == EDIT:
         warnings.append(f"{facts.name} may ask again whether you trust the server.")
-    rest = [host(one.host).name for one in others if one != change.entry]
+    own = change.entry  # other hosts that read this very file are told apart from those
+    rest = [host(one.host).name for one in others if _place(one) != _place(own)]
     if rest and change.kind in (EDIT, REMOVE):
         warnings.append(f"It also stands in {', '.join(dict.fromkeys(rest))}, where it stays.")
     return warnings

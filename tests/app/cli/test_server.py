@@ -112,6 +112,43 @@ def test_the_secrets_of_a_server_go_when_it_is_removed(verb, ctx):
     assert SECRET not in ctx.paths.secrets.read_text()
 
 
+def test_an_edit_in_a_file_of_two_hosts_keeps_the_server_and_its_id(verb, home, ctx):
+    """A project's .mcp.json is Claude Code's and Copilot CLI's."""
+    file = home / "work/.mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"ours": {"command": "uvx", "args": ["o"]}}}\n')
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(Places.here(file.parent)))
+    db.execute("UPDATE servers SET read_at = 1")
+    db.close()
+    server = known(ctx)["ours"]
+    assert len({entry.host for entry in server.entries}) == 2
+    done = verb("edit", "ours", "--host", "claude-code", "--env", "A=1")
+    assert any("Also read by" in note and "Copilot CLI" in note for note in done["notes"])
+    assert not any("where it stays" in note for note in done["notes"])
+    now = known(ctx)["ours"]
+    assert (now.id, now.spec.env_names, len(now.entries)) == (server.id, ("A",), 2)
+    verb("rename", "ours", "hub", "--host", "copilot-cli")
+    assert {entry.name for entry in known(ctx)["ours"].entries} == {"hub"}
+    verb("remove", "ours", "--host", "claude-code")
+    assert "ours" not in known(ctx)
+
+
+def test_a_server_that_stands_twice_in_one_file_is_told_by_its_scope(verb, home, ctx):
+    """Claude Code keeps a user's and each folder's own servers in one file."""
+    file, folder = home / ".claude.json", str(home / "my work")
+    both = {"mcpServers": {"twin": {"command": "uvx", "args": ["t"]}}}
+    file.write_text(json.dumps(both | {"projects": {folder: both}}))
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(Places.here()))
+    db.close()
+    refusal = verb("remove", "twin", "--host", "claude-code", code=1)
+    assert f"Add --scope: 'local:{folder}', user" in refusal
+    verb("remove", "twin", "--host", "claude-code", "--scope", f"local:{folder}")
+    left = json.loads(file.read_text())
+    assert "twin" in left["mcpServers"] and not left["projects"][folder]["mcpServers"]
+
+
 def test_a_dry_run_shows_the_difference_without_secrets_and_writes_nothing(home, capsys):
     file = home / ".cursor/mcp.json"
     before = file.read_bytes()
