@@ -324,9 +324,16 @@ def shown_difference(made: Plan) -> list[str]:
 
 
 def _difference(diff: DiffFile) -> list[str]:
-    name = str(diff.path)
-    before, after = diff.before.splitlines(), diff.after.splitlines()
-    return list(difflib.unified_diff(before, after, name, name, lineterm="", n=2))
+    """Lines that differ in masked values only are told apart by a mark, which is not shown."""
+    name, mark = str(diff.path), "\0"
+    before = [left for left, _ in diff.pairs if left is not None]
+    after = [
+        right + (mark if number in diff.hidden else "")
+        for number, (_, right) in enumerate(diff.pairs)
+        if right is not None
+    ]
+    lines = difflib.unified_diff(before, after, name, name, lineterm="", n=2)
+    return [line.removesuffix(mark) for line in lines]
 
 
 def _hosts_text(hosts: list[Json]) -> str:

@@ -47,7 +47,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for name, words in _WORDS.items():
         one = actions.add_parser(name, parents=[common], help=words, description=_SHAPE)
-        one.add_argument("server", help="its name: see toolcrib footprint")
+        one.add_argument("server", help="its name: see toolcrib footprint; or that in the file")
         if name == "rename":
             one.add_argument("new", help="the name it is to have")
         if name == EDIT:
@@ -75,7 +75,7 @@ def run_server(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     if args.action == "rename" and not args.new.strip():
         raise ToolcribError("The new name is empty.")
     with closing(ctx.open_store()) as db:
-        record = known_server(db, args.server)
+        record = _in_host(db, args) or known_server(db, args.server)
         if args.host or args.file:
             _in_file(args, record, ctx, db, console=console)
         elif args.dry_run:
@@ -83,6 +83,17 @@ def run_server(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         else:
             _in_toolcrib(args, record, ctx, db, console=console)
     return 0
+
+
+def _in_host(db: apsw.Connection, args: argparse.Namespace) -> ServerRecord | None:
+    """The server whose entry in that host's file has this name, which need not be its own."""
+    rows = [
+        server
+        for server in servers.all_servers(db)
+        for entry in server.entries
+        if args.host and (entry.host, entry.name) == (args.host, args.server)
+    ]
+    return rows[0] if len({row.id for row in rows}) == 1 else None
 
 
 def _in_toolcrib(

@@ -160,6 +160,23 @@ def test_a_dry_run_shows_the_difference_without_secrets_and_writes_nothing(home,
     assert file.read_bytes() == before
 
 
+def test_a_dry_run_of_a_secret_alone_shows_which_line_changes(home, capsys):
+    words = ["server", "edit", "github", "--host", "cursor", "--env", "TOKEN=n3w-s3cret-value-1"]
+    assert run([*words, "--dry-run"]) == 0
+    text = capsys.readouterr().out
+    dots = '        "TOKEN": "••••"'
+    assert f"-{dots}\n+{dots}\n" in text and "\0" not in text
+    assert SECRET not in text and "n3w-s3cret" not in text
+
+
+def test_an_entry_is_known_by_the_name_that_its_file_has(verb, ctx):
+    verb("rename", "github", "hub", "--host", "cursor")
+    assert verb("edit", "hub", "--host", "cursor", "--env", "A=1")["server"] == "github"
+    assert "no server called hub" in verb("disable", "hub", code=1)
+    verb("remove", "hub", "--host", "cursor")
+    assert "github" not in known(ctx)
+
+
 def test_a_hosts_entry_is_edited_renamed_removed_and_taken_back(verb, home, ctx):
     file = home / ".cursor/mcp.json"
     before = file.read_bytes()
