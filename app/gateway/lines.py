@@ -63,7 +63,7 @@ def messages_of(line: bytes) -> "list[bytes]":
 
     What is no batch of messages, or beyond all bounds, is left to who refuses it.
     """
-    if line.lstrip()[:1] != b"[":
+    if line.startswith(b"{") or line.lstrip()[:1] != b"[":
         return [line]
     import json  # a batch is rare
 

@@ -71,8 +71,8 @@ class LiveTools:
         self._lists: dict[str, _LiveList] = {}
 
     def _list(self, server: str) -> _LiveList:
-        with self._lock:
-            return self._lists.setdefault(server, _LiveList())
+        live = self._lists.get(server)
+        return live if live is not None else self._lists.setdefault(server, _LiveList())
 
     def names(self, server: str) -> Collection[str] | None:
         """The tools that the server listed last, None when it was not asked yet."""

@@ -58,7 +58,8 @@ class StdioChannel:
         self._stderr = b""
         self._received = 0  # bytes on both pipes
         self._backlog: deque[bytes] = deque()
-        self._writing = threading.Condition()
+        self._lock = threading.RLock()  # taken at each message: a condition's own way costs more
+        self._writing = threading.Condition(self._lock)
         self._pump: threading.Thread | None = None
         self._stdin: IO[bytes] | None = None
         self._at_once = False  # whether a full pipe says so instead of waiting
@@ -77,7 +78,7 @@ class StdioChannel:
     def send(self, line: bytes) -> None:
         """Write at once where that cannot block, else leave it to a thread of this server."""
         data = line + b"\n"
-        with self._writing:
+        with self._lock:
             left = data if self._backlog else self._write_now(data)
             if left:
                 self._backlog.append(left)

@@ -19,7 +19,7 @@ from app.gateway.backend.handover import (
 
 _COUNT = 6
 _AT_ONCE = 1 << 16  # bytes
-_LEAST_ROOM = 1 << 14  # bytes; below, the adapter empties the log
+_FULL = LOG - (1 << 14)  # bytes; beyond, the adapter empties the log
 
 
 class DirectWay:
@@ -87,18 +87,19 @@ class DirectWay:
 
     def receive(self) -> bytes | None:
         """What the host sends, b"" when it hung up; None where the adapter did or wants to."""
-        size = -1
-        while size < 0:
-            if any(descriptor == self._link for descriptor, _ in self._come.poll()):
+        while True:
+            ready = self._come.poll()
+            if len(ready) > 1 or ready[0][0] == self._link:
                 return None
-            if self._filled > LOG - _LEAST_ROOM and not self._make_room():
+            if self._filled > _FULL and not self._make_room():
                 return None
-            room = self._log[self._filled : self._filled + _AT_ONCE]
-            with suppress(BlockingIOError):  # another process may have made it so
-                size = os.readv(self._from_host, [room])
-        self._filled += size
-        self._words[READ] = self._filled
-        return bytes(room[:size])
+            start = self._filled
+            try:
+                size = os.readv(self._from_host, [self._log[start : start + _AT_ONCE]])
+            except BlockingIOError:  # another process may have made it so
+                continue
+            self._filled = self._words[READ] = start + size
+            return bytes(self._log[start : start + size])
 
     def _make_room(self) -> bool:
         """Let the adapter take the log in; False where it is gone."""

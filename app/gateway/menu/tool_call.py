@@ -158,7 +158,7 @@ class ToolCall(Route):
         """The host has its answer."""
         if self.is_refused:
             return  # noted as what it was
-        self._context.outgoing.read()
+        self._context.outgoing.read(self._size)
         self._context.journal.add(
             "call",
             tool=self._tool_id,

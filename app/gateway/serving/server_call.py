@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 class ServerCall(Route):
     """A call of one of the server's tools, for the journal."""
 
-    __slots__ = ("_began", "_called", "_check", "_context", "_flow", "_problem", "_tool_id")
+    __slots__ = (
+        "_began",
+        "_called",
+        "_check",
+        "_context",
+        "_flow",
+        "_problem",
+        "_size",
+        "_tool_id",
+    )
 
     def __init__(
         self,
@@ -42,6 +51,7 @@ class ServerCall(Route):
         self._called = called
         self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
         self._began = time.perf_counter()
+        self._size = 0
         self._problem = ""
 
     def prepare(self, send: Callable[[], None]) -> None:
@@ -60,8 +70,9 @@ class ServerCall(Route):
         self._context.journal.add("miss", tool=self._tool_id, problem=problem)
         self.answered(b"", jsonrpc.error(self.host_id, INVALID_PARAMS, problem))
 
-    def finish(self, _line: bytes, answer: Json) -> None:
+    def finish(self, line: bytes, answer: Json) -> None:
         """Note what went wrong; the answer is left as it came."""
+        self._size = len(line)
         self._problem = problem_of(answer)
         if not self._problem and self._tool_id not in self._called:
             self._called.append(self._tool_id)
@@ -71,7 +82,7 @@ class ServerCall(Route):
         """The host has its answer."""
         if self.is_refused:
             return  # noted as what it was
-        self._context.outgoing.read()
+        self._context.outgoing.read(self._size)
         ms = (time.perf_counter() - self._began) * 1000
         self._context.journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
 

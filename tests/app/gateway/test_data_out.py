@@ -3,6 +3,7 @@
 The agent works honestly for 40 calls, and obeys whatever a result orders it to do.
 """
 
+import hashlib
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from raw_host import text
 
+from app.gateway.outgoing import Seen
 from store import events
 from store.connection import open_store
 
@@ -246,3 +248,24 @@ def test_one_server_alone_refuses_secrets_that_nobody_gave(office, gateway):
     assert text(host.call("send_mail", {"to": "a@b.example", "body": "x"})) == "send_mail: done"
     assert [call[1]["body"] for call in reached()] == ["x"]
     assert len(host.until(lambda: noted(database))) == 1
+
+
+@pytest.mark.parametrize("calls", [1, 7, 8, 9, 30])
+def test_what_small_results_hold_is_known_to_the_next_call_that_could_carry_it(calls):
+    seen = Seen()
+    keys = [f"sk_live_{hashlib.sha256(bytes([n])).hexdigest()[:24]}" for n in range(calls)]
+    for number, key in enumerate(keys):
+        seen.note(f"vault-{number}", {"content": [{"type": "text", "text": key}]})
+        seen.read(100)
+        assert len(seen._new) < 8  # what waits is little
+    for number, key in enumerate(keys):
+        flow = seen.carried("mail", "send_mail", {"body": key})
+        assert flow is not None and flow.source == f"vault-{number}"
+
+
+@pytest.mark.parametrize("size", [0, 1 << 20])
+def test_a_large_result_is_read_and_let_go_at_once(size):
+    seen = Seen()
+    seen.note("vault", {"content": [{"type": "text", "text": KEY}]})
+    seen.read(size)
+    assert not seen._new
