@@ -15,7 +15,7 @@ from app.core.errors import ToolcribError
 from app.discovery.register import register_restored
 from app.export import apply as writes
 from app.export.drift import dropped, find_drift, way_out
-from app.export.hooks.files import remove_all
+from app.export.hooks.files import TakenOut, remove_all
 from app.export.masking import DiffFile, masked_diff
 from app.export.overview import prepare, survey
 from app.export.own_search import advised, look
@@ -79,9 +79,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "restore",
         parents=[common],
         help="put a host's files back to what they were before Toolcrib",
-        description='JSON: {"restored": [PATH]}. "all" restores every host; --last takes only '
-        "the newest write back. Changes made since Toolcrib wrote are shown, and dropped only when "
-        "you agree or with --yes; the present file is kept as a copy.",
+        description='JSON: {"restored": [PATH]}. "all" restores every host; hooks and rules go too;'
+        " --last takes only the newest write about servers back. Changes made since Toolcrib wrote"
+        " are shown, and dropped only when you agree or with --yes; the present file is kept as a"
+        " copy.",
     )
     restore.add_argument("host", help="an id, or all")
     restore.add_argument("--last", action="store_true", help="only the newest write")
@@ -160,24 +161,27 @@ def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take writes back."""
     db = ctx.open_store()
-    unhooked: tuple[Path, ...] = ()
+    unhooked = TakenOut((), ())
     try:
         if not args.last and not _may_drop(args, db, console):
             return NEEDS_CONSENT
         if args.host == "all":
-            done, unhooked = writes.restore_all(ctx, db), remove_all(ctx, db, words=True)
+            done = writes.restore_all(ctx, db)
+            unhooked = remove_all(ctx, db, words=True)
         elif args.last:
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
-            done = _restored(_known(args.host), ctx, db)
+            done, unhooked = _restored(_known(args.host), ctx, db)
         register_restored(ctx, db, Places.here(None), done)
     finally:
         db.close()
-    paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked)]))
+    paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked.paths)]))
     kept = [f"The file as it was is kept as {record.backup}" for record in done if record.backup]
     lines = ["Restored:" if paths else "Nothing to restore.", *paths, *([] if args.last else kept)]
+    for problem in unhooked.problems:
+        console.note(f"The hook stays: {problem}")
     console.result({"restored": paths}, lambda: "\n".join(lines))
-    return 0
+    return 1 if unhooked.problems else 0
 
 
 def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
@@ -228,9 +232,14 @@ def _size_json(status: HostStatus, catalog: Catalog) -> Json:
     return {"tools": size.sent.count, "tokens": size.sent.tokens, "later": size.sent.later}
 
 
-def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[ExportRecord, ...]:
+def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[tuple[ExportRecord, ...], TakenOut]:
+    """A host's servers as they were, then its hook and our words out."""
+    done = writes.restore_host(host_id, ctx, db) if writes.stands_in(host_id, db) else ()
+    unhooked = remove_all(ctx, db, words=True, only=host_id)
+    if done or unhooked.paths or unhooked.problems:
+        return done, unhooked
     try:
-        return writes.restore_host(host_id, ctx, db)
+        return writes.restore_host(host_id, ctx, db), unhooked  # which says why there is nothing
     except ToolcribError as error:
         raise ToolcribError(f"{host_id}: {error.title}", error.hint) from error
 

@@ -108,18 +108,22 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
 def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take one host's hook out, or all."""
+    problems: tuple[str, ...] = ()
     with closing(ctx.open_store()) as db:
         if args.host == "all":
-            gone = hooks.remove_all(ctx, db, words=False)
+            taken = hooks.remove_all(ctx, db, words=False)
+            gone, problems = taken.paths, taken.problems
         else:
             facts = hooks.hook_host(args.host)
             gone = hooks.remove(facts, hooks.hook_state(Places.here(), facts).path, ctx, db)
+    for problem in problems:
+        console.note(f"Not taken out: {problem}")
     changed = [str(path) for path in gone]
     console.result(
         {"changed": changed},
         lambda: "\n".join(["Taken out of:", *changed]) if changed else "There was no hook.",
     )
-    return 0
+    return 1 if problems else 0
 
 
 def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

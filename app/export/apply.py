@@ -231,6 +231,13 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     return done
 
 
+def stands_in(host_id: str, db: apsw.Connection) -> bool:
+    """Whether a way of Toolcrib's stands in a file of the host, which restoring would end."""
+    history = exports.for_host(db, host_id)
+    newest = (active_writes(history, Path(file)) for file in {one.file for one in history})
+    return any(active and active[0].mode != AS_IS for active in newest)
+
+
 def restore_all(ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Put every host file back to what it was before Toolcrib first wrote to it; hooks stay."""
     about_servers = [one for one in exports.all_exports(db) if one.mode != HOOK]

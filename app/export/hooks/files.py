@@ -192,14 +192,28 @@ def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -
     return tuple(file.path for file in plan.files)
 
 
-def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool) -> tuple[Path, ...]:
-    """Take out every hook that Toolcrib wrote, with `words` also those; the paths that changed."""
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """The files that changed, and why others could not: one that cannot be read stops no other."""
+
+    paths: tuple[Path, ...]
+    problems: tuple[str, ...]
+
+
+def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str = "") -> TakenOut:
+    """Take out every hook that Toolcrib wrote (of the host `only`), with `words` also those."""
     gone: list[Path] = []
+    problems: list[str] = []
     for facts in load_hosts():
+        if only and facts.id != only:
+            continue
         files = {r.file for r in exports.hooks_of(db, facts.id) if not r.undone_at}
         for file in sorted(one for one in files if words or not is_rules(Path(one))):
-            gone += remove(facts, Path(file), ctx, db)
-    return tuple(gone)
+            try:
+                gone += remove(facts, Path(file), ctx, db)
+            except ToolcribError as error:
+                problems.append(f"{error.title} {error.hint}".strip())
+    return TakenOut(tuple(gone), tuple(problems))
 
 
 def hook_host(host_id: str) -> HostFacts:

@@ -101,6 +101,35 @@ def test_restoring_all_hosts_takes_hooks_out_as_well(
     assert not file.exists()
 
 
+def test_restoring_a_host_takes_its_hook_out_and_no_others(
+    home: Path, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb("install", "claude-code")
+    verb("install", "codex")
+    capsys.readouterr()
+    assert run(["restore", "claude-code", "--json"]) == 0
+    file = home / ".claude" / "settings.json"
+    assert json.loads(capsys.readouterr().out) == {"restored": [str(file)]}
+    assert not file.exists() and (home / ".codex" / "hooks.json").exists()
+    assert run(["restore", "claude-code"]) == FAILED
+    assert "written nothing here" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(
+    home: Path, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb("install", "claude-code")
+    verb("install", "codex")
+    broken = home / ".claude" / "settings.json"
+    broken.write_text("{ oh", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["restore", "all", "--yes"]) == FAILED
+    out = capsys.readouterr()
+    assert "hooks.json" in out.out and f"The hook stays: {broken}" in out.err
+    assert run(["hook", "remove", "all"]) == FAILED
+    assert f"Not taken out: {broken}" in capsys.readouterr().err
+
+
 def test_status_says_what_a_hook_waits_for(home: Path, verb: Verb) -> None:
     verb("install", "codex")
     [row] = verb("status", "codex")["hosts"]

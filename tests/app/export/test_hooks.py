@@ -252,7 +252,7 @@ def test_exports_and_hooks_know_nothing_of_each_others_writes(
     hooks.install(planned(places, db, facts), ctx, db)
     assert exports.for_host(db, facts.id) == []
     assert [record.mode for record in exports.hooks_of(db, facts.id)] == [HOOK]
-    assert hooks.remove_all(ctx, db, words=False)
+    assert hooks.remove_all(ctx, db, words=False).paths
     assert everything(places) == {}
 
 

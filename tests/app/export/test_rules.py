@@ -130,9 +130,9 @@ def test_the_way_out_takes_the_words_as_well(
     facts = host("codex")
     path = rules_state(places, facts).path
     write(places, facts, ctx, db)
-    assert remove_all(ctx, db, words=False) == ()  # toolcrib hook remove all
+    assert remove_all(ctx, db, words=False).paths == ()  # toolcrib hook remove all
     assert path.exists()
-    assert remove_all(ctx, db, words=True) == (path,)
+    assert remove_all(ctx, db, words=True).paths == (path,)
     assert not path.exists()
 
 

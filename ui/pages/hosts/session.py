@@ -218,14 +218,22 @@ class HostsSession(QObject):
         """Put every host file back to what it was before Toolcrib; done(number of files)."""
         ctx = self._services.ctx
         files: set[str] = set()
+        problems: list[str] = []
 
         def change(db: Db) -> Changes:
             restored = restore_all(ctx, db)
             files.update(record.file for record in restored)
-            files.update(map(str, remove_all(ctx, db, words=True)))
+            taken = remove_all(ctx, db, words=True)
+            files.update(map(str, taken.paths))
+            problems.extend(taken.problems)
             return self._put_back(db, restored)
 
-        self._change(change, lambda: done(len(files)))
+        def say() -> None:
+            done(len(files))
+            for problem in problems:
+                self.refused.emit(ToolcribError(f"A hook stays: {problem}"))
+
+        self._change(change, say)
 
     def _change(self, change: Callable[[Db], Changes], done: Callable[[], None]) -> None:
         self._services.tasks.change(change, lambda _changes: done(), self.refused.emit)
