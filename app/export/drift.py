@@ -71,11 +71,18 @@ def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
     and lose nothing.
     """
     every = exports.all_exports(db)
-    files = dict.fromkeys(record.file for record in every)
-    active = [record for file in files for record in active_writes(every, Path(file))[:1]]
-    names = dict.fromkeys(host(record.host).name for record in active if record.mode != AS_IS)
     about_servers = [record for record in every if record.mode != HOOK]
+    hooks = [record for record in every if record.mode == HOOK]
+    here = [record for record in _newest(about_servers) if record.mode != AS_IS]
+    here += [record for record in _newest(hooks) if record.profile]  # else it took the hook out
+    names = dict.fromkeys(host(record.host).name for record in here)
     return tuple(names), dropped(find_drift(about_servers))
+
+
+def _newest(records: Sequence[ExportRecord]) -> Iterator[ExportRecord]:
+    """The newest write of each file that was not taken back."""
+    for file in dict.fromkeys(record.file for record in records):
+        yield from active_writes(records, Path(file))[:1]
 
 
 def dropped(drifts: Sequence[Drift]) -> tuple[str, ...]:

@@ -215,6 +215,8 @@ def _edits(raw: object, place: EntryPlace, change: EntryChange) -> Sequence[Edit
     if change.kind == REMOVE:
         return [Delete(at)]
     if change.kind in (DISABLE, ENABLE):
+        if place.entry.disabled == (change.kind == DISABLE):
+            return []
         return [switch_edit(at, style, disabled=change.kind == DISABLE)]
     edits: list[Edit] = []
     if change.launch is not None:

@@ -247,7 +247,12 @@ def of_cursor(ctx):
 
 
 def test_a_host_switches_a_server_off_only_where_its_file_has_a_key_for_it(verb, home):
+    file = home / ".kiro/settings/mcp.json"
+    before = file.read_bytes()
+    assert not verb("enable", "files", "--host", "kiro")["written"]
+    assert file.read_bytes() == before, "it is on already"
     verb("disable", "files", "--host", "kiro")
+    assert not verb("disable", "files", "--host", "kiro")["written"]
     kiro = json.loads((home / ".kiro/settings/mcp.json").read_text())
     assert kiro["mcpServers"]["files"]["disabled"] is True
     assert "no key in its file" in verb("disable", "github", "--host", "cursor", code=1)

@@ -14,15 +14,17 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.paths import Paths, gateway_program
 from app.core.settings import Settings
-from app.export.drift import IN_SYNC, file_drift
+from app.export.apply import apply
+from app.export.drift import IN_SYNC, file_drift, way_out
+from app.export.entries.plan import plan_entry
 from app.export.hooks import files as hooks
 from app.export.hooks.entries import COMMAND, LIST, MCP, is_ours, words_of
-from app.export.plan import Plan
+from app.export.plan import REMOVE, EntryChange, Plan
 from app.export.wrapping import GatewayCall
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from store import exports
-from store.records import HOOK, THROUGH, ExportRecord
+from store.records import HOOK, THROUGH, EntryRecord, ExportRecord
 
 GATEWAY = Path("/opt/tool crib/toolcrib-gateway")
 IDS = [facts.id for facts in hooks.hook_hosts()]
@@ -254,6 +256,21 @@ def test_exports_and_hooks_know_nothing_of_each_others_writes(
     assert [record.mode for record in exports.hooks_of(db, facts.id)] == [HOOK]
     assert hooks.remove_all(ctx, db, words=False).paths
     assert everything(places) == {}
+
+
+def test_the_way_out_knows_a_hook_beside_servers_that_are_as_they_were(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("gemini-cli")
+    path = places.paths(facts.hook.paths)[0] if facts.hook else Path()
+    path.parent.mkdir(parents=True)
+    path.write_text('{"mcpServers": {"one": {"command": "uvx"}}}\n', encoding="utf-8")
+    hooks.install(planned(places, db, facts), ctx, db)
+    entry = EntryRecord(facts.id, "user", str(path), "one")
+    apply(plan_entry(places, EntryChange(entry, REMOVE)), ctx, db)  # which is the user's own
+    assert way_out(db)[0] == ("Gemini CLI",)
+    hooks.remove(facts, path, ctx, db)
+    assert way_out(db)[0] == ()
 
 
 def test_the_preview_says_what_is_read(places: Places, db: apsw.Connection) -> None:
