@@ -9,7 +9,7 @@ import _thread
 import os
 import time
 
-from app.gateway.backend.attach import attach
+from app.gateway.backend.attach import FOREVER, START_SECONDS, attach
 from app.gateway.backend.handover import Handover
 from app.gateway.lines import LineSplitter, messages_of, method_of
 from store.typed import TYPE_CHECKING
@@ -66,6 +66,7 @@ class Adapter:
         self._muted: set[int] = set()  # numbers whose answers the host has already
         self._replayed: list[bytes] = []  # of the state, what the host has the answers to
         self._ended = False  # the host closed its end
+        self._is_asked = False  # something of the host waits for a backend that is being looked for
         self._awaited = 0  # the number whose answer the next line is
         self._handover = None if state else _handover()  # with the first backend only
         self._splitter = LineSplitter()  # of the host
@@ -158,7 +159,9 @@ class Adapter:
 
     def _send(self, line: bytes) -> None:
         """One line on; what a later backend must know of it is kept first."""
+        self._is_asked = True
         with self._lock:
+            self._is_asked = False
             if self._link is None:
                 self._push(line)
                 return
@@ -272,8 +275,8 @@ class Adapter:
             pending, self._unanswered = list(self._unanswered.values()), {}
             lost = [line for line in pending if not _is_repeatable(line)]
             self._write(b"".join(map(_lost_answer, lost)))
-            link = None if self._ended else attach(self._place, self._argv)
             repeated = [line for line in pending if line not in lost] + self._unsent
+            link = self._attach(bool(repeated))
             repeated = [line for line in repeated if line not in self._state]
             pending, self._unsent = pending + self._unsent, []
             if link is None:
@@ -287,6 +290,16 @@ class Adapter:
                 self._pass(link, line, line in self._state and line not in pending)
             self._link = link
             return True
+
+    def _attach(self, is_asked: bool) -> "_socket.socket | None":
+        """Another backend; it may take its time to start as long as the host wants nothing."""
+
+        def patience() -> float:
+            if self._ended:
+                return 0.0
+            return START_SECONDS if is_asked or self._is_asked else FOREVER
+
+        return attach(self._place, self._argv, patience=patience)
 
     def _settle(self) -> None:
         """Take in what the backend wrote to the host itself, and the line it was about to write."""

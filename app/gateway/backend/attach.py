@@ -12,31 +12,44 @@ from app.gateway.backend.rendezvous import Place, connect, ensure_folder, hello,
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-_START_SECONDS = 5.0  # that a new backend may take to listen
+START_SECONDS = 5.0  # that a new backend may take to listen, where a host waits for it
+_AGAIN_SECONDS = 30.0  # after which another is started, while nobody waits
+FOREVER = float("inf")
 _LONGEST_ANSWER = 4096
+_PAUSE, _LONGEST_PAUSE = 0.005, 0.25  # seconds between two looks, where somebody waits or nobody
 
 
 def attach(
-    place: Place, argv: "Sequence[str]", stop_at: float = 0.0, role: str = "host"
+    place: Place,
+    argv: "Sequence[str]",
+    role: str = "host",
+    *,
+    patience: "Callable[[], float]" = lambda: START_SECONDS,
 ) -> "_socket.socket | None":
-    """A connection to the backend, which is started if need be; None where it cannot be had."""
+    """A connection to the backend, which is started if need be; None where it cannot be had.
+
+    `patience`: the seconds that it may still take, from now on; infinite while nobody waits for it.
+    """
     if place.off or not ensure_folder(place.folder):
         return None
     link = _greet(place, argv, role)
     if link is not None:
         return link
-    limit = stop_at or time.monotonic() + _START_SECONDS
-    return _elect(place, argv, limit, role)
+    return _elect(place, argv, role, patience)
 
 
-def _elect(place: Place, argv: "Sequence[str]", limit: float, role: str) -> "_socket.socket | None":
+def _elect(
+    place: Place, argv: "Sequence[str]", role: str, patience: "Callable[[], float]"
+) -> "_socket.socket | None":
     """Start the backend as the one adapter that holds the lock; the others wait for it."""
     lock = _open_lock(place)
-    spawned = owner = False
+    owner = False
+    limit, spawn_at, pause = FOREVER, 0.0, _PAUSE
     try:
-        while time.monotonic() < limit:
+        while (now := time.monotonic()) < limit and not place.off:
+            limit = min(limit, now + patience())
             if not owner:
                 owner = _take(lock)
                 if owner and not _is_current(lock, place):  # swept away by a backend that ended
@@ -46,10 +59,11 @@ def _elect(place: Place, argv: "Sequence[str]", limit: float, role: str) -> "_so
             link = _greet(place, argv, role)  # a second look: somebody may have been faster
             if link is not None:
                 return link
-            if owner and not spawned:
+            if owner and now >= spawn_at:
                 spawn(place)
-                spawned = True
-            time.sleep(0.005)
+                spawn_at = now + _AGAIN_SECONDS  # it may have been killed, as the one before it
+            pause = min(pause * 1.1, _LONGEST_PAUSE) if limit == FOREVER else _PAUSE
+            time.sleep(pause)
         return None
     finally:
         os.close(lock)

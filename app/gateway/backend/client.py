@@ -47,11 +47,9 @@ def exchange(place: Place, *words: str, seconds: float = _SECONDS) -> bytes | No
 
 def start(place: Place, seconds: float = _SECONDS) -> bool:
     """Have a backend that answers, started if none does; False where it cannot be had."""
-    import time
-
     from app.gateway.backend.attach import attach
 
-    link = attach(place, (STATUS,), time.monotonic() + seconds, CONTROL)
+    link = attach(place, (STATUS,), CONTROL, patience=lambda: seconds)
     if link is not None:
         link.close()
     return link is not None

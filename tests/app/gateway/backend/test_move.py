@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import psutil
 import pytest
 from process_waits import ended, stopped, until
 
+from app.gateway.backend.attach import START_SECONDS
 from app.gateway.backend.move import Move
 from app.gateway.backend.rendezvous import OFF_FILE, Place
 
@@ -48,10 +50,14 @@ def awake(slow, tmp_path: Path, backends) -> Callable[[], psutil.Process]:
 
 def connected(control, place: Place) -> list[str]:
     """The hosts of this process that the backend serves, by their own names."""
-    if not Path(place.descriptor).exists():
-        return []
-    sessions = control("status")["sessions"]
+    status = control("status") if Path(place.descriptor).exists() else None
+    sessions = status["sessions"] if status else []
     return [one["host"] for one in sessions if one["host_pid"] == os.getpid()]
+
+
+def mark_of(slow: dict[str, str]) -> Path:
+    """The file that makes backends stand still."""
+    return Path(slow["PYTHONPATH"].split(os.pathsep)[0]) / "mark"
 
 
 def starts(log) -> int:
@@ -109,6 +115,45 @@ def test_the_next_backend_hears_of_a_host_that_moved(
     assert [process.pid for process in backends()] != [old.pid]
     until(lambda: connected(control, place) == ["raw-host"])
     assert host.unsolicited == []
+
+
+def test_a_host_that_wants_nothing_waits_for_the_next_backend_however_long_it_takes(
+    adapter, slow, awake, backends, stocked, control, place, log
+):
+    mark_of(slow).unlink()
+    stocked({"probe": "ok"})
+    host = adapter("--server", "probe", **slow)
+    host.initialize()
+    host.call("echo", {"text": "a"})
+    (old,) = backends()
+    mark_of(slow).touch()
+    old.send_signal(signal.SIGKILL)
+    ended(old)
+    until(lambda: [process for process in backends() if process.pid != old.pid])
+    (new,) = [process for process in backends() if process.pid != old.pid]
+    until(lambda: time.time() - new.create_time() > 1.5 * START_SECONDS)
+    awake()
+    until(lambda: connected(control, place) == ["raw-host"], 60)
+    assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
+    assert host.unsolicited == [] and [process.pid for process in backends()] == [new.pid]
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_host_that_asks_or_leaves_meanwhile_waits_no_longer_than_ever(
+    asks, adapter, slow, backends, stocked
+):
+    mark_of(slow).unlink()
+    stocked({"probe": "ok"})
+    host = adapter("--server", "probe", **slow)
+    host.initialize()
+    (old,) = backends()
+    mark_of(slow).touch()
+    old.send_signal(signal.SIGKILL)
+    ended(old)
+    until(lambda: any(process.pid != old.pid for process in backends()))
+    if asks:  # it is served alone then
+        assert host.call("echo", {"text": "b"})["content"][0]["text"] == "b"
+    assert host.close(20) < 20
 
 
 def test_a_host_that_has_called_a_tool_stays_where_its_servers_run(
