@@ -198,6 +198,7 @@ def services(
         HostInView(live),
         window.show_status,
         window.open_page,
+        window.open_settings,
     )
     tasks.close()
 
@@ -211,6 +212,9 @@ class FakeWindow:
 
     def show_status(self, text: str) -> None:
         self.statuses.append(text)
+
+    def open_settings(self, tab: str) -> None:
+        self.opened.append(f"settings {tab}")
 
     def open_page(self, key: str) -> None:
         self.opened.append(key)

@@ -13,6 +13,9 @@ from PySide6.QtWidgets import QApplication
 from app.core.settings import Settings
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place
+from store import exports
+from store.connection import transaction
+from store.records import THROUGH, ExportRecord
 from ui.windows.settings_dialog import SettingsDialog
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
@@ -77,3 +80,33 @@ def test_a_port_that_is_taken_is_said(tab, ctx, qtbot):
         tab.form.fields["http_port"].setValue(taken.getsockname()[1])
         tab.form.fields["http"].click()
         qtbot.waitUntil(lambda: "cannot be had" in tab.state.text(), timeout=SECONDS)
+
+
+def test_the_hosts_that_have_its_url_are_named(tab, ctx, qtbot):
+    db = ctx.open_store()
+    record = ExportRecord(
+        0, 1.0, "cursor", "user", "/x", THROUGH, "default", "", "h", "", detail={"http": True}
+    )
+    with transaction(db):
+        exports.add(db, record)
+    db.close()
+    tab.follow()
+    qtbot.waitUntil(
+        lambda: tab.state.text().endswith("These reach nothing meanwhile: Cursor."),
+        timeout=SECONDS,
+    )
+    tab.form.fields["http"].click()
+    qtbot.waitUntil(
+        lambda: tab.state.text().endswith("Written with its URL: Cursor."), timeout=SECONDS
+    )
+
+
+def test_a_page_can_open_the_settings_at_a_tab(fill, open_window, qtbot):
+    fill()
+    window = open_window()
+    window.services.open_settings("login")
+    dialog = window.findChild(SettingsDialog)
+    assert dialog.tabs.tabText(dialog.tabs.currentIndex()) == "&Login"
+    assert dialog.login.isVisible() and not dialog.http.isVisible()
+    dialog.reject()
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=SECONDS)

@@ -47,6 +47,7 @@ BADGES: Mapping[str, BadgeText] = {
     # a host (app.export.status, app.export.drift)
     "changes": BadgeText("Changes to export", "warn", "alert"),
     "changed outside": BadgeText("Changed outside", "warn", "alert"),
+    "endpoint off": BadgeText("HTTP endpoint off", "warn", "alert"),
     "not readable": BadgeText("Not readable", "block", _STOP, solid=True),
     "not found": BadgeText("Not found", "neutral", "minus-circle-outline"),
     # a candidate of a query

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.core.text import plural
 from app.export.drift import OUTSIDE
 from app.export.plan import MODES
-from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from app.export.status import CHANGES, ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from app.hosts.facts import HostFacts
 from app.policy.profiles import DEFAULT
 from store.records import AS_IS, NATIVE
@@ -28,9 +28,11 @@ def _state(status: HostStatus) -> str:
         return "Changed outside Toolcrib"
     if status.state == CHANGES:
         return f"{plural(status.changes, 'change')} to export"
+    if status.state == ENDPOINT_OFF:
+        return "HTTP endpoint off"
     if could_save(status):
         return f"As is · could save {short(status.recommendation.saving)} ≈"
-    return f"{MODE_NAMES[status.mode]} · in sync"
+    return f"{MODE_NAMES[status.mode]}{' over HTTP' if status.http else ''} · in sync"
 
 
 def could_save(status: HostStatus) -> bool:
@@ -54,7 +56,7 @@ def was_written(status: HostStatus) -> bool:
 
 def urgency(status: HostStatus) -> int:
     """Hosts with something to do come first; among equals the list's order counts."""
-    if status.state in (CHANGES, OUTSIDE):
+    if status.state in (CHANGES, OUTSIDE, ENDPOINT_OFF):
         return 0
     return 1 if could_save(status) else 2
 

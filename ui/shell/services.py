@@ -26,3 +26,4 @@ class Services:
     hosts: HostInView
     show_status: Callable[[str], None]  # a sentence, read out by screen readers
     open_page: Callable[[str], None]  # open the section of that key, see ui.windows.sections
+    open_settings: Callable[[str], None]  # the settings with that tab in view: profile ... login

@@ -82,7 +82,7 @@ class Commands(QObject):
         self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())
         self._add(edit, "Re&move server…", lambda: do.catalog().remove_server())
         edit.addSeparator()
-        self._add(edit, "&Settings…", self.open_settings, "Ctrl+,", "cog-outline")
+        self._add(edit, "&Settings…", lambda: self.open_settings(), "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")
         for number, section in enumerate(SECTIONS, 1):
             self._add(
@@ -193,11 +193,12 @@ class Commands(QObject):
         theme = self._services.theme
         self._services.ctx.keep(appearance=theme.appearance, zoom=theme.zoom)
 
-    def open_settings(self) -> None:
-        """Everything that is set, in a dialog."""
+    def open_settings(self, tab: str = "profile") -> None:
+        """Everything that is set, in a dialog, with that tab in view."""
         from ui.windows.settings_dialog import SettingsDialog  # not needed for the window's start
 
         dialog = SettingsDialog(self._services, self._window)
+        dialog.open_tab(tab)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

@@ -44,13 +44,15 @@ class ExportState(QObject):
 
     def _inspect(self) -> None:
         catalog, places = self._services.live.catalog, self._services.places
+        ctx = self._services.ctx
         if catalog is None:
             return
 
         def inspect_hosts(db: Db) -> "tuple[HostStatus, ...]":
             from app.export.overview import survey  # not needed for the window's start
+            from app.gateway.backend.http_access import endpoint
 
-            return survey(db, places, catalog)
+            return survey(db, places, catalog, endpoint=endpoint(ctx))
 
         self._services.tasks.latest(
             self,

@@ -1,10 +1,14 @@
 """Settings, HTTP: the switch, whether the endpoint answers, and what a client needs to know."""
 
+from contextlib import closing
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
+from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.export.http.standing import over_http
 from app.gateway.backend.http_access import HttpState, bring_up, token_for, url_of
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
@@ -64,11 +68,16 @@ class HttpTab(QWidget):
         self._enable(on=ctx.settings.http)
         self.state.setText(_LOOKING if ctx.settings.http else "")
         self._services.tasks.wait(
-            lambda _job: bring_up(ctx, _SECONDS), self._show, failed=self._on_failed
+            lambda _job: (bring_up(ctx, _SECONDS), _written(ctx)),
+            lambda seen: self._show(*seen),
+            failed=self._on_failed,
         )
 
-    def _show(self, state: HttpState) -> None:
-        self.state.setText(state.sentence)
+    def _show(self, state: HttpState, hosts: str) -> None:
+        words = f"Written with its URL: {hosts}." if hosts else ""
+        if hosts and not state.on:
+            words = f"These reach nothing meanwhile: {hosts}."
+        self.state.setText(f"{state.sentence} {words}".strip())
 
     def _on_failed(self, error: ToolcribError) -> None:
         self.state.setText(f"{error.title} {error.hint}".strip())
@@ -97,3 +106,9 @@ class HttpTab(QWidget):
 
         read = self._services.tasks.wait  # the keychain may ask the user
         read(lambda _job: token_for(ctx, name), copy, failed=self.failed.emit)
+
+
+def _written(ctx: AppContext) -> str:
+    """The names of the hosts that have its URL in their files."""
+    with closing(ctx.open_store()) as db:
+        return ", ".join(facts.name for facts in over_http(db))

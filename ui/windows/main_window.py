@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
             HostInView(self.live, str(self._settings.value("host", WORST))),
             self.show_status,
             self.open_page,
+            self.open_settings,
         )
         self.pages: dict[str, Page] = {}
         self._trail = NavigationHistory()
@@ -102,6 +103,10 @@ class MainWindow(QMainWindow):
 
     def _show_log(self) -> None:
         show_log(self, self.services)
+
+    def open_settings(self, tab: str) -> None:
+        """The settings, with that tab in view."""
+        self.commands.open_settings(tab)
 
     def open_page(self, key: str) -> None:
         """Open a section."""

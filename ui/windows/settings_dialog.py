@@ -110,6 +110,12 @@ class SettingsDialog(QDialog):
         self.refresh()
         self.tabs.setFocus()
 
+    def open_tab(self, name: str) -> None:
+        """Bring a tab into view: profile, window, reading, http, login."""
+        words = [self.tabs.tabText(n).replace("&", "").lower() for n in range(self.tabs.count())]
+        numbers = (number for number, text in enumerate(words) if text.startswith(name))
+        self.tabs.setCurrentIndex(next(numbers, 0))
+
     def refresh(self) -> None:
         """Show what holds now; also after undo."""
         catalog, own = self._services.live.catalog, self._services.ctx.settings

@@ -43,23 +43,19 @@ def check_file(path: Path, kind: HostFile) -> None:
 def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[str]:
     """What a host gives up that reaches Toolcrib by a URL, and what it is given."""
     if not endpoint.on:
+        at = f"127.0.0.1:{endpoint.port}"
+        yield f"The HTTP endpoint ({at}) is off, so {facts.name} would reach nothing."
+    if endpoint.at_login:
+        yield f"{facts.name} cannot start Toolcrib over HTTP; your login starts it."
+    else:
         yield (
-            f"The HTTP endpoint is off, so {facts.name} would reach nothing: "
-            f"it has to listen on 127.0.0.1:{endpoint.port}."
+            f"{facts.name} cannot start Toolcrib over HTTP: after a login its tools are missing"
+            " until another host or `toolcrib backend http on` has started it, or your login, if"
+            " you let it (Settings, Login)."
         )
-    start = "Toolcrib's backend starts with your login, so it answers then."
-    if not endpoint.at_login:
-        start = (
-            "After you log in again its tools are missing until something has started the backend:"
-            " another host, `toolcrib backend http on`, or your login (Settings, Login: off)."
-        )
-    yield f"{facts.name} cannot start Toolcrib over HTTP. {start}"
-    yield f"Its file gets a token that opens the profile {profile} to whoever reads it."
-    if facts.interpolation or facts.style.passes:
-        yield (
-            f"{facts.name} could take the token from a variable, but nothing sets one for the"
-            " programs you start, so the file holds the token itself."
-        )
+    variable = bool(facts.interpolation or facts.style.passes)
+    why = " (a variable's name in its place would stay empty: nothing sets one)" if variable else ""
+    yield f"Its file gets a token{why}, which opens the profile {profile} to whoever reads it."
 
 
 def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -> Iterator[str]:

@@ -372,12 +372,12 @@ def test_a_profile_that_a_host_has_by_url_is_not_deleted(world, endpoint, cursor
 def test_what_a_url_means_is_told_before_it_is_written(world, endpoint, cursor):
     made = world.plan("cursor", "through", endpoint=moved(endpoint, on=False))
     notes = "\n".join(made.warnings)
-    assert "The HTTP endpoint is off, so Cursor would reach nothing" in notes
-    assert "Cursor cannot start Toolcrib over HTTP. After you log in again" in notes
-    assert "a token that opens the profile default to whoever reads it" in notes
-    assert "could take the token from a variable, but nothing sets one" in notes
+    assert "The HTTP endpoint (127.0.0.1:41380) is off, so Cursor would reach nothing." in notes
+    assert "Cursor cannot start Toolcrib over HTTP: after a login its tools are missing" in notes
+    assert ", which opens the profile default to whoever reads it." in notes
+    assert "a token (a variable's name in its place would stay empty: nothing sets one)" in notes
     early = world.plan("cursor", "through", endpoint=moved(endpoint, at_login=True))
-    assert "starts with your login, so it answers then." in "\n".join(early.warnings)
+    assert "cannot start Toolcrib over HTTP; your login starts it." in "\n".join(early.warnings)
     assert "is off" not in "\n".join(early.warnings)
 
 

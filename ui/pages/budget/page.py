@@ -24,6 +24,7 @@ from app.core.settings import BudgetSettings
 from app.export.overview import survey
 from app.export.sizes import HostSize, host_sizes, in_view
 from app.export.status import HostStatus
+from app.gateway.backend.http_access import endpoint
 from app.policy.budget import Verdict, verdict_on
 from app.policy.profiles import DEFAULT
 from app.policy.pruner import Move, PrunePlan, propose
@@ -124,10 +125,11 @@ class BudgetPage(Page):
         catalog, hosts = self.services.live.catalog, self.services.hosts
         if catalog is None:
             return
-        places, now, choice = self.services.places, self.services.ctx.clock(), hosts.choice
+        places, ctx, choice = self.services.places, self.services.ctx, hosts.choice
+        now = ctx.clock()
 
         def measure(db: Db) -> _Measured:
-            statuses = survey(db, places, catalog)
+            statuses = survey(db, places, catalog, endpoint=endpoint(ctx))
             size = in_view(host_sizes(statuses), choice)
             verdict = size.verdict if size else verdict_on(catalog)
             tools = size.sent.tools if size else catalog.tools

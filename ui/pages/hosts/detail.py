@@ -28,6 +28,7 @@ from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.hook_card import HookCard, RulesCard
+from ui.pages.hosts.http_row import HttpRow
 from ui.pages.hosts.preview import Preview, notes
 from ui.shell.badges import BADGES, badge
 from ui.shell.host_names import MODE_NAMES
@@ -63,6 +64,7 @@ class HostDetail(QWidget):
         self._installed = False
         self._mode = AS_IS  # that the host was written in
         self._state = ""  # of its files
+        self._status: HostStatus | None = None
         self.name = QLabel()
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
@@ -72,6 +74,7 @@ class HostDetail(QWidget):
         self.modes.setObjectName("exportMode")
         self.modes.setAccessibleName("Export")
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
+        self.http = HttpRow()
         self.headline = QLabel()
         theme.dress(self.headline, 1, QFont.Weight.DemiBold)
         self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -117,9 +120,16 @@ class HostDetail(QWidget):
         """The mode chosen."""
         return next((mode for mode, radio in self.radios.items() if radio.isChecked()), "")
 
+    def choose(self, mode: str, *, over_http: bool) -> None:
+        """A mode as if the user had chosen it, without the signal."""
+        self.http.choose(on=over_http)
+        self.radios[mode].setChecked(True)
+        self._show_http()
+
     def show_status(self, status: HostStatus, mode: str) -> None:
         """Show a host before its preview is there."""
         self._preview = None  # of another host
+        self.http.choose(on=status.http)
         self.name.setText(status.host.name)
         self.show_state(status)
         self._show_modes(status, mode)
@@ -128,7 +138,8 @@ class HostDetail(QWidget):
     def show_state(self, status: HostStatus) -> None:
         """Show the state of the host's files."""
         self._installed = status.state != NOT_FOUND
-        self._mode, self._state = status.mode, status.state
+        self._mode, self._state, self._status = status.mode, status.state, status
+        self._show_http()
         self.state.setVisible(status.state in BADGES)  # a host in sync has none
         self.state.show_badge(badge(status.state, state_text(status)))
         keeps = status.catalog.settings.gateway.keep_prompts
@@ -178,6 +189,11 @@ class HostDetail(QWidget):
         for name, radio in self.radios.items():
             radio.setVisible(name in allowed)
             radio.setChecked(name == mode)
+        self._show_http()
+
+    def _show_http(self) -> None:
+        if self._status is not None:
+            self.http.show_for(self._status, self.mode)
 
     def _name_modes(self, status: HostStatus) -> None:
         several = len(modes_of(status.host)) > 1
@@ -235,7 +251,8 @@ class HostDetail(QWidget):
         group = QButtonGroup(self)
         for mode, radio in self.radios.items():
             group.addButton(radio)
-            radio.clicked.connect(lambda _checked, m=mode: self.mode_chosen.emit(m))
+            radio.clicked.connect(lambda _checked, m=mode: self._choose(m))
+        self.http.chosen.connect(lambda: self._choose(self.mode))
         self.go_through.clicked.connect(self.radios[THROUGH].click)
         self.suggest.clicked.connect(self.hook.switch.click)
         self.write.clicked.connect(self.write_wanted)
@@ -245,6 +262,10 @@ class HostDetail(QWidget):
         self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
         self._theme.changed.connect(self._recolor)
+
+    def _choose(self, mode: str) -> None:
+        self._show_http()
+        self.mode_chosen.emit(mode)
 
     def _lay_out(self) -> None:
         head, below, foot = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
@@ -288,6 +309,7 @@ class HostDetail(QWidget):
         column.addLayout(head)
         column.addLayout(below)
         column.addWidget(self.modes)
+        column.addWidget(self.http)
         column.addWidget(self._box)
         column.addWidget(self.files)
         column.addWidget(self._shown, 1)

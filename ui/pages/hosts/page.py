@@ -12,7 +12,7 @@ from app.core.text import plural
 from app.export.backups import Backup
 from app.export.drift import OUTSIDE, Drift
 from app.export.plan import EntryChange, Plan
-from app.export.status import NOT_FOUND, UNREADABLE, HostStatus
+from app.export.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet
@@ -25,6 +25,7 @@ from ui.pages.hosts.entry_sheet import EntrySheet
 from ui.pages.hosts.hook_flow import HookFlow
 from ui.pages.hosts.hook_sheet import HookSheet
 from ui.pages.hosts.host_list import HostListModel
+from ui.pages.hosts.http_flow import HttpFlow
 from ui.pages.hosts.preview import Preview
 from ui.pages.hosts.session import HostsSession, WrittenFiles
 from ui.pages.hosts.side import HostsSide
@@ -47,7 +48,7 @@ class HostsPage(Page):
         super().__init__(services, parent)
         theme = services.theme
         self.desk = HostsSession(services, self)
-        self.watch = HostsWatch(services.places, self)
+        self.watch = HostsWatch(services.places, services.ctx.paths, self)
         self.model = HostListModel(self)
         self.side = HostsSide(theme, self.model)
         self.list = self.side.list
@@ -67,6 +68,7 @@ class HostsPage(Page):
             self._stack.addWidget(widget)
         self.changes = EntryFlow(self.desk, self.entry, self._stack, self.messages, self.detail)
         self.prompts = HookFlow(self.desk, self.hook, self._stack, self.messages, self.detail)
+        self.listening = HttpFlow(services, self.desk, self.messages, self.detail.http)
         self.leaving = WayOut(self.desk, self.messages, self)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setObjectName("hostsSplit")
@@ -134,7 +136,12 @@ class HostsPage(Page):
         self._stale = False
         self.messages.clear()
         if self._host:
-            self.desk.preview(self._host, self.detail.mode)
+            self._plan_again()
+
+    def _plan_again(self) -> None:
+        """Plan the shown host anew, and leave the messages."""
+        detail = self.detail
+        self.desk.preview(self._host, detail.mode, over_http=detail.http.on)
 
     def _connect(self) -> None:
         live, desk, detail = self.services.live, self.desk, self.detail
@@ -168,18 +175,19 @@ class HostsPage(Page):
             self.desk.survey()
             self._stale = False
             if self._host:  # what the message bar says may be why this changed
-                self.desk.preview(self._host, self.detail.mode)
+                self._plan_again()
 
     def _on_task(self, changes: Changes) -> None:
         if changes.hosts or changes.exports:
             self.preview = None  # of files that are not what they were
             self.desk.survey()
             if self._host:
-                self.desk.preview(self._host, self.detail.mode)
+                self._plan_again()
 
     def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
         self.model.show(rows)
         self.services.hosts.take(rows)
+        self.listening.look()
         self.watch.follow(rows)
         self.side.way_out.setVisible(any(was_written(row) for row in rows))
         waiting = sum(row.changes for row in rows)
@@ -199,9 +207,9 @@ class HostsPage(Page):
     def _renew_idle(self, status: HostStatus) -> None:
         """A preview that would write nothing can follow the files by itself."""
         now = hashes(status)
-        idle = self.preview is not None and not self.preview.files
-        if idle and now != self._seen:
-            self.desk.preview(self._host, self.detail.mode)
+        plan = self.preview.plan if self.preview is not None and not self.preview.files else None
+        if plan is not None and (now != self._seen or self.listening.is_stale(plan)):
+            self._plan_again()
         self._seen = now
 
     def _open_first(self) -> None:
@@ -221,7 +229,7 @@ class HostsPage(Page):
             self._stack.setCurrentWidget(self.detail)
         self.messages.clear()
         self.detail.show_status(status, first_mode(status))
-        self.desk.preview(self._host, self.detail.mode)
+        self._plan_again()
         self._show_notice(status)
         self._show_tools()
 
@@ -236,6 +244,8 @@ class HostsPage(Page):
             self.messages.error(ToolcribError(f"{status.problem}", "Nothing is written."), again)
         elif status.state == OUTSIDE and status.drift:
             self._show_drift(status, status.drift[0])
+        elif status.state == ENDPOINT_OFF:
+            self.listening.show_off(status)
         elif self._moved_on(status):
             text = "The file changed since this preview; it is not written as it stands."
             self.messages.show_message(WARN, text, ("Refresh preview", self._refresh_preview))
@@ -246,11 +256,11 @@ class HostsPage(Page):
             WARN,
             " ".join(drift.sentences),
             ("Show difference", lambda: self.detail.show_rows(rows)),
-            ("Write again…", lambda: self._offer(status.mode)),
+            ("Write again…", lambda: self._offer(status.mode, over_http=status.http)),
         )
 
-    def _offer(self, mode: str) -> None:
-        self.detail.radios[mode].setChecked(True)
+    def _offer(self, mode: str, *, over_http: bool) -> None:
+        self.detail.choose(mode, over_http=over_http)
         self.refresh()
         self.detail.write.setFocus()
 
@@ -283,10 +293,10 @@ class HostsPage(Page):
             self.messages.show_message(
                 WARN,
                 f"{name} is running and would undo the change. Quit it first.",
-                ("Write anyway", lambda: self.desk.write(preview.plan, insist=True)),
+                ("Write anyway", lambda: self.listening.write(preview.plan, insist=True)),
             )
             return
-        self.desk.write(preview.plan)
+        self.listening.write(preview.plan)
 
     def _on_wrote(self, written: WrittenFiles) -> None:
         command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
@@ -315,7 +325,7 @@ class HostsPage(Page):
         elif plan.mode == HOOK:
             self.prompts.open_again(plan)
         else:
-            self._offer(plan.mode)
+            self._offer(plan.mode, over_http=plan.over_http)
 
     def _open_change(self, change: EntryChange) -> None:
         """Show what changing one server's entry would write."""

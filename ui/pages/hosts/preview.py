@@ -13,6 +13,7 @@ from app.export.plan import Plan
 from app.hosts.documents.values import format_of
 from app.hosts.places import Places
 from app.policy.budget import Budget, Verdict, verdict
+from app.system.endpoint import Endpoint
 from app.system.secrets import SecretStore
 from ui.widgets.diff_rows import DiffRow, diff_rows
 
@@ -55,10 +56,17 @@ class Preview:
 
 
 def load_preview(
-    db: Db, ctx: AppContext, places: Places, *, catalog: Catalog, host_id: str, mode: str
+    db: Db,
+    ctx: AppContext,
+    places: Places,
+    *,
+    catalog: Catalog,
+    host_id: str,
+    mode: str,
+    endpoint: Endpoint | None = None,
 ) -> Preview:
     """The preview of exporting the catalogue's profile to a host in a mode."""
-    plan = prepare(db, places, catalog, host_id=host_id, mode=mode)
+    plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint)
     budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
     return Preview(
         plan=plan,

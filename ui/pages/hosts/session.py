@@ -23,6 +23,7 @@ from app.export.overview import survey
 from app.export.own_search import OwnSearch, advised, evidence_key, look
 from app.export.plan import EntryChange, Plan
 from app.export.status import HostStatus
+from app.gateway.backend.http_access import endpoint
 from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import host
 from store.records import ExportRecord
@@ -68,13 +69,14 @@ class HostsSession(QObject):
     def survey(self) -> None:
         """Look at every host's files."""
         catalog, places = self._services.live.catalog, self._services.places
-        home = str(self._services.ctx.paths.home)
+        ctx = self._services.ctx
+        home = str(ctx.paths.home)
         if catalog is None:
             return
         self._services.tasks.latest(
             (self, "survey"),
             lambda db: (
-                survey(db, places, catalog, no_backend=why_none(home)),
+                survey(db, places, catalog, no_backend=why_none(home), endpoint=endpoint(ctx)),
                 evidence_key(db, catalog),
             ),
             lambda seen: self._on_surveyed(*seen, catalog),
@@ -104,15 +106,23 @@ class HostsSession(QObject):
         rows = (advised(row, self._evidence.get(row.host.id)) for row in self._rows)
         self.surveyed.emit(tuple(rows))
 
-    def preview(self, host_id: str, mode: str) -> None:
-        """Plan writing one host."""
+    def preview(self, host_id: str, mode: str, *, over_http: bool = False) -> None:
+        """Plan writing one host; `over_http` with the endpoint's URL in its file."""
         live, ctx, places = self._services.live, self._services.ctx, self._services.places
         catalog = live.catalog
         if catalog is None:
             return
         self._services.tasks.latest(
             (self, "preview"),
-            lambda db: load_preview(db, ctx, places, catalog=catalog, host_id=host_id, mode=mode),
+            lambda db: load_preview(
+                db,
+                ctx,
+                places,
+                catalog=catalog,
+                host_id=host_id,
+                mode=mode,
+                endpoint=endpoint(ctx) if over_http else None,
+            ),
             self.previewed.emit,
             self.failed.emit,
         )

@@ -1,9 +1,10 @@
-"""Watches host files for changes made by others; never rewrites anything."""
+"""Watches host files, and the settings, for changes made by others; never rewrites anything."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
+from app.core.paths import Paths
 from app.export.drift import watched
 from app.export.status import NOT_FOUND, HostStatus
 from app.hosts.places import Places
@@ -20,9 +21,10 @@ class HostsWatch(QObject):
 
     stirred = Signal()
 
-    def __init__(self, places: Places, parent: QObject | None = None) -> None:
+    def __init__(self, places: Places, paths: Paths, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._places = places
+        self._settings = paths.settings_file  # the endpoint's port, on or off
         self._watcher = QFileSystemWatcher(self)
         self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
         self._slow = QTimer(self, interval=REHASH_MS)
@@ -36,6 +38,7 @@ class HostsWatch(QObject):
         """Watch the files of the hosts that are here; a replaced file is watched anew."""
         present = [one.host for one in hosts if one.state != NOT_FOUND]
         wanted = {str(path) for facts in present for path in watched(self._places, facts)}
+        wanted |= {str(self._settings)} if self._settings.is_file() else set()
         watching = {*self._watcher.files(), *self._watcher.directories()}
         if gone := watching - wanted:
             self._watcher.removePaths(sorted(gone))

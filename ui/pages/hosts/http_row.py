@@ -1,0 +1,52 @@
+"""The choice of a URL instead of a command, below the modes: shown where both are possible."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+
+from app.export.status import HostStatus
+from store.records import THROUGH
+from ui.look.theme import CARD
+
+
+class HttpRow(QWidget):
+    """Whether the one entry for all servers is written as a URL.
+
+    Signals: chosen() by the user; login_wanted() for the settings of what starts at the login.
+    """
+
+    chosen = Signal()
+    login_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.possible = False  # whether this system can have the endpoint at all
+        self.at_login = False  # whether the backend starts with the login already
+        self._writable = ""  # id of a host that takes a URL
+        self.box = QCheckBox("Over &HTTP: a URL instead of a command")
+        self.box.setObjectName("overHttp")
+        self.login = QPushButton("Start with your login…")
+        self.login.setToolTip("Open Settings, Login: a host cannot start Toolcrib over HTTP")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(CARD)
+        row.addWidget(self.box)
+        row.addWidget(self.login)
+        row.addStretch(1)
+        self.box.clicked.connect(self.chosen)
+        self.login.clicked.connect(self.login_wanted)
+        self.hide()
+
+    @property
+    def on(self) -> bool:
+        """Whether a URL is to be written."""
+        return not self.isHidden() and self.box.isChecked()
+
+    def choose(self, *, on: bool) -> None:
+        """As if the user had chosen it, without the signal."""
+        self.box.setChecked(on)
+
+    def show_for(self, status: HostStatus, mode: str) -> None:
+        """Follow the host and its mode."""
+        able = bool(status.host.http) and status.host.writable and self.possible
+        self.setVisible(mode == THROUGH and (able or (status.http and self.box.isChecked())))
+        self.login.setVisible(self.on and not self.at_login)
