@@ -164,6 +164,8 @@ def _take_back(
             replace_file(path, data, expected=record.after_hash, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
+            for ended in record.detail.get("ended", ()):  # a restore's: what it ended stands again
+                exports.mark_undone(db, ended, 0.0)
 
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
@@ -206,6 +208,7 @@ def restore(backup: Backup, ctx: AppContext, db: apsw.Connection) -> ExportRecor
         changes=("restored",),
         touched=ChangedPlaces(),
         base=data,
+        ends=tuple(one.id for one in older),
     )
     plan = Plan(host(backup.host), AS_IS, "", (file,))
     with writer(ctx, db) as journal:
@@ -336,6 +339,7 @@ def _record(
             "touched": file.touched.to_json(),
             "format": file.format,
             **({"http": True} if plan.over_http else {}),
+            **({"ended": list(file.ends)} if file.ends else {}),
             **({"renamed": [change.entry.name, change.name]} if change and change.name else {}),
         },
     )
@@ -355,6 +359,8 @@ def _prune(ctx: AppContext, db: apsw.Connection, host_id: str) -> None:
     for history in (exports.for_host(db, host_id), exports.hooks_of(db, host_id)):
         for file in {record.file for record in history}:
             active = active_writes(history, Path(file))
-            needed += [str(record.detail.get("base", "")) for record in active]
+            ended = active[0].detail.get("ended", ()) if active else ()
+            alive = [*active, *(record for record in history if record.id in ended)]
+            needed += [str(record.detail.get("base", "")) for record in alive]
             needed += [active[0].backup, str(active[0].detail.get("after", ""))] if active else []
     backups.prune(ctx.paths.backups, host_id, ctx.settings.backups_kept, needed)

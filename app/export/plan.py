@@ -59,6 +59,7 @@ class FilePlan:
     touched: ChangedPlaces
     base: bytes | None = None  # the file without Toolcrib
     base_copy: str = ""  # where a copy of that is kept already
+    ends: tuple[int, ...] = ()  # records of writes that are over with this one
 
     def __repr__(self) -> str:
         return f"FilePlan({self.path}, {len(self.changes)} changes)"

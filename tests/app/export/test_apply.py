@@ -235,6 +235,24 @@ def test_restoring_a_host_and_restoring_all_give_the_files_from_before_toolcrib(
         undo(10**6, world.ctx, world.db)
 
 
+def test_a_restore_that_is_taken_back_forgets_nothing(world, file):
+    """`toolcrib restore cursor`, then `restore cursor --last`: the way out stays open."""
+    start = file.read_bytes()
+    for mode in ("pruned", "through"):
+        world.export("cursor", mode)
+    through = file.read_bytes()
+    restore_host("cursor", world.ctx, world.db)
+    undo_host("cursor", world.ctx, world.db)
+    assert file.read_bytes() == through
+    (newest, *_) = [r for r in exports.for_host(world.db, "cursor") if not r.undone_at]
+    assert newest.mode == "through"
+    world.export("cursor", "as-is")
+    assert file.read_bytes() == start
+    undo_host("cursor", world.ctx, world.db)
+    restore_host("cursor", world.ctx, world.db)
+    assert file.read_bytes() == start
+
+
 def test_old_backups_go_but_never_what_undo_needs(world, file):
     from dataclasses import replace
 
