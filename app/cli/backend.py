@@ -114,6 +114,8 @@ def _end(place: Place) -> bool:
 def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """From now on each host gets a gateway of its own; a running backend ends."""
     _off_file().touch()
+    if ctx.settings.http:  # the endpoint is a part of it
+        backend_http.note_hosts(ctx, console, *backend_http.UNREACHED)
     args.server = ""
     return run_stop(args, ctx, console)
 

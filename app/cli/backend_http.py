@@ -12,6 +12,8 @@ from store import profiles
 
 _BEARER = "A client sends `Authorization: Bearer TOKEN`; toolcrib backend http token prints it."
 
+UNREACHED = ("reaches nothing until it is on again; as a command", "")
+
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the part."""
@@ -44,14 +46,14 @@ def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     before = ctx.settings.http_port
     http_access.switch_on(ctx, args.port or before)
     if ctx.settings.http_port != before:
-        _note_hosts(ctx, console, "has the URL of the old port in its file, write it again")
+        note_hosts(ctx, console, "has the URL of the old port in its file, write it again")
     return run_status(args, ctx, console)
 
 
 def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Stop listening; what goes on over HTTP ends."""
     ctx.keep(http=False)
-    _note_hosts(ctx, console, "reaches nothing until it is on again; as a command", "")
+    note_hosts(ctx, console, *UNREACHED)
     return run_status(args, ctx, console)
 
 
@@ -89,7 +91,7 @@ def run_token(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     return 0
 
 
-def _note_hosts(ctx: AppContext, console: Console, what: str, how: str = " --http") -> None:
+def note_hosts(ctx: AppContext, console: Console, what: str, how: str = " --http") -> None:
     """Say something of each host that was written as a URL, and how to write it again."""
     db = ctx.open_store()
     try:
@@ -103,6 +105,6 @@ def _note_hosts(ctx: AppContext, console: Console, what: str, how: str = " --htt
 def run_renew(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Make the tokens that were given out worthless."""
     http_access.renew_tokens(ctx)
-    _note_hosts(ctx, console, "has an old token in its file, write it again")
+    note_hosts(ctx, console, "has an old token in its file, write it again")
     console.result({"renewed": True}, lambda: "Each profile has another token from now on.")
     return 0

@@ -95,6 +95,6 @@ def host_status(
     state = CHANGES if again.files else IN_SYNC
     if drift and (again.files or again.refusal):
         state = OUTSIDE  # else only keys changed that are nothing to Toolcrib
-    if http and endpoint is not None and state == IN_SYNC and not endpoint.on:
+    if http and endpoint is not None and state == IN_SYNC and not endpoint.answers:
         state = ENDPOINT_OFF
     return replace(base, state=state, changes=len(again.changes), plan=again)

@@ -37,6 +37,11 @@ class Endpoint:
     at_login: bool = False  # the backend starts with the login
     refusal: str = ""  # why it cannot be had here
 
+    @property
+    def answers(self) -> bool:
+        """Whether something is to listen, by the settings and by what this system can."""
+        return self.on and not self.refusal
+
     def url(self, profile: str) -> str:
         """The URL of a profile."""
         return f"http://127.0.0.1:{self.port}{path_of(profile)}"

@@ -152,6 +152,18 @@ def test_renewing_and_switching_off_name_the_hosts_and_show_them(
     assert client(file).initialize().status == 200
 
 
+def test_a_backend_that_is_switched_off_names_the_hosts_and_they_are_shown(
+    toolcrib: Toolcrib, port: int, file: Path
+) -> None:
+    toolcrib(*WRITE, "--yes")
+    assert "Cursor reaches nothing until it is on again" in toolcrib("backend", "off").stderr
+    assert state(toolcrib)[0] == "endpoint off"
+    refused = toolcrib(*WRITE, "--yes", code=1).stderr
+    assert "The HTTP endpoint needs the backend, which is off" in refused
+    toolcrib("backend", "on")
+    assert state(toolcrib)[0] == "in sync"
+
+
 def test_a_write_that_fails_leaves_the_endpoint_off(
     toolcrib: Toolcrib, port: int, file: Path
 ) -> None:

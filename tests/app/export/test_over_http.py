@@ -68,11 +68,6 @@ def status_of(world, endpoint, host_id="cursor"):
     )
 
 
-def moved(endpoint, **changes):
-    kept = {"on": endpoint.on, "port": endpoint.port, "at_login": endpoint.at_login}
-    return Endpoint(endpoint.paths, **{**kept, **changes})
-
-
 # ---- how it is spelled
 
 
@@ -255,7 +250,7 @@ def test_a_toolcrib_that_remembers_nothing_still_knows_its_url(world, endpoint, 
 def test_an_own_url_is_no_server_whatever_the_port_and_while_the_endpoint_is_off(
     world, endpoint, cursor, port
 ):
-    made = world.plan("cursor", "through", endpoint=moved(endpoint, port=port))
+    made = world.plan("cursor", "through", endpoint=replace(endpoint, port=port))
     world.ctx.keep(http_port=port)
     apply(made, world.ctx, world.db)
     world.ctx.keep(http=False, http_port=41380)
@@ -312,19 +307,26 @@ def test_a_renewed_token_is_shown_and_written_again(world, endpoint, cursor):
 def test_another_port_is_shown_and_written_again(world, endpoint, cursor):
     world.export("cursor", "through", endpoint=endpoint)
     world.ctx.keep(http_port=50123)
-    status = status_of(world, moved(endpoint, port=50123))
+    status = status_of(world, replace(endpoint, port=50123))
     assert status.state == CHANGES
     (line,) = [line for line in status.plan.warnings if "write again" in line]
     assert ":41380/" in line and ":50123/" in line
     apply(status.plan, world.ctx, world.db)
-    assert status_of(world, moved(endpoint, port=50123)).state == IN_SYNC
+    assert status_of(world, replace(endpoint, port=50123)).state == IN_SYNC
 
 
 def test_an_endpoint_that_is_off_is_shown(world, endpoint, cursor):
     world.export("cursor", "through", endpoint=endpoint)
-    status = status_of(world, moved(endpoint, on=False))
+    status = status_of(world, replace(endpoint, on=False))
     assert status.state == ENDPOINT_OFF and status.changes == 0
     assert any("is off, so Cursor would reach nothing" in w for w in status.plan.warnings)
+
+
+def test_a_backend_that_may_not_run_is_an_endpoint_that_is_off(world, endpoint, cursor):
+    world.export("cursor", "through", endpoint=endpoint)
+    status = status_of(world, replace(endpoint, refusal="There is no backend here."))
+    assert status.state == ENDPOINT_OFF
+    assert status.plan.refusal == "There is no backend here."
 
 
 def test_an_entry_changed_outside_is_drift(world, endpoint, cursor):
@@ -370,13 +372,13 @@ def test_a_profile_that_a_host_has_by_url_is_not_deleted(world, endpoint, cursor
 
 
 def test_what_a_url_means_is_told_before_it_is_written(world, endpoint, cursor):
-    made = world.plan("cursor", "through", endpoint=moved(endpoint, on=False))
+    made = world.plan("cursor", "through", endpoint=replace(endpoint, on=False))
     notes = "\n".join(made.warnings)
     assert "The HTTP endpoint (127.0.0.1:41380) is off, so Cursor would reach nothing." in notes
     assert "Cursor cannot start Toolcrib over HTTP: after a login its tools are missing" in notes
     assert ", which opens the profile default to whoever reads it." in notes
     assert "a token (a variable's name in its place would stay empty: nothing sets one)" in notes
-    early = world.plan("cursor", "through", endpoint=moved(endpoint, at_login=True))
+    early = world.plan("cursor", "through", endpoint=replace(endpoint, at_login=True))
     assert "cannot start Toolcrib over HTTP; your login starts it." in "\n".join(early.warnings)
     assert "is off" not in "\n".join(early.warnings)
 
