@@ -79,6 +79,8 @@ def place(
         server_id = old or _insert(db, name, spec, trusted)
         if old:
             _take_spec(db, old, spec, trusted)
+        else:
+            _stay_disabled(db, entry, server_id)
     db.execute(
         "INSERT INTO entries (host, scope, file, name, server_id, disabled)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
@@ -102,6 +104,16 @@ def _moved(db: apsw.Connection, entry: EntryRecord) -> int | None:
     sql = "SELECT 1 FROM entries WHERE server_id = ? AND (scope, file, name) != (?, ?, ?)"
     others = db.execute(sql, (row[0], entry.scope, entry.file, entry.name)).fetchone()
     return None if others else int(row[0])
+
+
+def _stay_disabled(db: apsw.Connection, entry: EntryRecord, server_id: int) -> None:
+    """An entry that parts from a disabled server, which others still name, is no way around it."""
+    db.execute(
+        "UPDATE servers SET disabled = 1 WHERE id = ? AND EXISTS (SELECT 1 FROM entries"
+        " JOIN servers AS old ON old.id = entries.server_id AND old.disabled"
+        " WHERE host = ? AND scope = ? AND file = ? AND entries.name = ?)",
+        (server_id, entry.host, entry.scope, entry.file, entry.name),
+    )
 
 
 def _retired(db: apsw.Connection, name: str) -> int | None:

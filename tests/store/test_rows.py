@@ -132,6 +132,26 @@ def test_a_server_that_is_disabled_stays_so_when_its_file_loses_it(
     assert back.disabled and back.status == "configured"
 
 
+def test_an_entry_that_parts_from_a_disabled_server_stays_disabled(
+    db: apsw.Connection, server: Add
+) -> None:
+    first = server("b")
+    spec = servers.all_servers(db)[0].spec
+    here = EntryRecord("cursor", "user", FILE, "b")
+    there = EntryRecord("kiro", "user", "/home/a/.kiro/settings/mcp.json", "b")
+    with transaction(db):
+        assert servers.place(db, there, spec, name="b", trusted=True) == first
+        servers.set_disabled(db, first, True)
+        second = servers.place(db, here, replace(spec, key="new"), name="b", trusted=True)
+        assert second != first
+        other = servers.place(
+            db, replace(here, name="c"), replace(spec, key="c"), name="c", trusted=True
+        )
+    assert {one.id: one.disabled for one in servers.all_servers(db)} == {
+        first: True, second: True, other: False
+    }  # fmt: skip
+
+
 def test_a_retired_server_holds_no_name_back(db: apsw.Connection, server: Add) -> None:
     gone, mine = server("old", "x"), server("new")
     with transaction(db):
