@@ -41,9 +41,10 @@ def says_enough(sentence: str) -> bool:
 class Classifier:
     """Weights, and limits of what they add up to."""
 
-    weights: NDArray[np.float32]
+    weights: NDArray[np.float32] | NDArray[np.int8]
     bias: float
     limits: Limits
+    scale: float = 1.0  # of the weights
 
     def holds(self, sentence: str, score: float) -> bool:
         """Whether a sentence of this score is reason enough to hold a tool."""
@@ -63,7 +64,8 @@ class Classifier:
     def _scores(self, sentences: Sequence[str]) -> list[float]:
         rows = features(sentences)
         parts = self.weights[rows.numbers] * rows.values
-        return [float(z) + self.bias for z in np.add.reduceat(parts, rows.starts)]
+        sums = np.add.reduceat(parts, rows.starts)
+        return [self.scale * float(z) + self.bias for z in sums]
 
     def heaviest_words(self, sentence: str, most: int = 3) -> list[str]:
         """The words without which the score falls most, in the sentence's order."""
@@ -92,5 +94,4 @@ def classifier() -> Classifier:
     small = np.frombuffer(zlib.decompress(packed), dtype=np.int8)
     if len(small) != SIZE:
         raise ValueError("resources/scanner/weights.bin has another size")
-    weights = small.astype(np.float32) * report["scale"]
-    return Classifier(weights, report["bias"], Limits(**report["limits"]))
+    return Classifier(small, report["bias"], Limits(**report["limits"]), report["scale"])

@@ -83,19 +83,24 @@ def _notes(last: bool) -> tuple[str, ...]:
     attacks = (
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
         " anything scored them; nothing was changed for what they showed. The wordings that are"
-        " trained on (resources/bench/scanner) were written by somebody who had not read them, and"
-        " the last 90 rows beside that work, unseen by it: of their 60 attacks the weights before"
-        " these flagged 30 (18 held), of their 30 honest orders 2 (none held)."
+        " trained on (resources/bench/scanner) are by five writers who had not read them."
+    )
+    writers = (
+        "What the weights make of a writer whom they never read stands in"
+        " resources/scanner/report.json (wordings left out): English orders are judged by a model"
+        " that saw nothing of their writer, those in other languages by one that saw nothing of"
+        " their idea."
     )
     read = (
         "The last half is no longer untouched: it was read with the first weights, with the second"
         " ones, where it showed one honest tool and one hard negative that were held, with the"
-        " third ones, and with these, which held one honest tool for what a switch of it decides"
-        ' ("Whether ... should forward credentials"); such a clause is warned of since.'
+        " third and fourth ones, which held one honest tool for what a switch of it decides"
+        ' ("Whether ... should forward credentials"), and once with these.'
     )
     return (
         split,
         fresh,
         attacks,
+        writers,
         read if last else "The last half was left alone; --last reads it.",
     )

@@ -1,8 +1,9 @@
 """`bench scanner --train`: fit the sentence classifier and write resources/scanner.
 
-The same data and seed give the same weights. Thresholds come from servers that were left out:
-each fold's tools are scored by a model that saw no tool of their server and no wording of the
-fold's ideas.
+The same data and seed give the same weights. Three models are fitted, of all features, of words
+alone and of characters alone, and added up: what one of them mistakes the others seldom do.
+Thresholds come from what was left out: each fold's tools are scored by a model that saw no tool of
+their server, its wordings by one that saw nothing of their writer (English) or of their idea.
 """
 
 import hashlib
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 
 from app.bench.scanner.corpus import corpus_sentences, real_tools, tool_sentences
 from app.bench.scanner.split import LAST, fold_of, sentence_is_checked
-from app.bench.scanner.wordings import wordings
+from app.bench.scanner.wordings import Wording, wordings
 from app.safety.classifier import Classifier, Limits, says_enough
 from app.safety.concepts import concepts_text
-from app.safety.features import SIZE, Features, features
+from app.safety.features import ALL_KINDS, CHARACTERS, SIZE, WORDS, Features, features
 from store.records import ToolRecord
 from store.typed import Json
 
@@ -33,10 +34,12 @@ _LEFT_OUT = 0.65  # share of a sentence's features at each step
 _SETTLED = _EPOCHS // 2  # the weights of later epochs are averaged
 _ORDER_WEIGHT = 2.0  # orders are fewer than honest sentences
 _STEP = 0.25  # thresholds are multiples of it
-_MARGIN = 0.75  # above the worst left-out tool, for servers that word things as none of them does
+_MARGIN = 0.5  # above the worst left-out tool, for servers that word things as none of them does
 _FOLDS = 4
+# features of each model, how much stronger they are in it, and its share of the sum
+_MODELS = ((ALL_KINDS, 1.0, 0.5), ((WORDS,), 2.0, 0.5), ((CHARACTERS,), 2.0, 0.25))
 _WARNED = 1 / 300  # of left-out servers' tools; none of them is to be held
-_MISTAKEN = 1 / 100  # of left-out honest wordings that may stand above the limit for holding
+_MISTAKEN = 1 / 50  # of left-out honest wordings that may stand above the limit for holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +79,38 @@ def train(data: Path, folder: Path) -> Json:
 
 
 def fit(material: Labelled) -> tuple[NDArray[np.float32], float]:
-    """Logistic regression by AdaGrad over seeded batches; weights of every feature, and a bias."""
+    """Weights of every feature and a bias: the sum of models of some kinds of features each."""
+    weights, bias = np.zeros(SIZE, dtype=np.float32), 0.0
+    for kinds, strength, share in _MODELS:
+        rows = features(material.texts, kinds)
+        stronger = Features(rows.numbers, rows.values * np.float32(strength), rows.starts)
+        own, own_bias = _fit(stronger, material.labels)
+        weights += own * np.float32(strength * share)
+        bias += own_bias * share
+    return weights, bias
+
+
+def _fit(rows: Features, every_label: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Logistic regression by AdaGrad over seeded batches."""
     rng = np.random.default_rng(SEED)
-    rows = features(material.texts)
-    ends = np.append(rows.starts[1:], len(rows.numbers))
-    weights = np.zeros(SIZE, dtype=np.float32)
-    squares = np.full(SIZE, 1e-3, dtype=np.float32)
+    used, numbers = np.unique(rows.numbers, return_inverse=True)
+    rows = Features(numbers.astype(np.uint32), rows.values, rows.starts)
+    ends = np.append(rows.starts[1:], len(numbers))
+    weights = np.zeros(len(used), dtype=np.float32)
+    squares = np.full(len(used), 1e-3, dtype=np.float32)
     bias, bias_squares = 0.0, 1e-3
-    sums, bias_sum = np.zeros(SIZE, dtype=np.float64), 0.0
+    sums, bias_sum = np.zeros(len(used), dtype=np.float64), 0.0
     for epoch in range(_EPOCHS):
-        order = rng.permutation(len(material.texts))
+        order = rng.permutation(len(every_label))
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             part = _thinned(_slice(rows, ends, batch), rng)
             z = np.add.reduceat(weights[part.numbers] * part.values, part.starts) + bias
-            labels = material.labels[batch]
+            labels = every_label[batch]
             error = (1 / (1 + np.exp(-z)) - labels) * (1 + (_ORDER_WEIGHT - 1) * labels)
             lengths = np.diff(np.append(part.starts, len(part.numbers)))
             pulls = np.repeat(error, lengths) * part.values
-            gradient = np.bincount(part.numbers, weights=pulls, minlength=SIZE) / len(batch)
+            gradient = np.bincount(part.numbers, weights=pulls, minlength=len(used)) / len(batch)
             gradient = gradient.astype(np.float32) + _DECAY * weights
             squares += gradient * gradient
             rate = _RATE * (1 - 0.8 * epoch / _EPOCHS)
@@ -106,7 +122,9 @@ def fit(material: Labelled) -> tuple[NDArray[np.float32], float]:
             sums += weights
             bias_sum += bias
     settled = _EPOCHS - _SETTLED
-    return (sums / settled).astype(np.float32), bias_sum / settled
+    every_weight = np.zeros(SIZE, dtype=np.float32)
+    every_weight[used] = sums / settled
+    return every_weight, bias_sum / settled
 
 
 def _slice(rows: Features, ends: NDArray[np.int64], batch: NDArray[np.int64]) -> Features:
@@ -134,7 +152,7 @@ def _material(data: Path, left_out: int = -1) -> tuple[Labelled, Labelled]:
     checked = {t: label for t, label in corpus.items() if sentence_is_checked(t)}
     own = (files("resources") / "bench" / "honest_sentences.txt").read_text(encoding="utf-8")
     texts |= dict.fromkeys(own.splitlines(), False)
-    texts |= {w.text: w.is_order for w in wordings() if fold_of(w.group, _FOLDS) != left_out}
+    texts |= {w.text: w.is_order for w in wordings() if _fold(w) != left_out}
     known = [t.tool for t in real_tools(data) if t.part != LAST]
     for sentence in tool_sentences(t for t in known if fold_of(t.server, _FOLDS) != left_out):
         texts.setdefault(sentence, False)
@@ -157,7 +175,7 @@ def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
         model = Classifier(*fit(_material(data, fold)[0]), NO_LIMITS)
         for texts in (_texts(t) for t in known if fold_of(t.server, _FOLDS) == fold):
             worst.append(max(model.scores(texts), default=_UNSAID))
-        texts = [w.text for w in wordings() if fold_of(w.group, _FOLDS) == fold]
+        texts = [w.text for w in wordings() if _fold(w) == fold]
         own |= dict(zip(texts, model.scores(texts), strict=True))
     worst.sort(reverse=True)
     judged = _labelled({w.text: w.is_order for w in wordings()})
@@ -166,6 +184,11 @@ def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
     mistaken = _above(float(honest[int(_MISTAKEN * len(honest))]))
     hold = max(_above(worst[0]) + _MARGIN, mistaken)
     return Limits(warn=_above(worst[int(_WARNED * len(worst))]), hold=hold), judged, scores
+
+
+def _fold(wording: Wording) -> int:
+    """With which servers it is left out: all of a writer's English, an idea in other languages."""
+    return wording.writer % _FOLDS if wording.language == "en" else fold_of(wording.group, _FOLDS)
 
 
 def _texts(tool: ToolRecord) -> list[str]:

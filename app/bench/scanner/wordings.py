@@ -1,18 +1,23 @@
 """Our own wordings of resources/bench/scanner: orders and honest sentences that look like them.
 
 A line is one wording: [this|that] is a choice, {PLACE} a word of words.txt. Each line is written
-out a few times, always the same ones; its number is its group, so that whoever leaves a group out
-leaves out the idea in every language whose file goes through the same ideas.
+out a few times, always the same ones. Files with a number are by further writers, who had not read
+those before. Whoever leaves a group out leaves out the idea in every language whose file goes
+through the same ideas: the first writer's lines, the later ones' chapters.
 """
 
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from zlib import crc32
 
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "ru", "zh", "ja", "ar")
+WRITERS = (0, 1, 2, 3, 4)  # the first one's files have no number
+_FOLDER = Path(str(files("resources"))) / "bench" / "scanner"
 _FORMS = {"en": 8}  # of each line; other languages have fewer
 _OTHER_FORMS = 5
 _TRIES = 5  # draws for each sentence that is wanted
@@ -31,6 +36,7 @@ class Wording:
     is_order: bool
     language: str
     group: str
+    writer: int
 
 
 @cache
@@ -38,22 +44,35 @@ def wordings() -> tuple[Wording, ...]:
     """Every wording, in the files' order."""
     words = _words()
     rows: dict[str, Wording] = {}
-    for language in LANGUAGES:
-        for kind in ("orders", "honest"):
-            for number, line in enumerate(_lines(f"{kind}.{language}.txt"), 1):
-                group = f"{kind} {'en ' if language == 'en' else ''}{number}"
-                for text in _written_out(line, language, words):
-                    rows.setdefault(text, Wording(text, kind == "orders", language, group))
+    for writer in WRITERS:
+        for language in LANGUAGES:
+            for kind in ("orders", "honest"):
+                for group, line in _grouped_lines(kind, language, writer):
+                    for text in _written_out(line, language, words):
+                        wording = Wording(text, kind == "orders", language, group, writer)
+                        rows.setdefault(text, wording)
     return tuple(rows.values())
 
 
-def _lines(name: str) -> list[str]:
-    text = (files("resources") / "bench" / "scanner" / name).read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line and not line.startswith("# ")]
+def _grouped_lines(kind: str, language: str, writer: int) -> Iterator[tuple[str, str]]:
+    """The lines of a file, if there is one, with their groups."""
+    file = _FOLDER / (f"{kind}.{language}.{writer}.txt" if writer else f"{kind}.{language}.txt")
+    if not file.is_file():
+        return
+    spoken = "en " if language == "en" else ""
+    number, chapter = 0, 0
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            chapter += 1
+        elif line:
+            number += 1
+            place = f"{writer}.{chapter}" if writer else str(number)
+            yield f"{kind} {spoken}{place}", line
 
 
 def _words() -> dict[str, list[str]]:
-    rows = (line.split(": ", 1) for line in _lines("words.txt"))
+    lines = (_FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
+    rows = (line.split(": ", 1) for line in lines if line and not line.startswith("# "))
     return {name: words.split(" | ") for name, words in rows}
 
 
