@@ -77,8 +77,9 @@ def _notes(last: bool) -> tuple[str, ...]:
     fresh = (
         "tuning and report are servers of npm and PyPI that are in none of the data and list their"
         " tools without a credential (packaging/fresh_servers.toml, chosen by name); the tuning"
-        " half was looked at while features and thresholds were chosen, the report half was read"
-        " at the end; one rule (labelled samples) was mended after that and changed nothing in it."
+        " half was looked at while features, thresholds and honest wordings were chosen, the report"
+        " half was read at the end; one rule (labelled samples) was mended after that and changed"
+        " nothing in it."
     )
     attacks = (
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"

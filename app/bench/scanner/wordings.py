@@ -59,7 +59,7 @@ def _grouped_lines(kind: str, language: str, writer: int) -> Iterator[tuple[str,
     file = _FOLDER / (f"{kind}.{language}.{writer}.txt" if writer else f"{kind}.{language}.txt")
     if not file.is_file():
         return
-    spoken = "en " if language == "en" else ""
+    prefix = "en " if language == "en" else ""
     number, chapter = 0, 0
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
@@ -67,7 +67,7 @@ def _grouped_lines(kind: str, language: str, writer: int) -> Iterator[tuple[str,
         elif line:
             number += 1
             place = f"{writer}.{chapter}" if writer else str(number)
-            yield f"{kind} {spoken}{place}", line
+            yield f"{kind} {prefix}{place}", line
 
 
 def _words() -> dict[str, list[str]]:

@@ -32,8 +32,8 @@ def test_a_file_of_secrets_is_not_like_every_other() -> None:
 
 
 def test_a_negated_word_is_another_word_up_to_the_comma() -> None:
-    said, negated = numbers("send the key", WORDS), numbers("never send the key", WORDS)
-    assert len(said & negated) == 1  # what every sentence has
+    plain, negated = numbers("send the key", WORDS), numbers("never send the key", WORDS)
+    assert len(plain & negated) == 1  # what every sentence has
     assert numbers("wait, send", WORDS) < numbers("do not wait, send", WORDS) | numbers(
         "wait, send", WORDS
     )
