@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -111,7 +112,7 @@ def test_without_consent_the_endpoint_stays_off_and_nothing_is_written(
 
 
 def test_a_client_lists_and_calls_tools_by_what_was_written(
-    toolcrib: Toolcrib, port: int, file: Path
+    toolcrib: Toolcrib, port: int, file: Path, tmp_path: Path
 ) -> None:
     told = toolcrib(*WRITE, "--yes")
     assert entry_of(file)["url"] == f"http://127.0.0.1:{port}/mcp/default"
@@ -125,6 +126,10 @@ def test_a_client_lists_and_calls_tools_by_what_was_written(
     assert "in sync: nothing to write" in again.stdout
     assert state(toolcrib) == ("in sync", True, 0)
     assert token not in told.stdout + told.stderr + again.stdout + again.stderr
+    home = tmp_path / "toolcrib"  # the store, the logs of every process, the settings
+    holders = {f for f in home.rglob("*") if f.is_file() and token.encode() in f.read_bytes()}
+    assert {holder.parent for holder in holders} == {home / "backups" / "cursor"}
+    assert all(stat.S_IMODE(holder.stat().st_mode) == 0o600 for holder in holders)
     toolcrib("restore", "cursor")
     assert file.read_text() == MINE
 
