@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import apsw
 
+from app.hosts.credentials import credentials_in
 from app.indexing.requests import request_problem
 from app.routing.text import content_words, split_name
 from app.routing.tool_search import HINT_KEY
@@ -74,7 +75,14 @@ def _words(texts: Iterable[str], tool: ToolRecord) -> str:
     new = dict.fromkeys(
         word
         for text in texts
-        for word in content_words(text)
+        for word in content_words(_without_credentials(text))
         if word not in known and 1 < len(word) <= LONGEST_WORD
     )
     return " ".join(sorted(list(new)[:MOST_WORDS]))
+
+
+def _without_credentials(text: str) -> str:
+    """What people type may hold a token; a hint leaves this machine with the tool's entry."""
+    for value in sorted(credentials_in(text), key=len, reverse=True):
+        text = text.replace(value, " ")
+    return text

@@ -51,6 +51,12 @@ def test_a_label_that_the_rules_refuse_gives_no_word(db, tool):
     assert search_hints(db) == {tool.id: "letter"}
 
 
+def test_a_credential_in_what_was_typed_gives_no_word(db, tool):
+    label(db, "letter with AKIAIOSFODNN7EXAMPLE", "office/send_mail")
+    ask(db, tool, "post it with ghp_abcdefghijklmnopqrstuvwxyz0123 or token=abc123zz")
+    assert HintSources.read(db).hint(tool).split() == ["letter", "post", "token"]
+
+
 def test_a_request_of_another_text_of_the_tool_gives_no_word(db, tool):
     ask(db, tool, "post a letter", live=False)
     assert search_hints(db) == {}
