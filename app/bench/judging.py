@@ -52,7 +52,11 @@ def judge_ours(
 def judge_paper(
     given: QuerySet, queries: Sequence[Labelled], encoder: CachedEncoder, *, encoder_ms: float
 ) -> list[Judged]:
-    """Cosine of query and "split name: description", theta .28, k 10 (arXiv 2604.21816, 4.5)."""
+    """Cosine of query and "split name: description", theta .28, k 10 (arXiv 2604.21816, 4.5).
+
+    Its encoder is the default one as it is published, without our delta.
+    """
+    encoder = encoder.base
     ids = np.array([f"{tool.server}/{tool.name}" for tool in given.tools])
     texts = [f"{split_name(t.name)}: {t.raw['description']}" for t in given.tools]
     matrix = encoder.encode(texts)

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from app.core.safe_write import put_folder
+from app.encoder.delta import merge_delta, with_delta
 from app.encoder.quantize import LEAST_AGREEMENT, Feed, quantized, sample_texts
-from app.encoder.weights import FORMAT, folder_name, model_key, source_hash
+from app.encoder.weights import DEFAULT_MODEL, FORMAT, folder_name, model_key, source_hash
 from store.typed import Json
 
 LONGEST = 256  # tokens; longer texts are cut, as the default model was trained
@@ -30,6 +31,8 @@ def main(source: str, name: str, models: str) -> None:
     warnings.filterwarnings("ignore")
     say("Loading the model", 0.1)
     model = load(source)
+    if name == DEFAULT_MODEL:
+        merge_delta(model[0].model)
     folder = Path(tempfile.mkdtemp(prefix=".part-", dir=models))
     try:
         say("Exporting the graph", 0.5)
@@ -37,6 +40,8 @@ def main(source: str, name: str, models: str) -> None:
         write_tokenizer(model, folder / "tokenizer.json")
         is_folder = Path(source).is_dir()
         sha256 = source_hash(Path(source)) if is_folder else file_hash(folder / "model.onnx")
+        if name == DEFAULT_MODEL:
+            sha256 = with_delta(sha256)
         say("Making it small", 0.7)
         precision = shrink(folder / "model.onnx", sample_feeds(model, inputs))
         about = describe(model, folder / "model.onnx") | {
@@ -52,7 +57,7 @@ def main(source: str, name: str, models: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def load(source: str) -> object:
+def load(source: str) -> Any:
     """The sentence-transformers model, in the form that exports best."""
     import torch
     from sentence_transformers import SentenceTransformer

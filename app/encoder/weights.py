@@ -22,8 +22,8 @@ PACKAGED_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-# raised when the exported graph changes, so that old exports are made again
-FORMAT = 4
+# raised when the exported graph or the delta changes, so that old exports are made again
+FORMAT = 5
 WEIGHTS = ("*.safetensors", "*.bin", "tokenizer.json", "modules.json", "**/config.json")
 
 Progress = Callable[[str, float], None]

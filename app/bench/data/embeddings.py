@@ -7,7 +7,9 @@ from typing import Any
 
 import apsw
 
+from app.core.paths import Paths
 from app.encoder.onnx import Encoder
+from app.encoder.weights import DEFAULT_MODEL, ensure_model, packaged_weights
 
 _CHUNK = 512  # texts encoded between two commits
 
@@ -19,6 +21,7 @@ class CachedEncoder:
         self._encoder = encoder
         self._known: dict[str, bytes] = {}
         self._db = None if folder is None else _open(folder)
+        self._base: CachedEncoder | None = None
         self.text_count = 0  # texts that encode_bytes() and encode_query() were asked for
 
     @property
@@ -35,6 +38,18 @@ class CachedEncoder:
     def models(self) -> Path:
         """The folder of the exported encoders."""
         return self._encoder.files.onnx.parents[1]
+
+    @property
+    def base(self) -> "CachedEncoder":
+        """The default encoder without our delta, as others measure with it; else this one."""
+        folder = packaged_weights() if self._encoder.files.name == DEFAULT_MODEL else None
+        if folder is None:
+            return self
+        if self._base is None:
+            files = ensure_model(Paths(self.models.parent, self.models), str(folder))
+            self._base = CachedEncoder(Encoder.load(files), None)
+            self._base._db = self._db
+        return self._base
 
     def close(self) -> None:
         """Close the file on disk."""

@@ -20,6 +20,7 @@ class WordEncoder:
     key, dims = "words@1", 48
 
     class files:  # noqa: N801
+        name = "words"
         query_prompt = document_prompt = ""
 
     def encode(self, texts, *, query=False):

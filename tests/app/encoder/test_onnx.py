@@ -19,18 +19,22 @@ from app.routing.summary import summarise
 from tests.fakes.tool_texts import tool_texts
 from tests.servers import launches
 
-# what sentence-transformers says of the texts, and the float32 graph that the export begins with
+# what sentence-transformers makes of the texts, and the float32 graph that the export begins with;
+# both with our delta
 TORCH = """
 import json, sys
 from pathlib import Path
 from sentence_transformers import SentenceTransformer
 sys.path.append(sys.argv[2])
+from app.encoder.delta import merge_delta
 from app.encoder.export import load, write_graph
 loaded = load(sys.argv[1])
+merge_delta(loaded[0].model)
 write_graph(loaded, Path(sys.argv[3]))
 loaded[0].model.config.output_hidden_states = False
 write_graph(loaded, Path(sys.argv[3]).with_name("plain.onnx"))
 model = SentenceTransformer(sys.argv[1], device="cpu")
+merge_delta(model[0].model)
 texts = json.load(sys.stdin)
 rows, inner = model.encode(texts, normalize_embeddings=True).tolist(), []
 bert = model[0].model
