@@ -133,7 +133,9 @@ def test_settings_are_kept_in_the_profile(page, qtbot):
 
 def test_a_tool_of_low_rank_is_pinned_on_top_and_brought_in_and_undone(page, qtbot):
     ask(page, qtbot)
-    row = next(t for t in page.answer.ranked.tools if t.rank == 150)
+    ranked = page.answer.ranked.tools
+    names = " ".join(tool.name for tool in ranked)
+    row = next(t for t in ranked if t.rank >= 150 and names.count(t.name) == 1)
     page.table.filter.setText(row.name)
     first = page.table.model.row(0)
     assert first.tool_id == row.tool_id
