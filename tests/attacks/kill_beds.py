@@ -138,7 +138,7 @@ class BackendBed:
     def _action(self) -> None:
         """As an adapter that finds no backend, then as the backend that it starts."""
         backend._TICK = 0.0
-        link = _elect(self._place, [], 0.0, "host")
+        link = _elect(self._place, [], "host", lambda: 0.0)
         assert link is None
         backend.serve()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from app.bench.scanner.split import WRITTEN, fresh_part, server_part, specimen_part
+from app.bench.scanner.split import BLIND, WRITTEN, fresh_part, server_part, specimen_part
 from app.core.errors import ToolcribError
 from app.safety.normalise import plain_text
 from app.safety.sentences import sentences
@@ -101,16 +101,17 @@ def specimens(file: Path) -> list[SplitTool]:
 
 
 def own_attacks() -> list[SplitTool]:
-    """A hundred attacks and thirty honest texts of our own, which nothing was trained on.
+    """Two hundred attacks and 110 honest texts of our own, which nothing was trained on.
 
-    Each was written before anything scored it; the honest ones are worded like orders.
+    Each was written before anything scored it; the honest ones are worded like orders. Blind ones
+    are by an author who had read nothing of Toolcrib.
     """
     rows = _rows(Path(str(files("resources"))) / "bench" / "attacks.jsonl")
     return [
         SplitTool(
             _tool(number, "stranger", {"name": "help", "description": row["text"]}),
             (),
-            WRITTEN,
+            BLIND if row.get("blind") else WRITTEN,
             _kind(row),
         )
         for number, row in enumerate(rows)

@@ -17,11 +17,11 @@ from app.bench.scanner.corpus import (
     real_tools,
     specimens,
 )
-from app.bench.scanner.split import LAST, OPEN, REPORT, TRAIN, TUNING, WRITTEN
+from app.bench.scanner.split import BLIND, LAST, OPEN, REPORT, TRAIN, TUNING, WRITTEN
 from app.safety.patterns import check
 
-_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT, WRITTEN)
-_ONCE = (LAST, REPORT, WRITTEN)  # to be read at the end
+_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT, WRITTEN, BLIND)
+_ONCE = (LAST, REPORT, WRITTEN, BLIND)  # to be read at the end
 
 
 def run(data: Path, *, last: bool = False, own: Path | None = None) -> Report:
@@ -84,7 +84,9 @@ def _notes(last: bool) -> tuple[str, ...]:
     attacks = (
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
         " anything scored them; nothing was changed for what they showed. The wordings that are"
-        " trained on (resources/bench/scanner) are by five writers who had not read them."
+        " trained on (resources/bench/scanner) are by five writers who had not read them. The blind"
+        " ones are by an author who had read nothing of Toolcrib, and these weights were final when"
+        " they were scored."
     )
     writers = (
         "What the weights make of a writer whom they never read stands in"

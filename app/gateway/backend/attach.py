@@ -48,8 +48,11 @@ def _elect(
     owner = False
     limit, spawn_at, pause = FOREVER, 0.0, _PAUSE
     try:
-        while (now := time.monotonic()) < limit and not place.off:
+        while not place.off:
+            now = time.monotonic()
             limit = min(limit, now + patience())
+            if now >= limit:
+                break
             if not owner:
                 owner = _take(lock)
                 if owner and not _is_current(lock, place):  # swept away by a backend that ended

@@ -55,8 +55,9 @@ def test_the_report_half_of_fresh_servers_is_left_alone_until_the_end(data: Path
     assert early.get("real tools, tuning") == parts.count(TUNING)
     assert "real tools, report" not in early
     assert late["real tools, report"] == parts.count(REPORT)
-    attacks = [count for what, count in late.items() if what.endswith(", our own")]
-    assert sum(attacks) == 130 and not any(what.endswith(", our own") for what in early)
+    for part, size in (("our own", 130), ("blind", 180)):
+        attacks = [count for what, count in late.items() if what.endswith(f", {part}")]
+        assert sum(attacks) == size and not any(what.endswith(f", {part}") for what in early)
 
 
 def test_an_order_that_honest_tools_give_too_is_not_trained_on(data: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from app.gateway.backend.shared_server import SharedServer
 from app.gateway.backend.shared_upstream import SharedUpstream
 from app.mcp.requests import OwnRequest
-from app.mcp.session import KNOWN, STARTED, Upstream
+from app.mcp.session import KNOWN, STARTED, STARTING, Upstream
 from app.mcp.stdio import StdioChannel
 from app.system.processes import prepare
 
@@ -90,6 +90,10 @@ def send(upstream: Upstream, tool: str, **arguments: Any) -> Callable[[], dict[s
 
     def wait() -> dict[str, Any]:
         assert done.wait(20)
+        limit = time.monotonic() + 20
+        while upstream.state == STARTING:  # an answer may be faster than the end of the start
+            assert time.monotonic() < limit
+            time.sleep(0.01)
         return answers[0]
 
     return wait
