@@ -3,11 +3,13 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 
 from app.bench.report import Column, Report, Table, label, table
 from app.core.errors import ToolcribError
 from store.typed import Json
 
+_LATENCIES = ("direct_p50", "p50", "added_p50", "ratio_med")
 # rows of the pass-through checks that tell times, not behaviour
 _TIMES = frozenset({"ready_s", "conc20x500ms", "load", "took_s", "stop", "junk"})
 _NOTE = (
@@ -51,22 +53,20 @@ def _menus(raw: Path) -> Table:
 
 
 def _latency(raw: Path) -> Table:
-    columns = [label("gateway"), *map(Column, ("direct p50 ms", "p50 ms", "added p50 ms", "ratio"))]
-    columns += map(Column, ("50 at once, ms", "CPU ms a call"))
+    """Medians over the runs: calls.json, and calls.N.json where there were several."""
+    columns = [label("gateway"), Column("runs"), *map(Column, ("direct p50 ms", "p50 ms"))]
+    columns += map(Column, ("added p50 ms", "ratio", "50 at once, ms", "CPU ms a call"))
+    runs: dict[str, list[tuple[float, ...]]] = {}
+    for file in raw.glob("calls*.json"):
+        for name, figures in _read(file).items():
+            if "p50" in figures:
+                figure = (*(figures[key] for key in _LATENCIES), figures["conc"][1])
+                runs.setdefault(name, []).append((*figure, figures["gw_cpu_ms"]))
     rows = [
-        (
-            name,
-            figures["direct_p50"],
-            figures["p50"],
-            figures["added_p50"],
-            figures["ratio_med"],
-            figures["conc"][1],
-            figures["gw_cpu_ms"],
-        )
-        for name, figures in _read(raw / "calls.json").items()
-        if "p50" in figures
+        (name, len(figures), *map(median, zip(*figures, strict=True)))
+        for name, figures in sorted(runs.items())
     ]
-    return table("Added latency of a call, alternating blocks", columns, rows)
+    return table("Added latency of a call, alternating blocks, medians of runs", columns, rows)
 
 
 def _starts(raw: Path) -> Table:
