@@ -85,6 +85,8 @@ def _prepare(home: Path, way: str) -> None:
 def _measure(home: Path, count: int) -> tuple[int, float]:
     """Processes and megabytes of `count` hosts' gateways, the backend and all their servers."""
     with ExitStack() as stack:
+        # after the hosts' ends: one that loses its backend starts the next one
+        stack.callback(request, Place(str(home)), STOP)
         hosts = [stack.enter_context(_host(home)) for _ in range(count)]
         family = _settled(home, hosts)
         return len(family), sum(map(_megabytes, family))
@@ -111,7 +113,6 @@ def _host(home: Path) -> Iterator[psutil.Process]:
             process.stdin.close()
             process.stdout.close()
         process.wait(30)
-        request(Place(str(home)), STOP)
 
 
 def _send(process: "subprocess.Popen[bytes]", method: str, params: Mapping[str, object]) -> None:
