@@ -31,6 +31,7 @@ class _LiveList:
         "items",
         "reading",
         "settling",
+        "taken",
         "verdicts",
         "waiting",
     )
@@ -42,8 +43,9 @@ class _LiveList:
         self.reading = False
         self.again = False  # it changed while it was read
         self.waiting: list[Callable[[str], None]] = []
-        self.checking = 0  # lists whose new texts are on their way into the store
-        self.settling: list[Callable[[], None]] = []  # called when none is read or checked
+        self.taken = 0  # lists so far, those that could not be read included
+        self.checking: set[int] = set()  # numbers of lists whose new texts are being stored
+        self.settling: list[tuple[int, Callable[[], None]]] = []  # which list each waits for
         self.verdicts: dict[tuple[str, str], bool] = {}  # (name, trusted text) -> whether the same
 
 
@@ -95,7 +97,7 @@ class LiveTools:
             lacks = name is not None and name not in (live.items or ())
             current = same and upstream.started and age < _BLOCKING_SECONDS and not lacks
             if current and live.checking and self._is_first(upstream.name):
-                live.settling.append(partial(call, ""))
+                live.settling.append((live.taken, partial(call, "")))
                 return
             if not current:
                 live.waiting.append(call)
@@ -118,7 +120,7 @@ class LiveTools:
         live = self._list(upstream.name)
         with self._lock:
             if settled is not None:
-                live.settling.append(settled)
+                live.settling.append((live.taken + 1 + (changed and live.reading), settled))
             if changed:
                 live.again, live.at = live.reading, float("-inf")  # calls wait for the new list
             if live.reading:
@@ -138,6 +140,7 @@ class LiveTools:
         if items is not None:
             self.take(upstream.name, items)
         with self._lock:
+            live.taken += items is None
             live.reading = False
             again, live.again = live.again, False
             waiting, live.waiting = live.waiting, []
@@ -146,14 +149,13 @@ class LiveTools:
             problem = listing.problem if upstream.state == FAILED else ""
             calls = [partial(call, problem) for call in waiting]
             if self._is_first(upstream.name):
-                live.settling += calls
+                live.settling += [(live.taken, call) for call in calls]
                 calls = []
         for call in calls:
             call()
+        self._settle(live)
         if again:
             self.read(upstream)
-        else:
-            self._settle(live)
 
     def take(
         self, server: str, items: list[Json], settled: Callable[[], None] | None = None
@@ -165,8 +167,10 @@ class LiveTools:
         live = self._list(server)
         row = self._view.servers.get(server)
         with self._lock:
+            live.taken += 1
+            number = live.taken
             if settled is not None:
-                live.settling.append(settled)
+                live.settling.append((number, settled))
             live.at = self._clock()
             first: dict[str, Json] = {}
             for item in items:
@@ -175,9 +179,10 @@ class LiveTools:
             if not same:
                 live.verdicts.clear()
             checks = row is not None and bool(items) and not same
-            live.checking += checks
+            if checks:
+                live.checking.add(number)
         if row is not None and checks:
-            self._ingest(row, items, partial(self._checked, live))
+            self._ingest(row, items, partial(self._checked, live, number))
         else:
             self._settle(live)
 
@@ -186,18 +191,20 @@ class LiveTools:
         row = self._view.servers.get(server)
         return row is not None and row.read_at == 0
 
-    def _checked(self, live: _LiveList) -> None:
-        self._view.refresh(at_once=True)
-        with self._lock:
-            live.checking -= 1
-        self._settle(live)
+    def _checked(self, live: _LiveList, number: int) -> None:
+        try:
+            self._view.refresh(at_once=True)
+        finally:
+            with self._lock:
+                live.checking.discard(number)
+            self._settle(live)
 
     def _settle(self, live: _LiveList) -> None:
-        """Call who waits, unless another list is on its way."""
+        """Call who waits for a list that was checked, whatever lists follow it."""
         with self._lock:
-            if live.reading or live.checking:
-                return
-            calls, live.settling = live.settling, []
+            checked = min(live.checking, default=live.taken + 1) - 1
+            calls = [call for number, call in live.settling if number <= checked]
+            live.settling = [one for one in live.settling if one[0] > checked]
         for call in calls:
             call()
 

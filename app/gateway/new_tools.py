@@ -31,7 +31,8 @@ class _List:
         """Tell all of them, once; the changes are the newest list's."""
         calls, self._done = self._done, []
         for number, call in enumerate(calls):
-            call(type(changes)() if number else changes)
+            with suppress(Exception):  # one that fails must not keep the others waiting
+                call(type(changes)() if number else changes)
 
 
 class NewTools:

@@ -24,14 +24,9 @@ def findings_of_texts(
 ) -> dict[str, tuple[Finding, ...]]:
     """Findings, by hash, of a server's texts that the store does not have yet.
 
-    `stored` are the tools of all servers: what is known of a text is not made again.
+    `stored` are the tools of all servers, beside which each text is seen.
     """
-    known = {tool.hash for tool in stored if tool.server_id == server.id}
-    texts = [
-        _unstored(server, number, tool)
-        for number, tool in enumerate(new, 1)
-        if tool.hash not in known
-    ]
+    texts = [_unstored(server, number, tool) for number, tool in enumerate(new, 1)]
     by_id = findings_of_tools(texts, [*stored, *texts])
     return {tool.hash: by_id[tool.id] for tool in texts}
 

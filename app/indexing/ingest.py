@@ -16,6 +16,7 @@ from app.indexing.indexer import Indexer
 from app.indexing.list_changes import ListChanges
 from app.indexing.reading import Limits, Reading
 from app.indexing.tool_checks import check_tools
+from app.safety import pins
 from app.safety.server_texts import findings_of, judge_server
 from store import findings, profiles, servers, tools
 from store.connection import transaction
@@ -30,9 +31,11 @@ Judged = Mapping[str, Sequence[Finding]]  # by the hash of the text
 def text_judge(db: apsw.Connection, server_id: int, new: Sequence[NewTool]) -> Callable[[], Judged]:
     """What judges texts before they are stored; it may run on another thread, 1.3 ms a text."""
     server = _server(db, server_id)
-    if server is None:
+    known = {tool.hash for tool in tools.tools(db, server_id)}
+    fresh = [tool for tool in new if tool.hash not in known]
+    if server is None or not fresh:
         return dict
-    return partial(findings_of_texts, server, new, tools.tools(db))
+    return partial(findings_of_texts, server, fresh, tools.tools(db))
 
 
 def save_reading(
@@ -116,12 +119,14 @@ def _save_findings(
     db: apsw.Connection, server_id: int, tool_ids: Collection[int], judged: Judged
 ) -> None:
     """In the transaction that stores the texts: who reads the store never sees one unjudged."""
+    if not tool_ids:
+        return
     rows = [tool for tool in tools.tools(db, server_id) if tool.id in tool_ids]
     # a text that came back is stored as it was, and so is none of those that were judged
     others = [tool for tool in rows if tool.hash not in judged]
     late = findings_of_tools(others, tools.tools(db)) if others else {}
     for tool in rows:
-        known = late[tool.id] if tool.id in late else judged[tool.hash]
+        known = late[tool.id] if tool.id in late else (*judged[tool.hash], *pins.check(tool))
         findings.save(db, tool.id, known, tool.last_seen)
 
 

@@ -47,8 +47,8 @@ def calibrated_floor(chit_chat: Sequence[float], good: Sequence[float] = ()) -> 
     if not chit_chat:
         return 0.0
     if not good:
-        return round(quantile(chit_chat, REFUSED), 3)
-    return round(min(quantile(chit_chat, REFUSED_KNOWING), quantile(good, FALSE_REFUSALS)), 3)
+        return quantile(chit_chat, REFUSED)
+    return min(quantile(chit_chat, REFUSED_KNOWING), quantile(good, FALSE_REFUSALS))
 
 
 def scan_floor(db: apsw.Connection, model: str) -> float:
@@ -83,7 +83,7 @@ def set_scan_floor(db: apsw.Connection, encoder: Encoding, clock: Callable[[], f
     written = matrix.held_out()
     floor = calibrated_floor(best)
     if len(written) >= LEAST_REQUESTS:
-        floor = max(floor, round(quantile(written, REFUSED_REQUESTS), 3))
+        floor = max(floor, quantile(written, REFUSED_REQUESTS))
     queries.save_blob(
         db,
         BLOB,

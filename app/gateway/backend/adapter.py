@@ -90,8 +90,9 @@ class Adapter:
             if self.ended():
                 return
             failures = failures + 1 if time.monotonic() - began < _SHORT_LIFE else 1
-            if failures > _RECONNECTS or not self._reconnect():
-                standalone(self._lines(), sum(map(_is_request, self._replayed)))
+            if not self._reconnect(may_attach=failures <= _RECONNECTS):
+                if not self.ended():
+                    standalone(self._lines(), sum(map(_is_request, self._replayed)))
                 return
 
     def ended(self) -> bool:
@@ -265,8 +266,11 @@ class Adapter:
 
     # ---- a backend that ended
 
-    def _reconnect(self) -> bool:
-        """Meet another backend and tell it what it must know; calls under way fail."""
+    def _reconnect(self, *, may_attach: bool) -> bool:
+        """Meet another backend and tell it what it must know; calls under way fail.
+
+        Where there is none, or none may be met, the host's lines wait for this process.
+        """
         with self._lock:
             old, self._link = self._link, None
             if old is not None:
@@ -276,7 +280,7 @@ class Adapter:
             lost = [line for line in pending if not _is_repeatable(line)]
             self._write(b"".join(map(_lost_answer, lost)))
             repeated = [line for line in pending if line not in lost] + self._unsent
-            link = self._attach(bool(repeated))
+            link = self._attach(bool(repeated)) if may_attach else None
             repeated = [line for line in repeated if line not in self._state]
             pending, self._unsent = pending + self._unsent, []
             if link is None:

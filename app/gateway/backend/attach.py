@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 START_SECONDS = 5.0  # that a new backend may take to listen, where a host waits for it
-_AGAIN_SECONDS = 30.0  # after which another is started, while nobody waits
+_AGAIN_SECONDS = 30.0  # after which another is started; while nobody waits, each time twice that
+_LONGEST_AGAIN = 3600.0
 FOREVER = float("inf")
 _LONGEST_ANSWER = 4096
+_ANSWER_SECONDS = 10.0  # that a backend may take to answer the greeting, all in all
 _PAUSE, _LONGEST_PAUSE = 0.005, 0.25  # seconds between two looks, where somebody waits or nobody
 
 
@@ -46,7 +48,8 @@ def _elect(
     """Start the backend as the one adapter that holds the lock; the others wait for it."""
     lock = _open_lock(place)
     owner = False
-    limit, spawn_at, pause = FOREVER, 0.0, _PAUSE
+    limit, pause = FOREVER, _PAUSE
+    spawned_at, again = -FOREVER, _AGAIN_SECONDS
     try:
         while not place.off:
             now = time.monotonic()
@@ -62,9 +65,11 @@ def _elect(
             link = _greet(place, argv, role)  # a second look: somebody may have been faster
             if link is not None:
                 return link
-            if owner and now >= spawn_at:
+            # the one before may have been killed, or none may ever start
+            if owner and now >= spawned_at + (again if limit == FOREVER else _AGAIN_SECONDS):
+                again = min(2 * again, _LONGEST_AGAIN) if spawned_at > 0 else again
                 spawn(place)
-                spawn_at = now + _AGAIN_SECONDS  # it may have been killed, as the one before it
+                spawned_at = now
             pause = min(pause * 1.1, _LONGEST_PAUSE) if limit == FOREVER else _PAUSE
             time.sleep(pause)
         return None
@@ -168,8 +173,9 @@ def is_welcome(link: "_socket.socket") -> bool:
 def _answer_line(link: "_socket.socket") -> bytes:
     """One short line, byte by byte: what follows it belongs to the session."""
     line = b""
-    link.settimeout(10.0)
+    end = time.monotonic() + _ANSWER_SECONDS
     while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
+        link.settimeout(max(end - time.monotonic(), 0.001))
         byte = link.recv(1)
         if not byte:
             break

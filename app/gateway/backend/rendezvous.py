@@ -20,6 +20,7 @@ RENEW = "renew"  # and to take in other tokens of the HTTP endpoint
 STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
 MOVED_VARIABLE = "TOOLCRIB_MOVED"  # what a process that serves alone leaves to its next program
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
+_CONNECT_SECONDS = 10  # that a connection may take where many call
 _LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS, sys/un.h
 _MODULES = (
@@ -133,19 +134,30 @@ def descriptor_text(place: Place, token: str) -> str:
 def connect(place: Place, *, waits: bool = True) -> "_socket.socket | None":
     """A connection to a live backend of this user, None where there is none.
 
-    It `waits` where so many call that the system lets no more in.
+    It `waits` where so many call that the system lets no more in, but not for ever.
     """
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         link.setblocking(waits)
+        _limit_sends(link, _CONNECT_SECONDS)
         link.connect(place.socket)
         link.setblocking(True)
+        _limit_sends(link, 0)
         if peer_uid(link) == os.getuid():
             return link
     except OSError:
         pass
     link.close()
     return None
+
+
+def _limit_sends(link: "_socket.socket", seconds: int) -> None:
+    """How long connecting may block, 0 without end; a time-out of Python's would not wait at all.
+
+    The system's `struct timeval`: two numbers of eight bytes, or one of eight and one of four.
+    """
+    value = seconds.to_bytes(8, sys.byteorder) + bytes(8)
+    link.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, value)
 
 
 def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:

@@ -131,6 +131,19 @@ def test_added_changed_and_unusable_tools_are_told_apart(server, ctx):
     assert stored.trusted_raw["description"] != "Something else"
 
 
+def test_a_changed_text_is_stored_with_the_finding_that_it_changed(server, ctx):
+    database, row = server
+    live = [tool.raw for tool in rows(database, "late").values()]
+    live[0] = {**live[0], "description": "Something else"}
+    db = open_store(database)
+    try:
+        ingest(ctx, db, row.id, live, scrubber=Scrubber())
+        changed = rows(database, "late")[live[0]["name"]]
+        assert "RP-01" in {finding.rule for finding in findings.of_tool(db, changed.id)}
+    finally:
+        db.close()
+
+
 def test_tools_that_are_missing_from_a_live_list_stay(server, ctx):
     database, row = server
     before = rows(database, "late")
@@ -168,3 +181,22 @@ def test_only_the_newest_of_many_lists_is_taken_in(server, home, monkeypatch):
     taken = [changes for changes in heard if changes]
     assert len(taken) <= 3
     assert taken[-1].added == ("tool_29",)
+
+
+def test_one_who_fails_at_the_news_keeps_no_other_and_no_later_list_waiting(
+    server, home, monkeypatch
+):
+    database, row = server
+    monkeypatch.setenv("TOOLCRIB_HOME", str(home))
+    new_tools = NewTools(str(database), Scrubber(), pause=0)
+    heard = []
+
+    def fail(_changes):
+        raise RuntimeError("nobody home")
+
+    for done in (fail, heard.append, fail):
+        new_tools.ingest(row, [late("one")], done)
+    assert new_tools.wait(30)
+    new_tools.ingest(row, [late("two")], heard.append)
+    assert new_tools.wait(30)
+    assert len(heard) == 2 and heard[-1].added == ("two",)

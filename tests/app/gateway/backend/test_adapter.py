@@ -273,6 +273,19 @@ def test_the_host_goes_on_alone_when_no_backend_can_be_had_again(adapter, backen
     assert backends() == [] and host.unsolicited == []
 
 
+def test_the_host_is_served_however_often_its_backends_end_at_once(adapter, backends, stocked):
+    stocked({"probe": "ok"})
+    host = adapter("--server", "probe")
+    host.initialize()
+    for number in range(6):
+        answer = host.call("echo", {"text": f"n{number}"})
+        assert answer["content"][0]["text"] == f"n{number}"
+        for backend in backends():
+            backend.kill()
+            ended(backend)
+    assert host.unsolicited == []
+
+
 def test_two_profiles_never_see_each_other(adapter, stocked, home):
     stocked({"probe": "ok", "other": "ok"})
     from store import profiles

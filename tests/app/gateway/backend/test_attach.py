@@ -1,0 +1,55 @@
+"""Meeting the backend: no peer keeps a host waiting."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+from app.gateway.backend import attach, rendezvous
+
+
+@pytest.fixture
+def listening(place):
+    """A socket where the backend would listen; nobody takes a connection."""
+    assert rendezvous.ensure_folder(place.folder)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    server.bind(place.socket)
+    server.listen(0)
+    yield server
+    server.close()
+
+
+def test_an_answer_that_drips_counts_as_none(monkeypatch):
+    monkeypatch.setattr(attach, "_ANSWER_SECONDS", 0.3)
+    ours, theirs = socket.socketpair()
+    over = threading.Event()
+
+    def drip():
+        while not over.wait(0.02):
+            theirs.send(b"o")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    began = time.monotonic()
+    try:
+        assert not attach.is_welcome(ours)
+    finally:
+        over.set()
+        dripping.join(10)
+        ours.close()
+        theirs.close()
+    assert time.monotonic() - began < 5
+
+
+def test_a_full_queue_of_callers_is_not_waited_for_without_end(place, listening, monkeypatch):
+    monkeypatch.setattr(rendezvous, "_CONNECT_SECONDS", 1)
+    waiting = []
+    began = time.monotonic()
+    try:
+        while (link := rendezvous.connect(place)) is not None and len(waiting) < 20:
+            waiting.append(link)
+    finally:
+        for one in waiting:
+            one.close()
+    assert link is None and time.monotonic() - began < 15
