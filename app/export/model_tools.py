@@ -64,8 +64,6 @@ def model_tools(
     if mode != THROUGH:
         kept = [row for row in every if row.server.id in alone or row.shown]
         return replace(_sent(host, kept), direct=tuple(_direct(mode, kept, alone, catalog)))
-    if len(left) == len(every):
-        return replace(_sent(host, left), direct=tuple(left))
     menu = _sent(host, left, [row for row in catalog.shown if row.pinned])
     return replace(
         menu,

@@ -74,7 +74,7 @@ def host_size(status: HostStatus, catalog: Catalog) -> HostSize:
 def host_sizes(
     statuses: Iterable[HostStatus], present: Catalog | None = None
 ) -> tuple[HostSize, ...]:
-    """The hosts of this computer whose files name servers of the catalogue, in the order given.
+    """The hosts of this computer that get tools of the catalogue, in the order given.
 
     `present` is the catalogue as it is now, for the hosts that are held against its profile.
     """
@@ -82,7 +82,8 @@ def host_sizes(
     for status in statuses:
         same = present is not None and present.profile.name == status.catalog.profile.name
         catalog = present if present is not None and same else status.catalog
-        if status.state != NOT_FOUND and host_rows(status.host, catalog):
+        is_sent = status.mode == THROUGH or host_rows(status.host, catalog)
+        if status.state != NOT_FOUND and is_sent:
             sizes.append(host_size(status, catalog))
     return tuple(sizes)
 

@@ -43,6 +43,18 @@ def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
     assert [size.host for size in sizes] == ["Cursor"]
 
 
+def test_a_host_whose_own_servers_are_unread_gets_the_menu_through_toolcrib(world, db):
+    world.write(".cursor/mcp.json", {"mcpServers": {"other": {"command": "y"}}})
+    world.write(".claude.json", {"mcpServers": {"stub": {"command": "x"}}})
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    made = world.plan("cursor", THROUGH)
+    assert (made.tools_after, made.tokens_after) == (2, menu_tokens(world.catalog))
+    statuses = survey(db, world.places, world.catalog)
+    (status,) = [s for s in statuses if s.host.id == "cursor"]
+    (size,) = host_sizes([replace(status, mode=THROUGH)])
+    assert (size.sent.count, size.sent.tokens) == (2, menu_tokens(world.catalog))
+
+
 def test_an_entry_that_was_removed_outside_no_longer_counts_as_through_toolcrib(world, db):
     stub = {"stub": {"command": "x"}}
     file = world.write(".cursor/mcp.json", {"mcpServers": stub})
