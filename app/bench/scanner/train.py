@@ -166,7 +166,7 @@ def _labelled(texts: dict[str, bool]) -> Labelled:
 def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
     """Limits that hold none of the left-out servers' tools, and what left-out wordings score.
 
-    One in three hundred of those tools is warned of, one in a hundred honest wordings may be held.
+    One in three hundred of those tools is warned of, one in fifty honest wordings may be held.
     """
     known = [t.tool for t in real_tools(data) if t.part != LAST]
     worst: list[float] = []
