@@ -131,19 +131,6 @@ def test_added_changed_and_unusable_tools_are_told_apart(server, ctx):
     assert stored.trusted_raw["description"] != "Something else"
 
 
-def test_a_changed_text_is_stored_with_the_finding_that_it_changed(server, ctx):
-    database, row = server
-    live = [tool.raw for tool in rows(database, "late").values()]
-    live[0] = {**live[0], "description": "Something else"}
-    db = open_store(database)
-    try:
-        ingest(ctx, db, row.id, live, scrubber=Scrubber())
-        changed = rows(database, "late")[live[0]["name"]]
-        assert "RP-01" in {finding.rule for finding in findings.of_tool(db, changed.id)}
-    finally:
-        db.close()
-
-
 def test_tools_that_are_missing_from_a_live_list_stay(server, ctx):
     database, row = server
     before = rows(database, "late")
