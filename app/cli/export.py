@@ -135,11 +135,11 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         for warning in made.warnings:
             console.note(f"note: {warning}")
         done: tuple[ExportRecord, ...] = ()
-        if not args.dry_run and made.files:
+        if not args.dry_run and (made.files or made.over_http):  # a file may be right already
             if not _may_listen(made, args, console):
                 return NEEDS_CONSENT
             with listening(ctx) if made.over_http else nullcontext():
-                done = writes.apply(made, ctx, db, insist=args.insist)
+                done = writes.apply(made, ctx, db, insist=args.insist) if made.files else ()
     finally:
         db.close()
     value = _plan_json(made, done)

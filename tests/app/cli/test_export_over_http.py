@@ -190,3 +190,17 @@ def test_a_port_that_is_taken_leaves_everything_as_it_was(
         refused = toolcrib(*WRITE, "--yes", code=1).stderr
     assert f"Port {port} cannot be had" in refused
     assert file.read_text() == MINE and not status(toolcrib)["on"]
+
+
+def test_the_endpoint_is_switched_on_again_where_the_file_is_right_already(
+    toolcrib: Toolcrib, port: int, file: Path
+) -> None:
+    toolcrib(*WRITE, "--yes")
+    written = file.read_bytes()
+    toolcrib("backend", "http", "off")
+    assert "Switch it on with" in toolcrib(*WRITE, code=4).stderr
+    assert "in sync" in toolcrib(*WRITE, "--yes").stdout
+    assert file.read_bytes() == written
+    web = client(file)
+    web.initialize()
+    assert status(toolcrib)["on"]
