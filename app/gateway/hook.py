@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 0.1  # that the backend has for its answer
 _SECONDS_VARIABLE = "TOOLCRIB_HOOK_SECONDS"  # another limit, for slow machines
+_LONGEST_SECONDS = 60.0  # whatever that limit says
 _MOST_SECONDS = 1.0  # beyond that limit, after which the process ends whatever it waits for
 _MOST_BYTES = 4 << 20  # of what the host says
 _MOST_CHARACTERS = 8_001  # of the prompt: one more than is ever looked at
@@ -69,7 +70,8 @@ def _options(words: "Sequence[str]") -> tuple[str, str, str, str]:
 
 def _limit() -> float:
     try:
-        return max(0.01, float(os.environ.get(_SECONDS_VARIABLE, _SECONDS)))
+        wanted = float(os.environ.get(_SECONDS_VARIABLE, _SECONDS))
+        return min(max(0.01, wanted), _LONGEST_SECONDS)
     except ValueError:
         return _SECONDS
 

@@ -20,11 +20,14 @@ _SECONDS = 10.0
 
 
 def request(place: Place, *words: str, seconds: float = _SECONDS) -> Json | None:
-    """The backend's answer, None where no backend runs or it hung up."""
+    """The backend's answer, None where no backend runs or it hung up, before its end too."""
     import json
 
     body = exchange(place, *words, seconds=seconds)
-    value = json.loads(body) if body is not None else None
+    try:
+        value = json.loads(body or b"null")
+    except ValueError:
+        return None
     return value if isinstance(value, dict) else None
 
 

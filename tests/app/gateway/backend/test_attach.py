@@ -3,10 +3,12 @@
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
-from app.gateway.backend import attach, rendezvous
+from app.gateway import hook
+from app.gateway.backend import attach, client, rendezvous
 
 
 @pytest.fixture
@@ -53,3 +55,30 @@ def test_a_full_queue_of_callers_is_not_waited_for_without_end(place, listening,
         for one in waiting:
             one.close()
     assert link is None and time.monotonic() - began < 15
+
+
+def test_an_answer_that_is_cut_counts_as_none(place, listening):
+    descriptor = Path(place.descriptor)
+    descriptor.touch(0o600)
+    descriptor.write_text(rendezvous.descriptor_text(place, "token"))
+
+    def answer():
+        link, _ = listening.accept()
+        link.recv(1 << 16)
+        link.sendall(b'ok 1\n{"pid": 4')
+        link.close()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    try:
+        assert client.request(place, rendezvous.STATUS) is None
+    finally:
+        answering.join(10)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("inf", 60.0), ("1e9", 60.0), ("-1", 0.01), ("nan", 0.01), ("x", 0.1)]
+)
+def test_no_setting_makes_a_hook_wait_without_end(monkeypatch, value, seconds):
+    monkeypatch.setenv("TOOLCRIB_HOOK_SECONDS", value)
+    assert hook._limit() == seconds
