@@ -20,7 +20,7 @@ from app.export.recommend import Recommendation
 from app.export.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host
 from app.indexing.search_hints import HintSources
-from app.routing.host_ranking import searched
+from app.routing.host_ranking import own_hint, searched
 from app.routing.learning.cases import expected_tools
 from app.routing.router import Router
 from app.routing.tool_search import HOST, MOST, VERSION
@@ -103,11 +103,12 @@ def host_alone(db: apsw.Connection, facts: HostFacts, catalog: Catalog) -> HostA
         return None
     sources = HintSources.read(db)
     search = searched(rows, servers=[entry_name(facts, row) for row in rows])
-    hinting = search.hinted({n: sources.hint(row.tool) for n, row in enumerate(rows)})
+    free = {place for place, row in enumerate(rows) if own_hint(row) is None}  # of a server's words
+    hinting = search.hinted({place: sources.hint(rows[place].tool) for place in free})
     own = hinted = 0
     for query, expected in cases.items():
         right = {places[tool] for tool in expected}
-        unseen = {place: sources.hint(rows[place].tool, without=query) for place in right}
+        unseen = {place: sources.hint(rows[place].tool, without=query) for place in right & free}
         own += search.finds(query, right)
         hinted += hinting.hinted(unseen).finds(query, right)
     return HostAlone(cases, own, hinted)

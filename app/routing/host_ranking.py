@@ -21,20 +21,18 @@ def usable(rows: Sequence[CatalogTool]) -> list[CatalogTool]:
     return [row for row in rows if not row.tool.gone and not row.tool.problem]
 
 
-def searched(
-    rows: Sequence[CatalogTool],
-    *,
-    servers: Sequence[str] = (),
-    hints: Mapping[int, str] | None = None,
-) -> ToolSearch:
-    """The host's search over these rows; `servers` are the names in its file, one a row.
-
-    `hints` by row id stand before a tool's own.
-    """
+def searched(rows: Sequence[CatalogTool], *, servers: Sequence[str] = ()) -> ToolSearch:
+    """The host's search over these rows; `servers` are the names in its file, one a row."""
     names = servers or [row.tool.server for row in rows]
-    return ToolSearch(
-        [_deferred(row, name, hints or {}) for row, name in zip(rows, names, strict=True)]
-    )
+    return ToolSearch([_deferred(row, name) for row, name in zip(rows, names, strict=True)])
+
+
+def own_hint(row: CatalogTool) -> str | None:
+    """The words for a host's search that the tool's server wrote; None where it wrote none."""
+    meta = row.tool.raw.get("_meta")
+    if not isinstance(meta, dict) or HINT_KEY not in meta:
+        return None
+    return meta[HINT_KEY] if isinstance(meta[HINT_KEY], str) else ""
 
 
 def found_alone(
@@ -97,8 +95,5 @@ def _ranked(row: CatalogTool, hit: Hit, rank: int, best: int, *, matches: bool) 
     )
 
 
-def _deferred(row: CatalogTool, server: str, hints: Mapping[int, str]) -> Deferred:
-    meta = row.tool.raw.get("_meta")
-    own = meta.get(HINT_KEY) if isinstance(meta, dict) else None
-    hint = hints.get(row.tool.id) or (own if isinstance(own, str) else "")
-    return Deferred(server, row.tool.name, row.tool.description, hint)
+def _deferred(row: CatalogTool, server: str) -> Deferred:
+    return Deferred(server, row.tool.name, row.tool.description, own_hint(row) or "")

@@ -105,6 +105,18 @@ def test_what_hints_are_worth_is_judged_without_the_query_itself(office):
     assert own_search(office.db, CLAUDE, office.catalog, None).hinted == 2
 
 
+def test_words_that_a_server_wrote_itself_stay(office):
+    """As in the gateway, which adds a hint only where the server gives none."""
+    own = {"name": "getInvoice", "description": "Fetches bills.", "inputSchema": {}}
+    own["_meta"] = {"anthropic/searchHint": "ledger"}
+    with transaction(office.db):
+        (server,) = servers.all_servers(office.db)
+        tools.save_list(office.db, server.id, [NewTool("getInvoice", own, "own")], at=3.0)
+    label(office, ("bill overdue", "stub/getInvoice"), ("overdue bill", "stub/getInvoice"))
+    alone = host_alone(office.db, CLAUDE, office.catalog)
+    assert (alone.own, alone.hinted) == (0, 0)
+
+
 def test_hints_put_every_server_behind_the_gateway_in_pruned_mode(office):
     settings = office.catalog.settings
     assert settings.gateway.search_hints is False
