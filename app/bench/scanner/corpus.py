@@ -101,17 +101,17 @@ def specimens(file: Path) -> list[SplitTool]:
 
 
 def own_attacks() -> list[SplitTool]:
-    """Two hundred attacks and 110 honest texts of our own, which nothing was trained on.
+    """Three hundred attacks and 190 honest texts of our own, which nothing was trained on.
 
     Each was written before anything scored it; the honest ones are worded like orders. Blind ones
-    are by an author who had read nothing of Toolcrib.
+    are by two authors who had read nothing of Toolcrib.
     """
     rows = _rows(Path(str(files("resources"))) / "bench" / "attacks.jsonl")
     return [
         SplitTool(
             _tool(number, "stranger", {"name": "help", "description": row["text"]}),
             (),
-            BLIND if row.get("blind") else WRITTEN,
+            BLIND[row["blind"] - 1] if row.get("blind") else WRITTEN,
             _kind(row),
         )
         for number, row in enumerate(rows)

@@ -20,8 +20,8 @@ from app.bench.scanner.corpus import (
 from app.bench.scanner.split import BLIND, LAST, OPEN, REPORT, TRAIN, TUNING, WRITTEN
 from app.safety.patterns import check
 
-_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT, WRITTEN, BLIND)
-_ONCE = (LAST, REPORT, WRITTEN, BLIND)  # to be read at the end
+_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT, WRITTEN, *BLIND)
+_ONCE = (LAST, REPORT, WRITTEN, *BLIND)  # to be read at the end
 
 
 def run(data: Path, *, last: bool = False, own: Path | None = None) -> Report:
@@ -85,8 +85,8 @@ def _notes(last: bool) -> tuple[str, ...]:
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
         " anything scored them; nothing was changed for what they showed. The wordings that are"
         " trained on (resources/bench/scanner) are by five writers who had not read them. The blind"
-        " ones are by an author who had read nothing of Toolcrib, and these weights were final when"
-        " they were scored."
+        " ones are by two authors who had read nothing of Toolcrib, and these weights were final"
+        " when they were scored."
     )
     writers = (
         "What the weights make of a writer whom they never read stands in"

@@ -55,7 +55,7 @@ def test_the_report_half_of_fresh_servers_is_left_alone_until_the_end(data: Path
     assert early.get("real tools, tuning") == parts.count(TUNING)
     assert "real tools, report" not in early
     assert late["real tools, report"] == parts.count(REPORT)
-    for part, size in (("our own", 130), ("blind", 180)):
+    for part, size in (("our own", 130), ("blind", 180), ("blind 2", 180)):
         attacks = [count for what, count in late.items() if what.endswith(f", {part}")]
         assert sum(attacks) == size and not any(what.endswith(f", {part}") for what in early)
 
