@@ -236,8 +236,9 @@ def _described(
     ]
     alive = bool(result.files) and is_running(result.host)
     running = alive and any(change.kind_closed for change in changes)
-    secrets = {name: secret for change in changes for name, secret in change.secrets}
-    result = replace(result, secrets_to_store=tuple(secrets.items()))
+    if result.files:  # what stands there already was copied with it, and may be newer by now
+        secrets = {name: secret for change in changes for name, secret in change.secrets}
+        result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(
         result,
         matched=sum(len(change.server_ids) for change in changes),

@@ -24,8 +24,8 @@ _PLAIN = re.compile(r"(?!(?i:true|false|yes|no|on|off|null|y|n)$)[A-Za-z_][\w-]*
 def edit_yaml(text: str, edits: list[Edit]) -> str:
     """The text with the edits made; untouched lines keep their spelling where lines match up."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    own, ends = text.replace("\r\n", "\n"), text.endswith("\n")
-    own = own if ends or not own else own + "\n"  # what comes after it is a line of its own
+    own, ends = text.replace("\r\n", "\n"), not text or text.endswith("\n")
+    own = own if ends else own + "\n"  # what comes after it is a line of its own
     while edits and isinstance(edits[0], Delete):
         shorter = _without_lines(own, edits[0])
         if shorter is None:

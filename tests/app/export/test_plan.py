@@ -60,6 +60,15 @@ def test_through_is_one_entry_and_the_credentials_go_to_the_secret_store(world):
     assert "t0p" not in repr(made)
 
 
+def test_credentials_that_were_copied_are_not_said_to_be_copied_again(world):
+    world.write(".cursor/mcp.json", CURSOR)
+    world.learn()
+    world.export("cursor", "through")
+    again = world.plan("cursor", "through")
+    assert again.empty and again.secrets_to_store == ()
+    assert not any("secret store" in warning for warning in again.warnings)
+
+
 def test_tokens_before_and_after_are_those_of_the_tools(world):
     world.write(".cursor/mcp.json", CURSOR)
     world.learn()

@@ -84,3 +84,7 @@ def test_a_file_without_a_last_line_end_takes_new_lines_and_has_none_after(end):
     data = f"extensions:\n  a:\n    cmd: npx{end}".encode()
     after = edit(data, "yaml", [Set(("extensions", "a", "envs"), {"K": "v"})])
     assert after == f"extensions:\n  a:\n    cmd: npx\n    envs:\n      K: v{end}".encode()
+
+
+def test_a_new_file_ends_with_a_line_end():
+    assert edit(b"", "yaml", [Set(("mcpServers", "a"), {"command": "x"})]).endswith(b"x\n")
