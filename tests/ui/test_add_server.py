@@ -106,3 +106,15 @@ def test_a_pasted_config_that_is_broken_stays_to_be_corrected(dialog, window, qt
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
     assert model.rows[0].candidate.name == "time"
+
+
+def test_a_server_that_is_being_added_is_offered_also_where_cancel_comes_late(
+    dialog, window, qtbot
+):
+    dialog.name.setText("late")
+    dialog.command.setText("uvx mcp-server-time")
+    dialog.add.click()
+    dialog.reject()
+    model = window.catalog.reading.model
+    qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
+    assert not window.findChildren(AddServerDialog)

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from shiboken6 import isValid
 
 from app.hosts.launch import STDIO, LaunchSpec
 from store.connection import transaction
@@ -185,3 +186,14 @@ def test_a_held_tool_says_where_it_is_decided(call, ctx, window, qtbot):
     assert window.findChildren(CallDialog) == []
     assert window.status.message.text() == "hand is not trusted yet. Trust the server first."
     assert not page.content.details.call.isVisible()
+
+
+def test_a_form_that_is_closed_before_the_answer_ends_the_call(call, window, tmp_path, qtbot):
+    dialog = call("hang")
+    dialog.call.click()
+    qtbot.waitUntil(lambda: (tmp_path / "pid").exists(), timeout=20_000)
+    pid = int((tmp_path / "pid").read_text())
+    dialog.close()
+    qtbot.waitUntil(lambda: not isValid(dialog))
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
+    assert not Path(f"/proc/{pid}").exists()

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtWidgets import QLineEdit
+from shiboken6 import isValid
 
 from app.catalog.catalog import match_tools, set_on
 from app.discovery.importing import add_server, edit_server
@@ -12,6 +13,7 @@ from store import servers, tools
 from store.connection import transaction
 from store.records import NewTool
 from ui.pages.catalog.add_server import AddServerDialog
+from ui.pages.catalog.editing import ServerForms
 
 SECRET = "sup3r-s3cret-value-42"
 LAUNCH = LaunchSpec(STDIO, "npx", ("-y", "memory", "a b"), env={"API_TOKEN": SECRET})
@@ -93,3 +95,11 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(window, ctx, qtbot)
         edit_server(ctx, db, servers.by_name(db, "memory"), "other", LAUNCH)
     assert {s.name for s in servers.all_servers(db)} == {"memory", "other"}
     db.close()
+
+
+def test_forms_that_are_closed_leave_nothing_behind(window, qtbot):
+    for _ in range(3):
+        form = form_of(window, qtbot)
+        form.reject()
+        qtbot.waitUntil(lambda form=form: not isValid(form))
+    assert len(window.catalog.findChildren(ServerForms)) == 1

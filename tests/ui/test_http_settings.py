@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
 
 from app.core.settings import Settings
 from app.gateway.backend.client import request
@@ -110,3 +112,15 @@ def test_a_page_can_open_the_settings_at_a_tab(fill, open_window, qtbot):
     assert dialog.login.isVisible() and not dialog.http.isVisible()
     dialog.reject()
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=SECONDS)
+
+
+def test_an_answer_that_comes_after_the_dialog_is_gone_is_dropped(fill, open_window, qtbot):
+    fill()
+    window, there = open_window(), threading.Event()
+    window.tasks.wait(lambda _job: there.wait(SECONDS / 1000), lambda _none: None)
+    window.open_settings("http")  # its look waits behind the one above
+    dialog = window.findChild(SettingsDialog)
+    dialog.reject()
+    qtbot.waitUntil(lambda: not isValid(dialog))
+    there.set()
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=SECONDS)  # nothing was raised meanwhile

@@ -3,7 +3,9 @@
 import threading
 
 import pytest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import delete
 
 from app.core.changes import Changes
 from app.core.context import AppContext
@@ -135,3 +137,15 @@ def test_an_overtaken_request_fails_in_silence(tasks, qtbot):
     tasks.overtake("key")
     qtbot.waitUntil(lambda: tasks.idle)
     assert problems == []
+
+
+def test_what_was_deleted_meanwhile_gets_no_answer(tasks, qtbot):
+    owner, seen, free = QWidget(), [], threading.Event()
+    tasks.wait(lambda _job: free.wait(5), seen.append, owner=owner)
+    tasks.wait(lambda _job: 1 / 0, seen.append, failed=seen.append, owner=owner)
+    tasks.latest("key", lambda _db: free.wait(5), seen.append, owner=owner)
+    delete(owner)
+    free.set()
+    with qtbot.waitSignal(tasks.busy):
+        pass
+    assert tasks.idle and not seen

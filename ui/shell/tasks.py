@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+from shiboken6 import isValid
 
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
@@ -33,14 +34,20 @@ class _Callbacks:
     done: Callable[[Any], None] | None
     failed: Callable[[ToolcribError], None] | None
     progress: Callable[[Any], None] | None = None
+    owner: QObject | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether what they show things in is still there."""
+        return self.owner is None or isValid(self.owner)
 
 
 class Tasks(QObject):
     """Runs functions on threads: one owns a store connection, one does long work, one waits.
 
     The functions must not touch widgets; `done`, `failed` and `progress` run on the GUI thread,
-    in order, and never after close(). They stay on this side: a widget's last reference must not
-    die on a worker thread.
+    in order, and never after close() nor after their `owner` was deleted. They stay on this side:
+    a widget's last reference must not die on a worker thread.
     Signals: changed(Changes) after a change; failed(ToolcribError) when no one else took it;
     busy(bool) when the first task starts and the last ends; closing() before the threads end.
     """
@@ -78,9 +85,11 @@ class Tasks(QObject):
         fn: Callable[[Db], T],
         done: Callable[[T], None],
         failed: Callable[[ToolcribError], None] | None = None,
+        *,
+        owner: QObject | None = None,
     ) -> None:
         """Run fn(db) on the store thread, then done(result)."""
-        number = self._expect(_Callbacks(done, failed))
+        number = self._expect(_Callbacks(done, failed, owner=owner))
         self._start(self._store, number, lambda: fn(self._open()))
 
     def latest(
@@ -89,6 +98,8 @@ class Tasks(QObject):
         fn: Callable[[Db], T],
         done: Callable[[T], None],
         failed: Callable[[ToolcribError], None] | None = None,
+        *,
+        owner: QObject | None = None,
     ) -> None:
         """As `request`, but only the newest request of that key is answered.
 
@@ -109,7 +120,7 @@ class Tasks(QObject):
             if self._newest[key] == number:
                 (failed or self.failed.emit)(error)
 
-        self.request(run, deliver, report)
+        self.request(run, deliver, report, owner=owner)
 
     def overtake(self, key: Hashable) -> int:
         """Nobody waits for answers of that key any more; returns the number of the next one."""
@@ -150,9 +161,10 @@ class Tasks(QObject):
         *,
         failed: Callable[[ToolcribError], None] | None = None,
         progress: Callable[[Any], None] | None = None,
+        owner: QObject | None = None,
     ) -> Job:
         """Run fn(job) on a thread of its own: it waits for a person or a far server."""
-        return self._begin(self._patient, fn, _Callbacks(done, failed, progress))
+        return self._begin(self._patient, fn, _Callbacks(done, failed, progress, owner))
 
     def close(self) -> None:
         """Cancel work and waiting, finish what the store thread has begun and was given."""
@@ -214,15 +226,21 @@ class Tasks(QObject):
         self._jobs.pop(number, None)
         if callbacks is None or self._closed:
             return
+        if callbacks.wanted:
+            self._answer(callbacks, well, value)
+        if not self._waiting:
+            self.busy.emit(False)
+
+    def _answer(self, callbacks: _Callbacks, well: bool, value: object) -> None:
         if not well and isinstance(value, BaseException):
             (callbacks.failed or self.failed.emit)(as_problem(value))
         elif callbacks.done is not None:
             callbacks.done(value)
-        if not self._waiting:
-            self.busy.emit(False)
 
     @Slot(int, object)
     def _on_progressed(self, number: int, value: object) -> None:
         callbacks = self._waiting.get(number)
-        if callbacks is not None and callbacks.progress is not None and not self._closed:
+        if callbacks is None or self._closed or not callbacks.wanted:
+            return
+        if callbacks.progress is not None:
             callbacks.progress(value)

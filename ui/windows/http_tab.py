@@ -71,6 +71,7 @@ class HttpTab(QWidget):
             lambda _job: (bring_up(ctx, _SECONDS), _written(ctx)),
             lambda seen: self._show(*seen),
             failed=self._on_failed,
+            owner=self,
         )
 
     def _show(self, state: HttpState, hosts: str) -> None:
@@ -105,7 +106,7 @@ class HttpTab(QWidget):
             self._services.show_status(f"Copied the token of {name}")
 
         read = self._services.tasks.wait  # the keychain may ask the user
-        read(lambda _job: token_for(ctx, name), copy, failed=self.failed.emit)
+        read(lambda _job: token_for(ctx, name), copy, failed=self.failed.emit, owner=self)
 
 
 def _written(ctx: AppContext) -> str:

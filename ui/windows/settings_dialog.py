@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from shiboken6 import isValid
 
 from app.catalog.catalog import Catalog
 from app.catalog.menu_tools import POOLS
@@ -137,14 +136,11 @@ class SettingsDialog(QDialog):
         self._services.tasks.latest(
             "what search hints are worth",
             lambda db: _gain(db, catalog),
-            self._show_gain,
+            lambda words: self.profile.explain(_HINTS, words),
             lambda _error: None,  # a figure, nothing that was asked for
+            owner=self,
         )
         self._show_usual()
-
-    def _show_gain(self, words: str) -> None:
-        if isValid(self):  # it may have been closed meanwhile
-            self.profile.explain(_HINTS, words)
 
     @property
     def _forms(self) -> tuple[SettingForm, ...]:

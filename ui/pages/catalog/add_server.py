@@ -208,6 +208,11 @@ class AddServerDialog(QDialog):
             return url_server(self.name.text(), self.url.text(), self.pairs.pairs)
         return command_server(self.name.text(), self.command.text(), self.pairs.pairs)
 
+    def reject(self) -> None:
+        """Cancel, unless the servers are on their way into the catalogue."""
+        if self.add.isEnabled():
+            super().reject()
+
     def _done(self, discovery: Discovery) -> None:
         self.accept()
         self.added.emit(discovery)

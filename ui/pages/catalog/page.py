@@ -1,5 +1,6 @@
 """The Catalog page: finding and reading servers first, then servers and tools."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,15 +157,16 @@ class CatalogPage(Page):
         """Edit the selected server, or add another that begins like it."""
         server = self._server_selected()
         if server is not None:
-            forms = self._forms()
+            forms = self._forms
             (forms.duplicate if duplicate else forms.edit)(server)
 
     def remove_server(self, server: ServerRecord | None = None) -> None:
         """Take out a server, out of a host's file after a preview; the selected one if none."""
         chosen = server or self._server_selected()
         if chosen is not None:
-            self._forms().remove(chosen, self.content.removed_with(chosen))
+            self._forms.remove(chosen, self.content.removed_with(chosen))
 
+    @cached_property
     def _forms(self) -> "ServerForms":
         from ui.pages.catalog.editing import ServerForms  # not needed for the window's start
 
@@ -258,7 +260,7 @@ class CatalogPage(Page):
         self.content.tree.disable_requested.connect(self.disable_server)
         self.content.tree.remove_requested.connect(self.remove_server)
         self.content.tree.entry_requested.connect(
-            lambda entry, kind: self._forms().change(entry, kind)
+            lambda entry, kind: self._forms.change(entry, kind)
         )
         self.reading.ended.connect(self._on_read)
         self.reading.nothing_found.connect(lambda: self._show(self.empty))

@@ -159,7 +159,10 @@ class CallDialog(QDialog):
             return call, counter(encoding).count(json.dumps(call.result, ensure_ascii=False))
 
         self._job = self._services.tasks.wait(
-            work, lambda answer: self._on_answer(kept, *answer), failed=self._on_failed
+            work,
+            lambda answer: self._on_answer(kept, *answer),
+            failed=self._on_failed,
+            owner=self,
         )
 
     def _on_answer(self, arguments: Json, call: "HandCall", tokens: int) -> None:
