@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QScrollArea, QWid
 from app.catalog.catalog import change_settings, load_catalog
 from app.core.settings import Settings
 from app.policy.profiles import create
+from ui.widgets.elided import ElidedChoice
 from ui.windows.settings_dialog import SettingsDialog
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -268,6 +269,29 @@ def test_a_tab_is_reset_in_one_step_that_can_be_undone(window, dialog, qtbot, ct
     assert stored(ctx).gateway.pool == "all"
 
 
+@pytest.mark.parametrize("zoom", [100, 150])
+def test_each_explanation_is_as_high_as_its_lines(dialog, theme, zoom):
+    theme.set_zoom(zoom)
+    try:
+        for form in dialog._forms:
+            dialog.tabs.setCurrentWidget(tab_of(dialog, form))
+            QApplication.sendPostedEvents()
+            tips = [tip for _words, tip in form._tips.values()]
+            heights = {tip.text(): (tip.height(), tip.heightForWidth(tip.width())) for tip in tips}
+            assert all(height == needed for height, needed in heights.values()), heights
+    finally:
+        theme.set_zoom(100)
+
+
+def tab_of(dialog, form):
+    pages = (dialog.tabs.widget(n) for n in range(dialog.tabs.count()))
+    return next(page for page in pages if page.isAncestorOf(form))
+
+
+def test_choices_in_a_narrow_dialog_end_in_dots(dialog):
+    assert all(isinstance(box, ElidedChoice) for box in dialog.findChildren(QComboBox))
+
+
 def test_no_row_is_wider_than_the_dialog(dialog):
     for area in dialog.findChildren(QScrollArea):
         assert area.horizontalScrollBar().maximum() == 0
@@ -279,7 +303,7 @@ def test_words_for_the_hosts_own_search_say_what_they_are_worth(window, dialog, 
     assert any("Every server then goes behind the gateway." in text for text in texts)
     dialog.profile.explain("gateway.search_hints", "With words 3 of 4.")
     assert any(label.text().endswith("With words 3 of 4.") for label in tip)
-    dialog._show_gain("")
+    dialog.profile.explain("gateway.search_hints", "")
     assert not any(label.text().endswith("With words 3 of 4.") for label in tip)
     dialog.profile.fields["gateway.search_hints"].click()
     settled(window, qtbot)

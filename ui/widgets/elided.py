@@ -1,10 +1,20 @@
 """A label that never makes its window wider: what does not fit ends in an ellipsis."""
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 from ui.look.text import plain_tip
+
+_INSET = 2  # px that a style keeps on both sides of a box's text
 
 
 class ElidedLabel(QLabel):
@@ -31,12 +41,35 @@ class ElidedLabel(QLabel):
 
 
 class ElidedChoice(QComboBox):
-    """A box at least so many letters wide; its list is as wide as its longest row."""
+    """A box at least so many letters wide, "…" beyond; its list is as wide as its longest row."""
 
     def __init__(self, letters: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
+
+    @property
+    def shown(self) -> str:
+        """The current text, as far as there is room."""
+        room = self.field().width() - 2 * _INSET
+        return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+
+    def field(self) -> QRect:
+        """Where its text stands, beside the arrow."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        field = QStyle.SubControl.SC_ComboBoxEditField
+        return self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, field, self)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint it as usual, with the text that fits."""
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        option.currentText = self.shown
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
     def showPopup(self) -> None:
         """Rows are shown whole, as far as the screen goes."""

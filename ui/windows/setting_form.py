@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -21,7 +21,7 @@ from app.catalog.rule_lines import from_lines, to_lines
 from app.core.errors import ToolcribError
 from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
-from ui.widgets.form_dialog import plain_label
+from ui.widgets.elided import ElidedChoice
 from ui.widgets.number_field import number_field
 from ui.widgets.wheel import WheelGuard
 from ui.windows.setting_fields import (
@@ -36,7 +36,6 @@ from ui.windows.setting_fields import (
 )
 
 # a box takes the width that there is: its longest choice would widen the whole tab
-_AS_WIDE_AS_THERE_IS = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 _LEAST_LETTERS = 24
 
 
@@ -135,8 +134,7 @@ class SettingForm(QWidget):
     def _explain(self, form: QFormLayout, field: Field) -> tuple[QWidget, ...]:
         if not field.tip:
             return ()
-        tip = plain_label(field.tip, faint=True)
-        tip.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        tip = _Explanation(field.tip)
         form.addRow("", tip)
         self._tips[field.name] = (field.tip, tip)
         return (tip,)
@@ -165,9 +163,7 @@ class SettingForm(QWidget):
         return spin
 
     def _choice(self, field: Choice) -> QComboBox:
-        box = QComboBox()
-        box.setSizeAdjustPolicy(_AS_WIDE_AS_THERE_IS)
-        box.setMinimumContentsLength(_LEAST_LETTERS)
+        box = ElidedChoice(_LEAST_LETTERS)
         for words, value in field.choices:
             box.addItem(words, value)
         box.activated.connect(
@@ -232,6 +228,24 @@ class SettingForm(QWidget):
             self.changed.emit(
                 field.name, value, f"Set {field.step_noun or _plain(field)} to {words}"
             )
+
+
+class _Explanation(QLabel):
+    """Faint words below a field, as high as their lines; QFormLayout gives a label its guess."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.setProperty("faint", True)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """At the width that it has."""
+        return QSize(0, self.heightForWidth(self.width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width wants another height."""
+        super().resizeEvent(event)
+        self.updateGeometry()
 
 
 class _RuleLines(QPlainTextEdit):
