@@ -1,11 +1,12 @@
 """Writes of host files, kept so that each can be undone."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import apsw
 
-from store.records import HOOK, ExportRecord
+from store.records import AS_IS, HOOK, ExportRecord
 
 _COLUMNS = (
     "id, at, host, scope, file, mode, profile, before_hash, after_hash, backup, undone_at, detail"
@@ -49,6 +50,22 @@ def hooks_of(db: apsw.Connection, host: str) -> list[ExportRecord]:
 def all_exports(db: apsw.Connection) -> list[ExportRecord]:
     """Every write, newest first."""
     return [_export(row) for row in db.execute(f"SELECT {_COLUMNS} FROM exports ORDER BY id DESC")]
+
+
+def standing(history: Collection[ExportRecord]) -> list[ExportRecord]:
+    """The writes that were not taken back, newest first."""
+    return sorted((one for one in history if not one.undone_at), key=lambda one: -one.id)
+
+
+def newest_own(history: Collection[ExportRecord]) -> ExportRecord | None:
+    """The newest standing write to a host's own files, not a project's; None without one."""
+    return next((one for one in standing(history) if one.scope != "project"), None)
+
+
+def mode_of(history: Collection[ExportRecord]) -> str:
+    """How a host gets its tools by the standing writes to its own files."""
+    newest = newest_own(history)
+    return newest.mode if newest is not None else AS_IS
 
 
 def one(db: apsw.Connection, export_id: int) -> ExportRecord | None:

@@ -17,7 +17,6 @@ from app.gateway.backend.rendezvous import why_none
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from store import exports
-from store.records import AS_IS
 
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
@@ -163,11 +162,10 @@ def run_hook(args: argparse.Namespace, _ctx: AppContext, _console: Console) -> i
 
 
 def _standing(db: apsw.Connection, ctx: AppContext, facts: HostFacts) -> HookStanding:
-    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
     return hook_standing(
         Places.here(),
         facts,
-        mode=active[0].mode if active else AS_IS,
+        mode=exports.mode_of(exports.for_host(db, facts.id)),
         here=True,
         no_backend=why_none(str(ctx.paths.home)),
     )

@@ -145,8 +145,9 @@ def register_restored(
     """Take in the files that were put back by these writes or without them; starts nothing."""
     for record in done:
         if record.mode != HOOK:
-            old, new = record.detail.get("renamed", ("", ""))
-            entry = EntryRecord(record.host, record.scope, record.file, str(old))
+            old, new, *scope = record.detail.get("renamed", ("", ""))
+            within = scope[0] if scope else record.scope
+            entry = EntryRecord(record.host, within, record.file, str(old))
             register_file(ctx, db, places, entry, (str(new), str(old)))
 
 
@@ -267,8 +268,8 @@ class _Placing:
         """Where Toolcrib's writes of this file, those not undone, put something."""
         return {
             tuple(place[:length])
-            for record in exports.all_exports(self.db)
-            if record.file == file and not record.undone_at and record.scope != "project"
+            for record in exports.standing(exports.all_exports(self.db))
+            if record.file == file and record.scope != "project"
             for place in record.detail.get("touched", {}).get("places", ())
             for length in range(1, len(place) + 1)
         }
@@ -277,8 +278,9 @@ class _Placing:
         """The entry's name before Toolcrib renamed it in its file: its server's name stays."""
         name = entry.name
         for record in self._renames():
-            if record.file == entry.file and record.detail["renamed"][1] == name:
-                name = str(record.detail["renamed"][0])
+            old, new, *scope = record.detail["renamed"]  # older records have no scope
+            if record.file == entry.file and new == name and scope in ([], [entry.scope]):
+                name = str(old)
         return name
 
     def _renames(self) -> list[ExportRecord]:
@@ -286,8 +288,8 @@ class _Placing:
         if self._renamed is None:
             self._renamed = [
                 record
-                for record in exports.all_exports(self.db)
-                if "renamed" in record.detail and not record.undone_at
+                for record in exports.standing(exports.all_exports(self.db))
+                if "renamed" in record.detail
             ]
         return self._renamed
 

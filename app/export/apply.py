@@ -14,7 +14,7 @@ from app.core.settings import Settings
 from app.export import backups
 from app.export.backups import Backup
 from app.export.history import ChangedPlaces, active_writes
-from app.export.plan import FilePlan, Plan
+from app.export.plan import EntryChange, FilePlan, Plan
 from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
 from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
@@ -170,7 +170,7 @@ def _take_back(
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
     """Take the host's newest export back: every file that it wrote."""
-    active = [record for record in exports.for_host(db, host_id) if not record.undone_at]
+    active = exports.standing(exports.for_host(db, host_id))
     if not active:
         raise ToolcribError("There is no write to take back.")
     group = active[0].detail.get("group", active[0].id)
@@ -224,7 +224,7 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     """Put a host's files back to what they were before Toolcrib first wrote to them."""
     history = exports.for_host(db, host_id)
     done = tuple(_restore_all(history, ctx, db))
-    if not done and any(not record.undone_at for record in history):
+    if not done and exports.standing(history):
         raise ToolcribError(
             "Toolcrib stands in no file of it; changes of single servers are yours.",
             f"Take back the newest write alone: toolcrib restore {host_id} --last",
@@ -340,9 +340,14 @@ def _record(
             "format": file.format,
             **({"http": True} if plan.over_http else {}),
             **({"ended": list(file.ends)} if file.ends else {}),
-            **({"renamed": [change.entry.name, change.name]} if change and change.name else {}),
+            **({"renamed": _renamed(change)} if change and change.name else {}),
         },
     )
+
+
+def _renamed(change: EntryChange) -> list[str]:
+    """The entry's name, its new one and its scope: one file may hold the name in several."""
+    return [change.entry.name, change.name, change.entry.scope]
 
 
 def _put_back(

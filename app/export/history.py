@@ -11,6 +11,7 @@ from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import read_values
 from app.hosts.reading import hash_bytes
+from store.exports import standing
 from store.records import ExportRecord
 from store.typed import Json, JsonMapping
 
@@ -71,11 +72,7 @@ def touched(
 
 def active_writes(history: Sequence[ExportRecord], file: FilePath) -> tuple[ExportRecord, ...]:
     """Writes of this file that were not undone, newest first."""
-    return tuple(
-        record
-        for record in sorted(history, key=lambda record: -record.id)
-        if record.file == str(file) and not record.undone_at
-    )
+    return tuple(record for record in standing(history) if record.file == str(file))
 
 
 def base_of(

@@ -16,6 +16,7 @@ from app.hosts.places import Places
 from app.hosts.reading import HostReading, read_host
 from app.policy.profiles import profile_of
 from app.system.endpoint import Endpoint
+from store.exports import mode_of, standing
 from store.records import AS_IS, ExportRecord
 
 CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
@@ -56,8 +57,8 @@ def host_status(
     Without the `endpoint` it is not known whether a URL in its files is out of date.
     """
     readings = read_host(places, facts)
-    active = [record for record in history if not record.undone_at and record.scope != "project"]
-    mode = max(active, key=lambda record: record.id).mode if active else AS_IS
+    active = [record for record in standing(history) if record.scope != "project"]
+    mode = mode_of(active)
     http = is_over_http(active)
     drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
     problem = next((reading.problem for reading in readings if reading.problem), "")

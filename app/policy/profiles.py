@@ -81,8 +81,7 @@ def bring_back(db: apsw.Connection, kept: Forgotten) -> Changes:
 
 def profile_of(history: Collection[ExportRecord]) -> str:
     """The profile that a host gets by its writes, "" when its files are as they were."""
-    active = [record for record in history if not record.undone_at]
-    newest = max(active, key=lambda record: record.id, default=None)
+    newest = next(iter(exports.standing(history)), None)
     return newest.profile if newest is not None and newest.mode != AS_IS else ""
 
 

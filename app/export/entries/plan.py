@@ -96,8 +96,8 @@ def plan_entry(
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
-    mine = [r for r in history if not r.undone_at and (r.scope == "project") == of_project]
-    newest = max(mine, key=lambda record: record.id) if mine else None
+    mine = [one for one in exports.standing(history) if (one.scope == "project") == of_project]
+    newest = next(iter(mine), None)
     empty = Plan(
         facts,
         newest.mode if newest else AS_IS,

@@ -73,8 +73,7 @@ def hook_hosts() -> tuple[HostFacts, ...]:
 
 def form_for(facts: HostFacts, history: Sequence[ExportRecord]) -> str:
     """The form that suits the host now: the connected gateway where it goes through Toolcrib."""
-    active = [record for record in history if not record.undone_at]
-    through = bool(active) and max(active, key=lambda one: one.id).mode == THROUGH
+    through = exports.mode_of(history) == THROUGH
     return MCP if through and _hook(facts).mcp else COMMAND
 
 
@@ -207,7 +206,7 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
     for facts in load_hosts():
         if only and facts.id != only:
             continue
-        files = {r.file for r in exports.hooks_of(db, facts.id) if not r.undone_at}
+        files = {one.file for one in exports.standing(exports.hooks_of(db, facts.id))}
         for file in sorted(one for one in files if words or not is_rules(Path(one))):
             try:
                 gone += remove(facts, Path(file), ctx, db)

@@ -19,7 +19,7 @@ from app.hosts.facts import HostFacts, load_hosts
 from app.hosts.places import Places, is_file
 from app.hosts.reading import hash_bytes, read_bytes
 from store import exports
-from store.records import AS_IS, HOOK, THROUGH, ExportRecord
+from store.records import HOOK, THROUGH, ExportRecord
 
 BEGIN, END = "<!-- toolcrib:begin -->", "<!-- toolcrib:end -->"
 RULES = (
@@ -141,8 +141,7 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
 
 def mode_of(db: apsw.Connection, facts: HostFacts) -> str:
     """How the host gets its tools by Toolcrib's writes."""
-    active = [one for one in exports.for_host(db, facts.id) if not one.undone_at]
-    return active[0].mode if active else AS_IS
+    return exports.mode_of(exports.for_host(db, facts.id))
 
 
 def is_rules(path: Path) -> bool:

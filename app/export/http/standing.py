@@ -11,8 +11,7 @@ from store.records import THROUGH, ExportRecord
 
 def is_over_http(history: Sequence[ExportRecord]) -> bool:
     """Whether the newest write that was not taken back gave the host a URL."""
-    active = [record for record in history if not record.undone_at and record.scope != "project"]
-    newest = max(active, key=lambda record: record.id, default=None)
+    newest = exports.newest_own(history)
     return newest is not None and newest.mode == THROUGH and bool(newest.detail.get("http"))
 
 

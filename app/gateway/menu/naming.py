@@ -35,11 +35,11 @@ def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
         return None
     db = open_store(database)
     try:
-        active = [one for one in exports.for_host(db, host_id) if not one.undone_at]
+        mode = exports.mode_of(exports.for_host(db, host_id))
         rows = servers.all_servers(db)
     finally:
         db.close()
-    if active and active[0].mode == THROUGH:
+    if mode == THROUGH:
         return Way(through=True)
     if not (facts.selects or listed):
         return Way(through=False)

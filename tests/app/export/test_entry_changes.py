@@ -1,5 +1,6 @@
 """Servers that stand in a host's file are edited, renamed, switched off and removed there."""
 
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -317,3 +318,24 @@ def test_arguments_that_come_or_go_leave_the_others_as_they_are_written(ctx, pla
         assert all(line in rest for line in kept), file.read_text()
         undo(ctx, host)
         assert file.read_text() == ARGS[host]
+
+
+def test_a_rename_in_one_project_says_nothing_of_another_of_the_same_file(ctx, tmp_path):
+    home, folders = tmp_path / "home", (str(tmp_path / "one"), str(tmp_path / "two"))
+    file = home / ".claude.json"
+    home.mkdir()
+    launch = {"command": "npx", "args": ["-y"]}
+    own = {folders[0]: {"old": launch}, folders[1]: {"new": {**launch, "args": ["-y", "other"]}}}
+    named = {folder: {"mcpServers": entries} for folder, entries in own.items()}
+    file.write_text(json.dumps({"projects": named}))
+    entry = EntryRecord("claude-code", f"local:{folders[0]}", str(file), "old")
+    run(ctx, Places(home, {}, "linux"), EntryChange(entry, EDIT, name="new"))
+    with closing(ctx.open_store()) as db:
+        by_scope = {
+            one.scope: row.name
+            for row in servers.all_servers(db)
+            for one in row.entries
+            if one.file == str(file)
+        }
+    assert by_scope[f"local:{folders[0]}"].startswith("old")
+    assert by_scope[f"local:{folders[1]}"].startswith("new")

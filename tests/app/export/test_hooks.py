@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -170,6 +171,9 @@ def test_the_form_follows_the_way_the_host_gets_its_tools() -> None:
     through = ExportRecord(1, 0.0, "claude-code", "user", "f", THROUGH, "default", "", "x", "")
     assert hooks.form_for(host("claude-code"), [through]) == MCP
     assert hooks.form_for(host("claude-code"), []) == COMMAND
+    in_project = replace(through, scope="project")
+    assert hooks.form_for(host("claude-code"), [in_project]) == COMMAND, "elsewhere it is not there"
+    assert hooks.form_for(host("claude-code"), [replace(in_project, id=2), through]) == MCP
     assert hooks.form_for(host("gemini-cli"), [through]) == COMMAND, "it cannot ask a server"
 
 
