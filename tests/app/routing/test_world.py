@@ -1,6 +1,5 @@
 """The floor by the world: what is near to other people's requests must be nearer to the tools."""
 
-import gc
 import json
 import math
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from app.bench.data.queries import own_queries
 from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
 from app.indexing.indexer import Indexer
+from app.routing import floor as floors
 from app.routing import world
 from app.routing.dense import MatrixRetriever
 from app.routing.floor import (
@@ -111,6 +112,7 @@ def small_world(monkeypatch: pytest.MonkeyPatch) -> Callable:
         monkeypatch.setattr(world, "world_requests", lambda: requests_)
 
     be(WORLD)
+    monkeypatch.setattr(world, "_loaded", WeakValueDictionary())  # axes differ by test
     return be
 
 
@@ -126,11 +128,16 @@ def store(tmp_path: Path, encoder: AxisEncoder):
     db.close()
 
 
-def give_requests(db, encoder: AxisEncoder, each: int = 3) -> None:
-    """Requests that have two of four words in common with each other: a sparse region."""
-    for tool in tools.tools(db):
+def give_requests(db, encoder: AxisEncoder, each: int = 3, *, worldly: int = 0) -> None:
+    """Requests that have two of four words in common with each other: a sparse region.
+
+    Those of the first tools, `worldly` of them, are nearer to the world than to other requests.
+    """
+    for place, tool in enumerate(tools.tools(db)):
         animal = tool.name.partition("_")[2]
         texts = [f"the {animal} wants {animal}snack{n} {animal}water{n}" for n in range(each)]
+        if place < worldly:
+            texts = [f"order {dish} tonight {animal}" for dish in DISHES[place : place + each]]
         editing.add(db, tool, texts, editing.MODEL)
     waiting = requests.pending(db, encoder.key)
     rows = encoder.encode([text for _, text in waiting])
@@ -155,10 +162,12 @@ def likeness(encoder: AxisEncoder, vector: bytes, of=WORLD) -> float:
 
 
 def test_the_number_is_what_two_in_a_hundred_requests_stay_under_less_the_worlds_share(
-    store, encoder
+    store, encoder, monkeypatch
 ):
     db, _catalog = store
-    give_requests(db, encoder)
+    talk = ("zoo feed opening hours map", "hello there", "zoo feed entrance stairs lamp")
+    monkeypatch.setattr(floors, "own_chit_chat", lambda: talk)
+    give_requests(db, encoder, worldly=4)
     scan(db, encoder)
     matrix = MatrixRetriever.from_store(db, encoder.key)
     stored = [data for _, data in requests.vectors(db, encoder.key)]
@@ -166,15 +175,19 @@ def test_the_number_is_what_two_in_a_hundred_requests_stay_under_less_the_worlds
         best - SHARE * likeness(encoder, data)
         for best, data in zip(matrix.held_out(), stored, strict=True)
     ]
-    chat = matrix.all([encoder.encode_bytes(text) for text in own_chit_chat()])
+    chat = matrix.all([encoder.encode_bytes(text) for text in talk])
     least = calibrated_floor([max(row.values()) for row in chat])
     floor = load_floor(db, encoder.key, encoder.dims)
     assert floor.number == pytest.approx(np.quantile(less, REFUSED_REQUESTS), abs=1e-3)
     assert floor.least == pytest.approx(least)
+    assert floor.number < np.quantile(matrix.held_out(), REFUSED_REQUESTS) - 0.1
     query = "order a pizza for the seal"
     vector = encoder.encode_bytes(query)
-    expected = max(least, floor.number + SHARE * likeness(encoder, vector))
+    expected = floor.number + SHARE * likeness(encoder, vector)
     assert floor.of(query, vector) == pytest.approx(expected, abs=1e-3)
+    assert expected > least > floor.number
+    far = "polish marble staircase"
+    assert floor.of(far, encoder.encode_bytes(far)) == floor.least
 
 
 def test_of_two_queries_as_near_to_a_tool_the_one_near_to_the_world_is_refused(store, encoder):
@@ -199,10 +212,10 @@ def test_every_surface_has_the_floor_of_the_query(store, encoder):
     scan(db, encoder)
     rows = {row.tool.id: row for row in catalog.tools}
     router = Router.from_store(db, catalog, None, encoder)
-    floors = set()
+    different = set()
     for query in ("pizza tonight seal wants", "reserve sushi for the otter"):
         ranked = router.route(query, limit=10)
-        floors.add(round(ranked.floor, 3))
+        different.add(round(ranked.floor, 3))
         assert ranked.cut.setting == "floor"
         assert ranked.cut.needed == ranked.floor == ranked.tools[0].verdict.needed
         assert make_case(router, query, set()).floor == ranked.floor
@@ -211,7 +224,7 @@ def test_every_surface_has_the_floor_of_the_query(store, encoder):
         own = router.judge(scored, settings=RoutingSettings(floor=0.2))
         assert own.floor == 0.2 and own.shown
         assert router.judge(scored).floor == pytest.approx(ranked.floor, abs=1e-6)
-    assert len(floors) == 2
+    assert len(different) == 2
 
 
 def test_other_languages_keep_the_plain_floor_and_are_not_refused(store, encoder):
@@ -251,7 +264,6 @@ def test_a_store_without_the_worlds_vectors_has_the_plain_floor(store, encoder, 
     db, catalog = store
     give_requests(db, encoder)
     scan(db, encoder)
-    gc.collect()  # no router of another test keeps the world in memory
     with transaction(db):
         if lacking in blobs(db):
             queries.delete_blob(db, lacking)
@@ -306,6 +318,15 @@ def test_the_catalogues_own_part_of_the_pack_is_no_world(store, encoder, small_w
     scan(db, encoder)
     kept = json.loads(blobs(db)[BY_WORLD][1])
     assert kept["without"] == [7, 8, 9, 10, 11]
+    less = [
+        best - SHARE * likeness(encoder, data)
+        for best, (_, data) in zip(
+            MatrixRetriever.from_store(db, encoder.key).held_out(),
+            requests.vectors(db, encoder.key),
+            strict=True,
+        )
+    ]
+    assert kept["number"] == pytest.approx(np.quantile(less, REFUSED_REQUESTS), abs=1e-3)
     query = "the seal wants herring"
     ranked = Router.from_store(db, catalog, None, encoder).route(query)
     vector = encoder.encode_bytes(query)
