@@ -70,6 +70,12 @@ def blob(db: apsw.Connection, name: str) -> tuple[str, bytes] | None:
     return (row[0], bytes(row[1])) if row else None
 
 
+def blob_fingerprint(db: apsw.Connection, name: str) -> str | None:
+    """What a stored result was made from, without the result; None where it is not stored."""
+    row = db.execute("SELECT fingerprint FROM blobs WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else None
+
+
 def save_blob(db: apsw.Connection, name: str, *, fingerprint: str, data: bytes, at: float) -> None:
     """Store a result, replacing one of the same name."""
     db.execute(

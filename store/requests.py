@@ -87,6 +87,15 @@ def vectors(db: apsw.Connection, model: str) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in db.execute(sql, (model,))]
 
 
+def vector_count(db: apsw.Connection, model: str) -> int:
+    """How many live requests have a vector of this model."""
+    sql = (
+        "SELECT count(*) FROM requests r JOIN request_vectors v ON v.request_id = r.id"
+        " WHERE r.live = 1 AND v.model = ?"
+    )
+    return int(next(db.execute(sql, (model,)))[0])
+
+
 def embedded_texts(db: apsw.Connection, model: str) -> list[str]:
     """What stands for every vector of a catalogue: hashes of tools' texts, and live requests."""
     sql = (

@@ -107,7 +107,6 @@ def silence_of(prompt: str) -> str:
 def suggest(
     ranked: "Ranked",
     *,
-    floor: float,
     small_talk: float,
     tool: "Callable[[int], CatalogTool | None]",
     doubted: Callable[[int], bool] = lambda _row: False,
@@ -117,29 +116,29 @@ def suggest(
 ) -> Suggestion:
     """The suggestion for a ranking.
 
-    `floor` is the catalogue's, `small_talk` the cosine of the nearest small talk; `tool` knows the
-    rows, `doubted` those with a finding that waits for a decision: they are not quoted. `names`
-    makes the host's own name of (server, tool) where its search loads tools, "" for one that it
-    does not have, `before` is what was suggested last in this conversation. `listed` wants no
-    words, but the tools that stay in the host's list.
+    `small_talk` is the cosine of the nearest small talk; `tool` knows the rows, `doubted` those
+    with a finding that waits for a decision: they are not quoted. `names` makes the host's own name
+    of (server, tool) where its search loads tools, "" for one that it does not have, `before` is
+    what was suggested last in this conversation. `listed` wants no words, but the tools that stay
+    in the host's list.
     """
     near = max((one.iso for one in ranked.tools if one.iso is not None), default=0.0)
     made = Suggestion(
         tools=tuple(one.tool_id for one in ranked.tools[:MOST]),
         scores=tuple(round(one.score, 3) for one in ranked.tools[:MOST]),
         likeness=round(near, 3),
-        floor=floor,
+        floor=ranked.floor,
         small_talk=round(small_talk, 3),
     )
     if ranked.words_only:
         return replace(made, silence=WORDS_ONLY)
     if near - small_talk < MARGIN:
         return replace(made, silence=SMALL_TALK)
-    fitting = [one for one in ranked.shown if one.iso is None or one.iso >= floor]
+    fitting = [one for one in ranked.shown if one.iso is None or one.iso >= ranked.floor]
     if names is not None:
         fitting = [one for one in fitting if names(one.server, one.name)]
     chosen = fitting[: MOST_LISTED if listed else MOST]
-    if near < floor or not chosen:
+    if not ranked.likely or not chosen:
         return replace(made, silence=NOTHING_FITS)
     ids = tuple(one.tool_id for one in chosen)
     if set(ids) == set(before):

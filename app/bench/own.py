@@ -1,9 +1,10 @@
 """`bench own`: our own queries over real servers, and the floor calibrated on our chit-chat."""
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 import apsw
 
@@ -13,15 +14,21 @@ from app.bench.data.metrics import Judged, judge, mean
 from app.bench.data.queries import KINDS, OwnQuery, missing, own_queries, read_servers, servers_of
 from app.bench.data.sets import QuerySet, SetTool
 from app.bench.report import Cell, Column, Report, label, table
+from app.bench.requests import pack_requests, scanned
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.routing.dense import MatrixRetriever
-from app.routing.floor import calibrated_floor, own_chit_chat
-from app.routing.router import Router
-from store import vectors
+from app.routing.floor import calibrated_floor, floor_for, own_chit_chat, scan_floor
+from app.routing.ranked import Ranked
+from app.routing.router import Router, Scored
+from store import requests, vectors
 
 _DEPTH = 50  # ranks looked at
 _COLUMNS = ("hit1", "r5", "ndcg10", "recall", "active")
+_SCANNED = (
+    "tools' requests", "median floor", "no-tool queries refused %",
+    "false refusals %", "other chit-chat refused %",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,13 @@ def run(
     cached = CachedEncoder(encoder, cache)
     ranked: list[tuple[Cell, ...]] = []
     floors: list[tuple[Cell, ...]] = []
+    by_scan: list[tuple[Cell, ...]] = []
     try:
         for name, listed in beds.items():
             rows, floor = _bed(name, listed, queries, cached)
             ranked += rows
             floors.append(floor)
+            by_scan += _scanned(name, listed, _texts(queries), cached)
         floors += [_set(given, cached) for given in sets]
     finally:
         cached.close()
@@ -67,7 +76,9 @@ def run(
               "false refusals % with labels", "no-tool queries refused %")  # fmt: skip
     first = table("Our queries, cold", [*heads, *map(Column, _COLUMNS)], ranked)
     second = table("The floor", [label("catalogue"), *map(Column, titles)], floors)
-    return Report("own", (first, second), _notes())
+    heads = [label("catalogue"), label("floor by"), *map(Column, _SCANNED)]
+    third = table("The floor of the scan, with the pack's requests", heads, by_scan)
+    return Report("own", (first, second, third), _notes())
 
 
 def _bed(
@@ -89,6 +100,28 @@ def _bed(
             figures = mean(chosen)
             rows.append((name, kind, len(tools), len(chosen), *(figures[c] for c in _COLUMNS)))
     return rows, floor
+
+
+def _scanned(
+    name: str, tools: Sequence[SetTool], texts: Texts, encoder: CachedEncoder
+) -> Iterator[tuple[Cell, ...]]:
+    """What the scan's floor refuses where tools have the pack's requests, without and with the
+    world; with few requests both are the same."""
+    given = QuerySet(name, tuple(tools), {}, ())
+    groups = (texts.none, texts.good, texts.other_chat)
+    with scanned(given, encoder, pack_requests(tools)) as (db, router):
+        plain, routing = scan_floor(db, encoder.key), catalog_of(db).settings.routing
+        scored = [[router.score(query, limit=_DEPTH) for query in group] for group in groups]
+
+        def plainly(one: Scored) -> Ranked:
+            floor = floor_for(one.request.query, plain)
+            return router.judge(one, settings=replace(routing, floor=floor))
+
+        for way, judged in (("requests", plainly), ("requests and world", router.judge)):
+            ranked = [[judged(one) for one in row] for row in scored]
+            refused = (_share(not one.shown for one in row) for row in ranked)
+            floors = [one.floor for row in ranked for one in row]
+            yield (name, way, requests.vector_count(db, encoder.key), median(floors), *refused)
 
 
 def _set(given: QuerySet, encoder: CachedEncoder) -> tuple[Cell, ...]:
@@ -147,6 +180,11 @@ def _under(values: Sequence[float], floor: float) -> float:
     return 100 * sum(value < floor for value in values) / len(values) if values else 0.0
 
 
+def _share(of: Iterable[bool]) -> float:
+    values = list(of)
+    return 100 * sum(values) / max(1, len(values))
+
+
 def _notes() -> tuple[str, ...]:
     return (
         "Expected tools are those of one server; with all servers in the catalogue others can do"
@@ -154,4 +192,6 @@ def _notes() -> tuple[str, ...]:
         "recall and active are at the default cut; paraphrase uses none of the tool's words.",
         "The floor is made from 30 chit-chat queries alone; with labels, half of the good queries"
         " bound it as well, and the other half judges it.",
+        "The floor of the scan: by requests alone one cosine; with the world each query's own, as"
+        " `bench requests` says, and as scans set it. Both are judged by searches.",
     )

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
+
+import apsw
 
 from app.bench.data.corpus import catalog_of, open_corpus
 from app.bench.data.developers import KINDS, DeveloperQuery, developer_queries
@@ -20,9 +23,10 @@ from app.bench.data.sets import QuerySet, SetTool, read_set
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
 from app.bench.report import Cell, Column, Report, label, table
 from app.encoder.onnx import Encoder
-from app.routing.floor import set_scan_floor
+from app.routing.floor import LEAST_REQUESTS, REFUSED_REQUESTS, SHARE, set_scan_floor
 from app.routing.requests import pack_key, read_pack, tool_text_hash
 from app.routing.router import Router
+from app.routing.world import EVERY, NEAREST, world_requests
 from store.connection import transaction
 from store.records import ToolRecord
 
@@ -39,6 +43,12 @@ _NOTES = (
     "livemcpbench holds servers of the pack: their tools have the pack's requests.",
     "Developer queries: 120 over the real servers, typed as developers type (raw) and as an agent"
     " would word them, frozen before anything was tuned; their author also wrote the pack.",
+    "The floor of the scan: without requests one cosine, the median of our chit-chat's best; with"
+    f" {LEAST_REQUESTS} requests or more each query has its own, {SHARE} of its likeness to the"
+    f" world (the mean of its {NEAREST} nearest of resources/queries/world.txt and of every"
+    f" {EVERY}th request of the pack for tools that are not there) and what"
+    f" {100 * REFUSED_REQUESTS:g} % of the catalogue's requests, each left out, stay under; never"
+    " less than that median.",
 )
 
 
@@ -63,8 +73,8 @@ def run(
     first = table("Requests beside descriptions", [*heads, *map(Column, _SHOWN)], rows)
     heads = [label("requests"), label("kind"), label("worded"), Column("searches")]
     second = table("Developer queries", [*heads, *map(Column, _SHOWN)], developers)
-    heads = [label("requests"), Column("floor"), Column("unanswerable refused %")]
-    third = table("The floor of the scan", [*heads, Column("answerable refused %")], floors)
+    titles = ("median floor", "unanswerable refused %", "answerable refused %")
+    third = table("The floor of the scan", [label("requests"), *map(Column, titles)], floors)
     return Report("requests", (first, second, third), _NOTES)
 
 
@@ -104,7 +114,7 @@ def _sets(
         texts = {id_: written.get(id_) or written.get(name, ()) for id_, name in ids.items()}
         judged = {"paper": judge_paper(given, queries, encoder, encoder_ms=0.0)}
         for way, used in (("without", {}), ("with", texts)):
-            with _router(given, encoder, used) as router:
+            with scanned(given, encoder, used) as (_db, router):
                 judged[way] = [judge_ours(router, q, encoder, encoder_ms=0.0) for q in queries]
         unseen = [i for i, q in enumerate(queries) if not chose(q.query)]
         for way in ("without", "with"):
@@ -125,13 +135,17 @@ def chose(query: str) -> bool:
 
 
 @contextmanager
-def _router(given: QuerySet, encoder: CachedEncoder, texts: Texts) -> Iterator[Router]:
+def scanned(
+    given: QuerySet, encoder: CachedEncoder, texts: Texts
+) -> Iterator[tuple[apsw.Connection, Router]]:
+    """A store with the set's tools and these requests, with the floor of a scan, and its router."""
+    encoder.encode([request.text for request in world_requests()])  # at once, and kept
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
         db = open_corpus(Path(folder) / "bench.db", given, encoder, texts)
         try:
             with transaction(db):
                 set_scan_floor(db, encoder, lambda: 0.0)
-            yield Router.from_store(db, catalog_of(db), None, encoder)
+            yield db, Router.from_store(db, catalog_of(db), None, encoder)
         finally:
             db.close()
 
@@ -143,9 +157,10 @@ def _developers(
     rows: list[tuple[Cell, ...]] = []
     floors: list[tuple[Cell, ...]] = []
     for name, texts in (("none", {}), ("pack", pack_requests(tools))):
-        with _router(QuerySet("real", tuple(tools), {}, ()), encoder, texts) as router:
+        given = QuerySet("real", tuple(tools), {}, ())
+        with scanned(given, encoder, texts) as (_db, router):
             rows += _worded(name, router, queries)
-            floors.append((name, router.floor, *_refused(router, queries)))
+            floors.append((name, *_refused(router, queries)))
     return rows, floors
 
 
@@ -176,10 +191,14 @@ def _agent(router: Router, queries: Sequence[DeveloperQuery], kind: str) -> Iter
                 yield judge([t.tool_id for t in ranked.tools], [], gold)
 
 
-def _refused(router: Router, queries: Sequence[DeveloperQuery]) -> tuple[float, float]:
-    """How many of the unanswerable and of the answerable get no tool, in per cent."""
+def _refused(router: Router, queries: Sequence[DeveloperQuery]) -> tuple[float, float, float]:
+    """The median floor, and how many of the unanswerable and of the answerable get no tool, in
+    per cent."""
     counts: dict[bool, list[bool]] = {False: [], True: []}
+    floors = []
     for query in queries:
-        counts[bool(query.gold.tools)].append(not router.route(query.query, limit=_DEPTH).shown)
+        ranked = router.route(query.query, limit=_DEPTH)
+        counts[bool(query.gold.tools)].append(not ranked.shown)
+        floors.append(ranked.floor)
     none, good = (100 * sum(counts[key]) / max(1, len(counts[key])) for key in (False, True))
-    return none, good
+    return median(floors), none, good

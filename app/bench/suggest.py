@@ -113,7 +113,7 @@ def _set(
                 began = time.process_time()
                 ranked = router.route(text, limit=_POOL)
                 likeness = talk.likeness(text)
-                made = suggest(ranked, floor=router.floor, small_talk=likeness, tool=rows.get)
+                made = suggest(ranked, small_talk=likeness, tool=rows.get)
                 return Given(made, (time.process_time() - began) * 1000)
 
             answers = [(query, answer_to(query.query)) for query in prompts]

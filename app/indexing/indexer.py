@@ -11,10 +11,11 @@ from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.indexing.findings import findings_of_tools
 from app.indexing.recheck import recheck
 from app.indexing.requests import index_keywords, offer_pack
-from app.routing.floor import floor_is_stale, set_scan_floor
+from app.routing.floor import floor_is_stale, lacks_world, set_scan_floor
 from app.routing.requests import read_pack
 from app.routing.summary import make_summary
 from app.routing.views import View, mixed, views_hash, views_of
+from app.routing.world import World
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
 from store import findings, requests, tools, vectors
@@ -126,11 +127,27 @@ class Indexer:
             return "Stopped; words are searched for requests without vectors."
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         vectors.ensure_request_index(self._db, model.key, model.dims)
-        if floor_is_stale(self._db, model.key):
-            encoder = self._loaded(model)
-            with transaction(self._db):
-                set_scan_floor(self._db, encoder, self._ctx.clock)
+        if floor_is_stale(self._db, model.key) and not self._set_floor(model, keep_going):
+            return "Stopped; what fits no tool is told as before."
         return ""
+
+    def _set_floor(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
+        """Set the catalogue's floor; whether it was not stopped, which leaves the old one."""
+        encoder, world = self._loaded(model), None
+        if lacks_world(self._db, model.key):  # at a model's first scan, before anybody is locked
+
+            def tell(done: int, total: int) -> bool:
+                if done:
+                    text = f"Encoded {done} of {total} requests for other software"
+                    self._progress(text, done / total)
+                return keep_going()
+
+            world = World.encode(encoder, tell)
+            if world is None:
+                return False
+        with transaction(self._db):
+            set_scan_floor(self._db, encoder, self._ctx.clock, world)
+        return True
 
     def _encode_requests(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
         waiting = requests.pending(self._db, model.key)

@@ -183,6 +183,12 @@ class MatrixRetriever:
             best += numpy.max(table, axis=1).tolist()
         return best
 
+    def request_rows(self, most: int = 2000) -> "Matrix":
+        """The vectors of the requests that held_out() compares, in its order."""
+        import numpy
+
+        return numpy.concatenate([rows for rows, _ in self._requests.parts(most)])
+
     def _table(self, queries: Sequence[bytes], *, with_requests: bool) -> list[dict[int, float]]:
         if not self._ids:
             return [{} for _ in queries]

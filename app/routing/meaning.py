@@ -9,6 +9,7 @@ import apsw
 from app.catalog.catalog import Catalog, CatalogTool
 from app.routing import hierarchy
 from app.routing.dense import Encoding, IndexRetriever, MatrixRetriever, VectorTable
+from app.routing.floor import Floor, load_floor
 from app.routing.fuse import NO_EXTRAS, Extras
 from app.routing.learning import learn
 from app.routing.siblings import Siblings, prior_weight
@@ -30,6 +31,7 @@ class DenseScores:
     whole: Mapping[int, float]
     steps: Sequence[Mapping[int, float]]
     extras: Extras = NO_EXTRAS
+    vector: bytes = b""  # of the whole request
 
 
 NO_SCORES = DenseScores({}, ())
@@ -53,6 +55,7 @@ class DenseRetriever:
             row.tool.id: row.tool.server_id for row in catalog.tools if not row.tool.gone
         }
         self._siblings: Siblings | None = None
+        self._floor: Floor | None = None
         self._table: VectorTable | None = None  # of large catalogues
         self._large = prior_weight(list(self._server_of.values())) > 0
 
@@ -88,7 +91,14 @@ class DenseRetriever:
         named = self._hierarchical(server, cosines[0]) if server else {}
         beside = {} if server else self._beside(queries[0], cosines[0])
         weight = self._siblings.weight if self._siblings else 0.0
-        return DenseScores(cosines[0], cosines[1:], Extras(past, named, beside, weight))
+        extras = Extras(past, named, beside, weight)
+        return DenseScores(cosines[0], cosines[1:], extras, queries[0])
+
+    def floor(self, query: str, vector: bytes) -> float:
+        """The floor that the last scan set for a query with this vector."""
+        if self._floor is None:
+            self._floor = load_floor(self._db, self._encoder.key, self._encoder.dims)
+        return self._floor.of(query, vector)
 
     def _cosines(
         self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None

@@ -61,6 +61,8 @@ class Ranked:
     cut: Cut  # the score gate that the tools met
     words_only: bool  # no encoder, or no embeddings: only words were compared
     nearest: RankedTool | None  # the best tool whatever the gates say, None without tools
+    # The cosine below which nothing fits this query: of the settings, or of the scan for it.
+    floor: float = 0.0
     # Whether the best cosine reaches the floor, in whatever language. A search may answer without
     # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
     likely: bool = False

@@ -11,7 +11,7 @@ from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.conditions import State, may_see
 from app.core.settings import RoutingSettings
 from app.routing.dense import Encoding
-from app.routing.floor import NONE, floor_for, scan_floor
+from app.routing.floor import NONE, floor_for
 from app.routing.fuse import Fused, Signals, fuse, put_first, shares
 from app.routing.gates import Candidate, judge
 from app.routing.hierarchy import parse_request
@@ -43,6 +43,9 @@ class Scored:
     share: float  # of the whole query's meaning in each score
     steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
+    vector: bytes = field(default=b"", repr=False)  # of the whole query, empty without an encoder
+    # the floor that the scan set for it, once a setting needed that
+    floors: list[float] = field(default_factory=list, compare=False, repr=False)
     # of each candidate, once they were judged, all that no setting changes; a verdict is lacking
     settled: list[Callable[..., RankedTool]] = field(
         default_factory=list, compare=False, repr=False
@@ -67,7 +70,6 @@ class Router:
         self._settings = settings
         self._encoder = encoder
         self._conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
-        self._floor: float | None = None
         self._speller: Speller | None = None
         self._compare: DenseRetriever | None = None
         self._labels = LabelledQueries(db)
@@ -159,6 +161,7 @@ class Router:
             weights.meaning,
             steps=tuple(steps),
             labelled=bool(chosen),
+            vector=dense.vector,
         )
 
     def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
@@ -200,8 +203,8 @@ class Router:
         """The gates' verdicts over scores that are there already; other settings can be tried."""
         settings = settings or self._settings
         query = scored.request.query or scored.request.tool
-        floor = NONE if scored.labelled else settings.floor or self.floor_of(query)
-        used = replace(settings, floor=floor)
+        floor = NONE if scored.labelled else settings.floor or self.floor_of(scored)
+        used = replace(settings, floor=floor if settings.floor else floor_for(query, floor))
         judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
         tools = tuple(
             made(verdict)
@@ -222,20 +225,18 @@ class Router:
             scored.words_only,
             nearest,
             steps=scored.steps,
-            likely=scored.labelled
-            or (not scored.words_only and likest >= (settings.floor or self.floor)),
+            floor=floor,
+            likely=scored.labelled or (not scored.words_only and likest >= floor),
         )
 
-    @property
-    def floor(self) -> float:
-        """The likeness below which no tool fits, as the last scan set it; 0 without one."""
-        if self._floor is None:
-            self._floor = scan_floor(self._db, self._encoder.key) if self._encoder else 0.0
-        return self._floor
-
-    def floor_of(self, query: str) -> float:
-        """The floor that a query meets where the settings have none of their own."""
-        return floor_for(query, self.floor)
+    def floor_of(self, scored: Scored) -> float:
+        """The floor of a query where the settings have none of their own, in whatever language;
+        0 where no meaning was compared or no scan set one."""
+        if not scored.floors:
+            by_meaning = self._compare if scored.vector else None
+            query = scored.request.query or scored.request.tool
+            scored.floors.append(by_meaning.floor(query, scored.vector) if by_meaning else 0.0)
+        return scored.floors[0]
 
     def _scope(self, state: State, *, only_shown: bool) -> Scope | None:
         """The filters that go inside the SQL; None when they would exclude nothing.

@@ -164,13 +164,6 @@ class ToolSearch:
         with self._lock:
             return self._prepare(generation).route(request, state=state, limit=limit)
 
-    def floor(self, generation: int) -> float:
-        """The cosine below which nothing fits: the user's, else the last scan's."""
-        with self._lock:
-            router = self._prepare(generation)
-            own = self._catalog.settings.routing.floor if self._catalog else 0.0
-            return own or router.floor
-
     def tool(self, row_id: int) -> "CatalogTool | None":
         """A tool of the catalogue that was searched last."""
         return self._rows.get(row_id)

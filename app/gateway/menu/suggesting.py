@@ -84,7 +84,6 @@ class Suggester:
         ranked = self._finder.rank({"query": text}, state, generation, _POOL)
         made = suggest(
             ranked,
-            floor=self._finder.floor(generation),
             small_talk=small_talk.likeness(text) if small_talk is not None else 0.0,
             tool=self._finder.tool,
             doubted=self._finder.is_doubted,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.settings import RoutingSettings
+from app.routing.floor import floor_for
 from app.routing.gates import THETA
 from app.routing.router import Router
 from store.records import LabelRecord
@@ -100,14 +101,15 @@ def expected_tools(labels: Sequence[LabelRecord]) -> dict[str, set[str]]:
 
 def make_case(router: Router, query: str, expected: set[str]) -> Case:
     """One query with its candidates; what was learned is left out of the scores."""
-    candidates = router.score(query, limit=_POOL, learned=False).candidates
+    scored = router.score(query, limit=_POOL, learned=False)
+    candidates = scored.candidates
     return Case(
         query,
         frozenset(expected),
         tuple(c.row.tool.tool_id for c in candidates),
         tuple(c.score for c in candidates),
         tuple(c.iso or 0.0 for c in candidates),
-        router.floor_of(query),
+        floor_for(query, router.floor_of(scored)),
     )
 
 

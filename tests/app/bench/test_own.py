@@ -64,7 +64,7 @@ def test_the_report_judges_by_kind_and_by_floor(
     )
     monkeypatch.setattr(own, "own_queries", lambda: asked)
     found = json.loads(json.dumps(own.run(catalogue, encoder, sets=[small_set]).as_json()))
-    ranked, floors = (table["rows"] for table in found["tables"])
+    ranked, floors, by_scan = (table["rows"] for table in found["tables"])
     assert [(r["catalogue"], r["kind"], r["tools"], r["queries"]) for r in ranked] == [
         ("their servers", "single", 2, 2),
         ("their servers", "all", 2, 2),
@@ -75,6 +75,15 @@ def test_the_report_judges_by_kind_and_by_floor(
     assert [r["catalogue"] for r in floors] == ["their servers", "all servers", small_set.name]
     assert all(40 <= r["our chit-chat refused %"] <= 80 for r in floors)
     assert floors[-1]["no-tool queries refused %"] is None
+    assert [(r["catalogue"], r["floor by"]) for r in by_scan] == [
+        (catalogue, way)
+        for catalogue in ("their servers", "all servers")
+        for way in ("requests", "requests and world")
+    ]
+    for plain, ours in (by_scan[:2], by_scan[2:]):  # no tool here has requests: one floor
+        figures = [{k: v for k, v in row.items() if k != "floor by"} for row in (plain, ours)]
+        assert figures[0] == figures[1]
+        assert plain["tools' requests"] == 0
 
 
 def test_a_catalogue_without_the_expected_tools_is_refused(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.attention.suggestion import suggest
 from app.catalog.catalog import load_catalog
 from app.core.settings import RoutingSettings
 from app.routing.learning.cases import make_case
@@ -66,6 +67,8 @@ def test_the_floor_does_not_refuse_what_a_label_expects(store):
     router = Router.from_store(db, catalog, RoutingSettings(floor=0.99), WordEncoder())
     found = router.route("nothing alike")
     assert found.likely and [tool.tool_id for tool in found.shown] == ["zoo/feed"]
+    rows = {row.tool.id: row for row in catalog.tools}
+    assert suggest(found, small_talk=-1.0, tool=rows.get).tools == ("zoo/feed",)  # nor do hooks
     assert not router.route("nothing similar").shown
 
 

@@ -127,7 +127,7 @@ def test_groups_keep_the_size_of_an_answer(make_router, fakes):
 def test_a_hook_says_which_tool_is_for_which_step(make_router):
     router, _db, catalog = make_router()
     rows = {row.tool.id: row for row in catalog.tools}
-    made = suggest(router.route(LONG, limit=10), floor=0.0, small_talk=-1.0, tool=rows.get)
+    made = suggest(router.route(LONG, limit=10), small_talk=-1.0, tool=rows.get)
     lines = made.text.splitlines()
     assert lines[1] == f"For “{READ}”:"
     assert lines[2].startswith("- files/read_file(")
@@ -137,7 +137,7 @@ def test_a_hook_says_which_tool_is_for_which_step(make_router):
     assert set(made.tools) == {
         line[2:].partition("(")[0] for line in lines if line.startswith("- ")
     }
-    alone = suggest(router.route(SHORT, limit=10), floor=0.0, small_talk=-1.0, tool=rows.get)
+    alone = suggest(router.route(SHORT, limit=10), small_talk=-1.0, tool=rows.get)
     assert alone.text
     assert "For “" not in alone.text
 

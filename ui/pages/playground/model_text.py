@@ -123,7 +123,8 @@ def _measured(made: Suggestion) -> str:
     """The cosines that decided, where any did."""
     if not made.likeness:
         return ""
+    floor = f"{made.floor:.2f}, and " if made.floor >= 0 else ""  # a label's query has none
     return (
-        f" Likeness of the best tool {made.likeness:.2f}; it needs {made.floor:.2f}, and"
-        f" {made.small_talk + MARGIN:.2f} to be clear of small talk."
+        f" Likeness of the best tool {made.likeness:.2f}; it needs {floor}"
+        f"{made.small_talk + MARGIN:.2f} to be clear of small talk."
     )
