@@ -61,7 +61,7 @@ class CandidateTable(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.model = CandidateModel(self)
-        self._query = ""  # of the answer in view
+        self._question = ("", "")  # query and engine of the answer in view
         self.filter = QLineEdit()
         self.filter.setObjectName("whyNot")
         self.filter.setAccessibleName("Why is a tool not here?")
@@ -88,10 +88,13 @@ class CandidateTable(QWidget):
         return delegate
 
     def show_answer(self, answer: Answer) -> None:
-        """Show a ranking; under other settings the current tool stays current."""
-        same = answer.ranked.query == self._query
-        before = self.current if same else None
-        self._query = answer.ranked.query
+        """Show a ranking; under other settings the current tool stays current.
+
+        Another engine's places have nothing to do with those before: it is read from its top.
+        """
+        question = (answer.ranked.query, answer.engine)
+        before = self.current if question == self._question else None
+        self._question = question
         self._score_cells.line = answer.line
         self.model.why = answer.why
         self.model.show(answer.ranked.tools, answer.line, answer.moves)
