@@ -1,8 +1,8 @@
 """Every page at every size, in both looks: nothing is cut, nothing of the other look is left."""
 
 import pytest
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QAbstractButton, QToolButton
 
 from ui.look.theme import DARK_ONLY, LIGHT_ONLY
 from ui.windows.sections import SECTIONS
@@ -50,5 +50,20 @@ def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot
         for tab in range(3):
             window.page.open_tab(tab)
         assert window.minimumSizeHint().width() <= 1366
+    finally:
+        theme.set_zoom(100)
+
+
+def test_the_toolbar_says_read_tools_where_there_is_room(window, theme):
+    read = window.commands.bar.read
+    style = Qt.ToolButtonStyle
+    assert read.toolButtonStyle() == style.ToolButtonTextBesideIcon
+    assert read.text() == "Read tools"
+    assert read.width() > read.fontMetrics().horizontalAdvance(read.text())
+    try:
+        theme.set_zoom(200)
+        window.resize(1024, 720)
+        assert read.toolButtonStyle() == style.ToolButtonIconOnly
+        assert not window.commands.bar.findChild(QToolButton, "qt_toolbar_ext_button").isVisible()
     finally:
         theme.set_zoom(100)
