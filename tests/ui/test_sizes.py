@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QAbstractButton, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStyle, QToolButton
 
 from ui.look.theme import DARK_ONLY, LIGHT_ONLY
 from ui.windows.sections import SECTIONS
@@ -50,6 +50,20 @@ def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot
         for tab in range(3):
             window.page.open_tab(tab)
         assert window.minimumSizeHint().width() <= 1366
+    finally:
+        theme.set_zoom(100)
+
+
+@pytest.mark.parametrize(("zoom", "size"), [(100, 16), (150, 24), (200, 32)])
+def test_icons_and_boxes_grow_with_the_text(window, theme, zoom, size):
+    try:
+        theme.set_zoom(zoom)
+        button, box = window.commands.export, QCheckBox("On", window)
+        assert button.iconSize().width() == size
+        assert button.icon().pixmap(size, size).width() == size
+        assert window.commands.bar.iconSize().width() == size * 20 // 16
+        ticked = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth, None, box)
+        assert ticked >= size * 14 // 16
     finally:
         theme.set_zoom(100)
 
