@@ -18,6 +18,7 @@ from app.tokens.counters import counter
 from store import servers
 from store.connection import transaction
 from store.records import AS_IS, EntryRecord
+from ui.pages.playground.candidates import TOKENS, WHY
 from ui.pages.playground.model_sees import HOOK
 from ui.pages.playground.model_text import AtHand, model_text
 from ui.pages.playground.page import PlaygroundPage
@@ -420,3 +421,20 @@ def test_the_sheet_leaves_no_wide_side_behind_for_the_next_start(open_playground
     playground.restore(settings, "playground")
     table, side = page.table.parent().sizes()
     assert side == SIDE and table > side
+
+
+def test_why_stays_readable_where_the_table_is_narrow(page, theme, qtbot):
+    ask(page, qtbot)
+    table = page.table
+    view, why = table.view, table.model.place(WHY)
+    try:
+        theme.set_zoom(200)
+        page.window().resize(1212, 640)
+        qtbot.waitUntil(lambda: view.columnWidth(why) >= theme.scaled(110), timeout=20_000)
+        assert view.isColumnHidden(table.model.place(TOKENS))
+        theme.set_zoom(100)
+        qtbot.waitUntil(lambda: not view.isColumnHidden(table.model.place(TOKENS)), timeout=20_000)
+        qtbot.waitUntil(lambda: view.horizontalScrollBar().maximum() == 0, timeout=20_000)
+        assert view.columnWidth(why) > 180
+    finally:
+        theme.set_zoom(100)

@@ -19,13 +19,14 @@ class Flow(QLayout):
     ) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
-        self._least: dict[QWidget, int] = {}
+        self._least: dict[QWidget, int] = {}  # 0: as wide as it likes to be
         self._at_end = at_end
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
 
-    def add_wide(self, widget: QWidget, least: int) -> None:
-        """A widget that takes what its row leaves, of this many pixels at least."""
+    def add_wide(self, widget: QWidget, least: int = 0) -> None:
+        """A widget that takes what its row leaves, of this many pixels at least; without them as
+        wide as it likes to be."""
         self._least[widget] = least
         self.addWidget(widget)
 
@@ -60,26 +61,29 @@ class Flow(QLayout):
 
     def heightForWidth(self, width: int) -> int:
         """The height of all rows."""
-        return self._place(QRect(0, 0, width, 0), moves=False)
+        around = self.contentsMargins()
+        inside = QRect(0, 0, width - around.left() - around.right(), 0)
+        return self._place(inside, moves=False) + around.top() + around.bottom()
 
     def sizeHint(self) -> QSize:
         """All in one row."""
         sizes = [self._wanted(item) for item in self._seen()]
         between = self.spacing() * max(0, len(sizes) - 1)
         width = sum(size.width() for size in sizes) + between
-        return QSize(width, max((size.height() for size in sizes), default=0))
+        height = max((size.height() for size in sizes), default=0)
+        return QSize(width, height).grownBy(self.contentsMargins())
 
     def minimumSize(self) -> QSize:
         """One widget a row."""
         least = QSize()
         for item in self._seen():
             least = least.expandedTo(item.minimumSize())
-        return least
+        return least.grownBy(self.contentsMargins())
 
     def setGeometry(self, area: QRect) -> None:
         """Place the widgets."""
         super().setGeometry(area)
-        self._place(area, moves=True)
+        self._place(area.marginsRemoved(self.contentsMargins()), moves=True)
 
     def _seen(self) -> list[QLayoutItem]:
         return [item for item in self._items if not item.isEmpty()]
@@ -89,8 +93,8 @@ class Flow(QLayout):
 
     def _wanted(self, item: QLayoutItem) -> QSize:
         size, widget = item.sizeHint(), item.widget()
-        least = self._least.get(widget) if widget is not None else None
-        return size if least is None else QSize(least, size.height())
+        least = self._least.get(widget, 0) if widget is not None else 0
+        return QSize(least, size.height()) if least else size
 
     def _rows(self, width: int) -> Iterator[list[QLayoutItem]]:
         row: list[QLayoutItem] = []
