@@ -81,3 +81,24 @@ def test_the_toolbar_says_read_tools_where_there_is_room(window, theme):
         assert not window.commands.bar.findChild(QToolButton, "qt_toolbar_ext_button").isVisible()
     finally:
         theme.set_zoom(100)
+
+
+def test_at_200_per_cent_a_filter_cuts_no_letters(window, theme):
+    try:
+        theme.set_zoom(200)
+        edit = window.page.content.filter.edit
+        assert edit.height() >= edit.minimumSizeHint().height()
+    finally:
+        theme.set_zoom(100)
+
+
+def test_at_200_per_cent_the_details_buttons_are_whole(window, theme, qtbot):
+    try:
+        theme.set_zoom(200)
+        window.page.content.tree.open_server("github")
+        shown = [b for b in window.page.content.details.buttons if b.isVisible()]
+        assert shown
+        for button in shown:
+            qtbot.waitUntil(lambda b=button: b.width() >= b.sizeHint().width(), timeout=20_000)
+    finally:
+        theme.set_zoom(100)

@@ -195,6 +195,8 @@ def stylesheet(colors: Colors, images: Path, scaled: Callable[[int], int]) -> st
     """The stylesheet in those colours, naming images of that folder; signs are as large as text."""
     template = (files("resources") / "styles" / "app.qss").read_text(encoding="utf-8")
     signs = {f"px{size}": f"{scaled(size)}px" for size in SIGNS}
+    # a stylesheet's least height counts before the text's: larger letters would be cut
+    signs["line"] = f"{max(20, scaled(16))}px"
     signs["round"] = f"{scaled(14) // 2 + 1}px"  # one more than half, and Qt draws a square
     signs["dot"] = f"{scaled(14) + 2 - 2 * scaled(5)}px"  # as wide with its ring as one not chosen
     return Template(template).substitute(_words(colors) | signs, images=images.as_posix())

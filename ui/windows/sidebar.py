@@ -11,8 +11,8 @@ from ui.look.theme import SIDE_ROW, Theme
 from ui.widgets.badge import BadgeText, badge_width, paint_badge
 from ui.widgets.roles import BADGE
 
-WIDE, ICON = 188, 20  # px at 100 %
-_AROUND = 28  # px beside the icon of a narrow sidebar
+WIDE, NARROW = 188, 48
+ICON, LARGEST = 20, 32  # px; large text leaves pages no room for larger icons beside them
 _KEY = int(Qt.ItemDataRole.UserRole) + 10
 _ICON = int(Qt.ItemDataRole.UserRole) + 11
 
@@ -62,7 +62,7 @@ class Sidebar(QListView):
         """Show icons only, or icons with titles."""
         scaled = self._theme.scaled
         self.narrow = narrow
-        self.setFixedWidth(scaled(ICON) + _AROUND if narrow else scaled(WIDE))
+        self.setFixedWidth(max(NARROW, icon_size(self._theme) + 24) if narrow else scaled(WIDE))
 
     def choose(self, key: str) -> None:
         """Select a section."""
@@ -78,6 +78,11 @@ class Sidebar(QListView):
                 item.setData(BadgeText(text, tone) if text else None, BADGE)
                 name = f"{item.text()}, {text}" if text else item.text()
                 item.setData(name, Qt.ItemDataRole.AccessibleTextRole)
+
+
+def icon_size(theme: Theme) -> int:
+    """Pixels of a section's icon."""
+    return min(LARGEST, theme.scaled(ICON))
 
 
 class _SectionDelegate(QStyledItemDelegate):
@@ -116,7 +121,7 @@ class _SectionDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(area).adjusted(1, 1, -1, -1), 6, 6)
         ink = colors.accent.ink if chosen else colors.text2
-        ratio, size = painter.device().devicePixelRatioF(), theme.scaled(ICON)
+        ratio, size = painter.device().devicePixelRatioF(), icon_size(theme)
         image = theme.icons.pixmap(index.data(_ICON), ink, size, ratio)
         top = area.center().y() - size // 2 + 1
         painter.drawPixmap(area.left() + 6, top, image)
