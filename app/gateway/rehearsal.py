@@ -1,14 +1,15 @@
 """What a gateway would answer a host now, byte for byte: no server is started, nothing is noted."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from app.core.errors import ToolcribError
 from app.gateway.gateway import Gateway
 from app.gateway.journal import Journal
-from app.gateway.menu.naming import Way, way_of
+from app.gateway.menu.naming import Way, left_out, way_of
 from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.outside import Outside
@@ -34,6 +35,14 @@ class Rehearsal:
 
     tools: str  # the result of tools/list, as JSON
     search: str  # the text that search_tools answers to the query
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What the list form of a hook does to a request."""
+
+    made: "Suggestion"  # the tools that were chosen, or why the list stays whole
+    off: tuple[str, ...] = ()  # the host's names of the tools that are left out
 
 
 class _Ear(Host):
@@ -129,15 +138,48 @@ def rehearse_hook(
         return Suggestion(silence=NOT_CONNECTED)
     if not way.through and way.names is None:
         return Suggestion(silence=SENT_ALL)
+    with _through(database, profile, encoder, small_talk) as mode:
+        if mode is None:
+            return Suggestion(silence=NOT_CONNECTED)
+        given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
+        return mode.menu.suggest(given, way.names)
+
+
+def rehearse_list(
+    database: str,
+    profile: str,
+    *,
+    host: str,
+    prompt: str,
+    encoder: "Encoder | None" = None,
+    small_talk: "SmallTalk | None" = None,
+) -> Narrowed:
+    """What the list form of this host's hook would leave out of the request of a conversation's
+    first prompt. Raises ToolcribError where the store cannot be served."""
+    from app.attention.suggestion import NOT_CONNECTED, THROUGH_ALREADY, Suggestion
+
+    way = way_of(database, host, listed=True)
+    if way is None or way.names is None:
+        return Narrowed(Suggestion(silence=THROUGH_ALREADY if way else NOT_CONNECTED))
+    with _through(database, profile, encoder, small_talk) as mode:
+        if mode is None:
+            return Narrowed(Suggestion(silence=NOT_CONNECTED))
+        given = HookRequest(prompt, host, "", _ENCODER_SECONDS, listed=True)
+        made = mode.menu.suggest(given, way.names)
+        return Narrowed(made, tuple(left_out(mode.view, way.names, made)))
+
+
+@contextmanager
+def _through(
+    database: str, profile: str, encoder: "Encoder | None", small_talk: "SmallTalk | None"
+) -> Iterator[Through | None]:
+    """A gateway's menu of this profile; None where it serves no menu."""
     journal = _Unkept(_no_store, profile=profile, session="")
     outside = _Closed(database, encoder, small_talk)
     gateway = Gateway(Options(profile, "", ()), _Ear(), outside, journal)
     try:
         mode = gateway.mode()
-        if not isinstance(mode, Through):
-            return Suggestion(silence=NOT_CONNECTED)
-        given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
-        return mode.menu.suggest(given, way.names)
+        yield mode if isinstance(mode, Through) else None
     finally:
         gateway.close()
 

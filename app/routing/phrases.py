@@ -61,7 +61,7 @@ def found_by(tool: RankedTool) -> str:
     if not tool.keyword:
         return "Asked for by its name"
     points = f"{tool.keyword:.0f} points by {', '.join(tool.matched)}"
-    return points if tool.shown else f"Not in an answer: {points}"
+    return points if tool.shown else f"{points}: too few for an answer"
 
 
 def value(verdict: Verdict) -> str:

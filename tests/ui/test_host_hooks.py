@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, stock, write
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton
 
 from app.core.settings import GatewaySettings
 from app.export.hooks.files import CACHE, KEEPS, READS, reads
@@ -420,3 +420,27 @@ def test_what_the_hosts_own_search_misses_recommends_the_hook_or_through(home, s
     detail.go_through.click()
     assert detail.mode == "through"
     qtbot.waitUntil(lambda: detail.advice.isHidden(), timeout=TIMEOUT)
+
+
+@pytest.mark.parametrize("zoom", [100, 200])
+def test_what_a_switch_does_stands_below_its_title(page, qtbot, theme, zoom):
+    try:
+        theme.set_zoom(zoom)
+        show(page, qtbot, "opencode")
+        lefts = set()
+        for card in (page.detail.hook, page.detail.rules):
+            words, switch = card.words, card.switch
+            qtbot.waitUntil(
+                lambda w=words, s=switch: w.y() >= s.geometry().bottom(), timeout=TIMEOUT
+            )
+            option = QStyleOptionButton()
+            switch.initStyleOption(option)
+            title = switch.style().subElementRect(
+                QStyle.SubElement.SE_CheckBoxContents, option, switch
+            )
+            left = words.contentsRect().left() + words.x()
+            assert abs(left - switch.x() - title.left()) <= 2
+            lefts.add(left)
+        assert len(lefts) == 1
+    finally:
+        theme.set_zoom(100)

@@ -426,7 +426,7 @@ def test_pruned_with_nothing_off_says_that_entries_stay(page, qtbot):
 
 def test_at_200_per_cent_no_words_are_cut_and_the_page_scrolls(page, theme, qtbot):
     detail = page.detail
-    page.resize(1300, 620)
+    page.resize(1300, 500)
     try:
         theme.set_zoom(200)
         for host in ("claude-desktop", "codex"):
@@ -440,5 +440,22 @@ def test_at_200_per_cent_no_words_are_cut_and_the_page_scrolls(page, theme, qtbo
             qtbot.waitUntil(lambda bar=bar: bar.maximum() > 0, timeout=20_000)
             bar.setValue(bar.maximum())
             assert not detail.hook.visibleRegion().isEmpty()
+    finally:
+        theme.set_zoom(100)
+
+
+def test_at_200_per_cent_four_modes_need_no_scrolling_sideways(page, theme, qtbot):
+    detail = page.detail
+    page.resize(1212, 600)  # of a window of 1280
+    try:
+        theme.set_zoom(200)
+        open_host(page, qtbot, "codex", "through")
+        assert not any(radio.isHidden() for radio in detail.radios.values())
+        qtbot.waitUntil(lambda: detail.area.horizontalScrollBar().maximum() == 0, timeout=20_000)
+        for choice in (*detail.radios.values(), detail.wrap, detail.tools, detail.write):
+            assert choice.width() >= choice.sizeHint().width()
+        tops = {radio.y() for radio in detail.radios.values()}
+        assert len(tops) == 2, "the modes go on in a second row"
+        assert detail.hint.height() <= detail.hint.fontMetrics().height() * 2
     finally:
         theme.set_zoom(100)

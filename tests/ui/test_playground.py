@@ -10,11 +10,15 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.settings import ProfileSettings
+from app.export.model_tools import model_tools
 from app.gateway.rehearsal import rehearse, rehearse_hook
 from app.hosts.facts import host
 from app.routing import phrases
 from app.tokens.counters import counter
-from store.records import AS_IS
+from store import servers
+from store.connection import transaction
+from store.records import AS_IS, EntryRecord
+from ui.pages.playground.candidates import TOKENS, WHY
 from ui.pages.playground.model_sees import HOOK
 from ui.pages.playground.model_text import AtHand, model_text
 from ui.pages.playground.page import PlaygroundPage
@@ -217,21 +221,61 @@ def test_the_prompt_hook_says_why_it_would_stay_silent(page, qtbot, query, why):
     assert page.sees.text_view.placeholderText() == "Nothing is added to this prompt."
 
 
-def test_a_host_without_a_hook_says_so(page, qtbot):
-    hook_part(page, qtbot, QUERY)
-    size = SimpleNamespace(facts=host("cursor"), mode=AS_IS, profile="", host="Cursor")
-    sent = SimpleNamespace(direct=(), tools=(), count=0, tokens=0, later=0)
-    size.sent = sent
-    made = model_text(
+def seen_by(page, facts, sent=None):
+    """What the sheet shows of a host that is left as it is."""
+    nothing = SimpleNamespace(direct=(), tools=(), count=0, tokens=0, later=0)
+    size = SimpleNamespace(
+        facts=facts, mode=AS_IS, profile="", host=facts.name, sent=sent or nothing
+    )
+    return model_text(
         page.services.ctx.paths.database,
         page.services.live.catalog,
         size,
-        query=QUERY,
+        query=page.answer.ranked.query,
         encoder=page.session.encoder,
         at_hand=AtHand(),
     )
+
+
+def test_a_host_without_a_hook_says_so(page, qtbot):
+    hook_part(page, qtbot, QUERY)
+    made = seen_by(page, host("cursor"))
     assert made.hook.text == ""
     assert made.hook.why == "Toolcrib knows no hook of Cursor that can add to a prompt."
+
+
+@pytest.fixture
+def in_opencode(page, qtbot):
+    """opencode's servers are those of the store, in its own file."""
+    db = page.services.ctx.open_store()
+    with transaction(db):
+        for row in servers.all_servers(db):
+            entry = EntryRecord("opencode", "user", "/home/me/opencode.json", row.name)
+            servers.place(db, entry, row.spec, name=row.name, trusted=True)
+    db.close()
+    page.services.live.load()
+    qtbot.waitUntil(lambda: page.services.tasks.idle, timeout=30_000)
+    return host("opencode")
+
+
+def test_a_list_that_a_hook_narrows_says_what_stays_and_what_it_saves(page, qtbot, in_opencode):
+    hook_part(page, qtbot, "please merge the pull request with number 7 into main")
+    sent = model_tools(in_opencode, AS_IS, page.services.live.catalog)
+    made = seen_by(page, in_opencode, sent).hook
+    names = made.text.splitlines()
+    assert "github_merge_pull_request" in names
+    assert 0 < len(names) <= 10
+    assert made.why.startswith(f"The list form leaves {158 - len(names)} of 158 tools out of this")
+    gone = [row for row in sent.tools if f"{row.server.name}_{row.tool.name}" not in names]
+    assert f" {sum(row.cost for row in gone):,} tokens ≈." in made.why
+
+
+def test_a_list_that_stays_whole_says_why(page, qtbot, in_opencode):
+    hook_part(page, qtbot, "thanks!")
+    sent = model_tools(in_opencode, AS_IS, page.services.live.catalog)
+    made = seen_by(page, in_opencode, sent).hook
+    assert made.text == ""
+    assert made.why.startswith("The list form leaves the list whole. The prompt is nearer to small")
 
 
 def test_an_overtaken_question_is_never_shown(page, qtbot):
@@ -377,3 +421,20 @@ def test_the_sheet_leaves_no_wide_side_behind_for_the_next_start(open_playground
     playground.restore(settings, "playground")
     table, side = page.table.parent().sizes()
     assert side == SIDE and table > side
+
+
+def test_why_stays_readable_where_the_table_is_narrow(page, theme, qtbot):
+    ask(page, qtbot)
+    table = page.table
+    view, why = table.view, table.model.place(WHY)
+    try:
+        theme.set_zoom(200)
+        page.window().resize(1212, 640)
+        qtbot.waitUntil(lambda: view.columnWidth(why) >= theme.scaled(110), timeout=20_000)
+        assert view.isColumnHidden(table.model.place(TOKENS))
+        theme.set_zoom(100)
+        qtbot.waitUntil(lambda: not view.isColumnHidden(table.model.place(TOKENS)), timeout=20_000)
+        qtbot.waitUntil(lambda: view.horizontalScrollBar().maximum() == 0, timeout=20_000)
+        assert view.columnWidth(why) > 180
+    finally:
+        theme.set_zoom(100)

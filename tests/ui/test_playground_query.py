@@ -1,8 +1,9 @@
 """The query field."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 
+from ui.pages.playground.candidates import SCORE
 from ui.pages.playground.query_field import QueryField
 
 
@@ -71,7 +72,9 @@ def test_what_a_host_finds_by_itself_is_ranked_with_its_reasons(open_playground,
     assert (model.rowCount(), len(page.answer.ranked.shown)) == (158, 5)
     assert best.tool_id == "github/merge_pull_request"
     assert model.index(0, 4).data() == f"{best.keyword:.0f} points by merge, a, pull, request"
-    assert model.index(5, 4).data().startswith("Not in an answer: ")
+    below = model.row(5)
+    words = f"{below.keyword:.0f} points by {', '.join(below.matched)}: too few for an answer"
+    assert model.index(5, 4).data() == words  # the figures first: a narrow column ends in dots
     assert "whatever is off or held here" in page.messages.text
     by_host(page, qtbot, "merge")
     last = model.index(model.rowCount() - 1, 4).data()
@@ -94,3 +97,25 @@ def test_a_host_finds_by_itself_what_is_off_here(open_playground, qtbot):
     by_host(page, qtbot, "zzz")
     assert not page.answer.ranked.shown
     assert page.messages.text.startswith("Claude Code's own search finds nothing.")
+
+
+def test_another_engines_ranking_is_read_from_its_top(open_playground, qtbot):
+    page = open_playground().tried
+    page.query.submit_query("merge a pull request")
+    qtbot.waitUntil(lambda: page.answer is not None, timeout=30_000)
+    page.table.choose(page.table.model.row(90).tool_id)
+    by_host(page, qtbot, "merge a pull request")
+    assert page.table.view.currentIndex().row() == 0
+    assert page.table.view.indexAt(QPoint(1, 1)).row() == 0
+
+
+def test_a_hosts_search_has_no_threshold_on_its_bars(open_playground, qtbot):
+    page = open_playground().tried
+    by_host(page, qtbot, "merge")
+    view, last = page.table.view, page.table.model.rowCount() - 1
+    score = page.table.model.index(last, page.table.model.place(SCORE))
+    view.scrollTo(score)
+    cell = view.viewport().grab(view.visualRect(score)).toImage()
+    ink = page.services.theme.colors.text
+    tick = [cell.pixelColor(x, cell.height() // 2 - 7) for x in range(cell.width() // 2)]
+    assert ink not in tick  # its bars have no length at 0, where a tick would stand

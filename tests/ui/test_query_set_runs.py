@@ -233,3 +233,25 @@ def test_each_query_says_whether_the_hosts_own_search_finds_it(open_set, qtbot):
     tab.session.cases, tab.session.alone = {}, {}
     tab._show()
     assert column(tab, ALONE) == seen, "the stored run says it, too"
+
+
+@pytest.mark.parametrize(("zoom", "width"), [(100, 1068), (200, 1188)])
+def test_the_recommendation_is_read_whole(open_set, qtbot, theme, zoom, width):
+    tab = open_set(10)
+    run(tab, qtbot)
+    panel, page = tab.panel, tab.window()
+    try:
+        theme.set_zoom(zoom)
+        page.resize(width + 24, 640)  # as in a window of 1280
+        assert page.width() == width + 24, "it forces no greater width"
+        words = panel.text
+        qtbot.waitUntil(
+            lambda: words.height() >= words.heightForWidth(words.width()), timeout=20_000
+        )
+        assert panel.now.width() >= panel.now.fontMetrics().horizontalAdvance(panel.now.text())
+        for button in (panel.why, panel.use):
+            assert button.width() >= button.sizeHint().width()
+            assert button.mapTo(panel, button.rect().bottomLeft()).y() < panel.legend.y()
+        assert panel.legend.geometry().bottom() < panel.plot.y()
+    finally:
+        theme.set_zoom(100)

@@ -307,3 +307,22 @@ def test_tools_that_together_could_leak_are_named_where_nothing_is_to_decide(
     services.live.load()
     qtbot.waitUntil(lambda: "chat/post_message" in page.notes.text(), timeout=20_000)
     assert page.empty.text.text() == "No tool to decide on"
+
+
+@pytest.mark.parametrize("zoom", [100, 200])
+def test_a_narrow_list_gives_up_columns_before_names(show, qtbot, theme, zoom):
+    page = show(github__search_code="Search code. Now with more words.")
+    try:
+        theme.set_zoom(zoom)
+        page.resize(1188, 560)
+        tool, view = page.model.place(TOOL), page.list
+        least = theme.scaled(110)
+        qtbot.waitUntil(lambda: view.columnWidth(tool) >= least, timeout=20_000)
+        for column in map(page.model.place, (WHEN, FINDING)):
+            gone = zoom == 200
+            qtbot.waitUntil(lambda c=column, g=gone: view.isColumnHidden(c) is g, timeout=20_000)
+        qtbot.waitUntil(lambda: view.horizontalScrollBar().maximum() == 0, timeout=20_000)
+        buttons = (page.card.hold, page.card.off, page.card.server_off, page.card.approve)
+        assert all(button.width() >= button.sizeHint().width() for button in buttons)
+    finally:
+        theme.set_zoom(100)

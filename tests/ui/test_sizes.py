@@ -1,8 +1,8 @@
 """Every page at every size, in both looks: nothing is cut, nothing of the other look is left."""
 
 import pytest
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStyle, QToolButton
 
 from ui.look.theme import DARK_ONLY, LIGHT_ONLY
 from ui.windows.sections import SECTIONS
@@ -50,5 +50,55 @@ def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot
         for tab in range(3):
             window.page.open_tab(tab)
         assert window.minimumSizeHint().width() <= 1366
+    finally:
+        theme.set_zoom(100)
+
+
+@pytest.mark.parametrize(("zoom", "size"), [(100, 16), (150, 24), (200, 32)])
+def test_icons_and_boxes_grow_with_the_text(window, theme, zoom, size):
+    try:
+        theme.set_zoom(zoom)
+        button, box = window.commands.export, QCheckBox("On", window)
+        assert button.iconSize().width() == size
+        assert button.icon().pixmap(size, size).width() == size
+        assert window.commands.bar.iconSize().width() == size * 20 // 16
+        ticked = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth, None, box)
+        assert ticked >= size * 14 // 16
+    finally:
+        theme.set_zoom(100)
+
+
+def test_the_toolbar_says_read_tools_where_there_is_room(window, theme):
+    read = window.commands.bar.read
+    style = Qt.ToolButtonStyle
+    assert read.toolButtonStyle() == style.ToolButtonTextBesideIcon
+    assert read.text() == "Read tools"
+    assert read.width() > read.fontMetrics().horizontalAdvance(read.text())
+    try:
+        theme.set_zoom(200)
+        window.resize(1024, 720)
+        assert read.toolButtonStyle() == style.ToolButtonIconOnly
+        assert not window.commands.bar.findChild(QToolButton, "qt_toolbar_ext_button").isVisible()
+    finally:
+        theme.set_zoom(100)
+
+
+def test_at_200_per_cent_a_filter_cuts_no_letters(window, theme):
+    try:
+        theme.set_zoom(200)
+        edit = window.page.content.filter.edit
+        assert edit.height() >= edit.minimumSizeHint().height()
+    finally:
+        theme.set_zoom(100)
+
+
+def test_at_200_per_cent_the_details_buttons_are_whole(window, theme, qtbot):
+    try:
+        theme.set_zoom(200)
+        window.page.content.tree.open_server("github")
+        shown = [b for b in window.page.content.details.buttons if b.isVisible()]
+        assert shown
+        for button in shown:
+            qtbot.waitUntil(lambda b=button: b.width() >= b.sizeHint().width(), timeout=20_000)
     finally:
         theme.set_zoom(100)

@@ -9,15 +9,17 @@ from PySide6.QtSvg import QSvgRenderer
 
 from ui.look.colors import Colors
 
-# The sizes drawn, in pixels: 16 in rows and 20 in toolbars, each also at twice the resolution
+# The sizes drawn, in pixels at 100 % text: 16 in rows and 20 in toolbars, each also at twice the
+# resolution
 _SIZES = (16, 20, 32, 40)
 
 
 class Icons:
-    """Draws and keeps the icons of one colour set; a theme change makes a new one."""
+    """Draws and keeps the icons of one colour set at one text size; a change makes a new one."""
 
-    def __init__(self, colors: Colors) -> None:
+    def __init__(self, colors: Colors, scale: float = 1.0) -> None:
         self._colors = colors
+        self._sizes = tuple(round(size * scale) for size in _SIZES)
         self._icons: dict[tuple[str, str], QIcon] = {}
         self._pixmaps: dict[tuple[str, int, int, float], QPixmap] = {}
 
@@ -26,7 +28,7 @@ class Icons:
         key = (name, role)
         if key not in self._icons:
             icon = QIcon()
-            for size in _SIZES:
+            for size in self._sizes:
                 icon.addPixmap(self.pixmap(name, self._ink(role), size))
                 # without it Qt fades the icon of a selected row
                 icon.addPixmap(self.pixmap(name, self._ink(role), size), QIcon.Mode.Selected)

@@ -1,6 +1,6 @@
 """The look: own palette, one small stylesheet, icons; light and dark, changed while running."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +23,7 @@ _DRESS = "dress"  # the property of widgets with a font of their own: step and w
 ROW, BUTTON, TOOLBAR, STRIP, SIDE_ROW, STATUS = 28, 30, 44, 46, 36, 32
 GAP, MARGIN, CARD, GROUP = 8, 12, 16, 24
 DENSE = 4  # that a compact row is lower
+SIGNS = (5, 12, 14, 16, 18, 22)  # px of the stylesheet's ticks, arrows and icons, at 100 %
 
 # Images that the stylesheet names; each is an icon in a colour of the theme
 _IMAGES = {
@@ -163,11 +164,11 @@ class Theme(QObject):
 
     def _show(self, colors: Colors) -> None:
         self.colors = colors
-        self.icons = Icons(colors)
+        self.icons = Icons(colors, self.scaled(100) / 100)
         # without the first step every widget is polished twice: 360 ms instead of 147 for 413
         self._app.setStyleSheet("")
         self._app.setPalette(palette(colors))
-        self._app.setStyleSheet(stylesheet(colors, self._images(colors)))
+        self._app.setStyleSheet(stylesheet(colors, self._images(colors), self.scaled))
 
     def _images(self, colors: Colors) -> Path:
         folder = self._cache / ("dark" if colors.dark else "light")
@@ -190,10 +191,15 @@ def _points(which: QFontDatabase.SystemFont) -> float:
     return QFontInfo(QFontDatabase.systemFont(which)).pointSizeF()
 
 
-def stylesheet(colors: Colors, images: Path) -> str:
-    """The stylesheet in those colours, naming images of that folder."""
+def stylesheet(colors: Colors, images: Path, scaled: Callable[[int], int]) -> str:
+    """The stylesheet in those colours, naming images of that folder; signs are as large as text."""
     template = (files("resources") / "styles" / "app.qss").read_text(encoding="utf-8")
-    return Template(template).substitute(_words(colors), images=images.as_posix())
+    signs = {f"px{size}": f"{scaled(size)}px" for size in SIGNS}
+    # a stylesheet's least height counts before the text's: larger letters would be cut
+    signs["line"] = f"{max(20, scaled(16))}px"
+    signs["round"] = f"{scaled(14) // 2 + 1}px"  # one more than half, and Qt draws a square
+    signs["dot"] = f"{scaled(14) + 2 - 2 * scaled(5)}px"  # as wide with its ring as one not chosen
+    return Template(template).substitute(_words(colors) | signs, images=images.as_posix())
 
 
 def palette(colors: Colors) -> QPalette:

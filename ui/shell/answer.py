@@ -31,7 +31,8 @@ class Answer:
     @property
     def line(self) -> Line:
         """Where the score gate stands."""
-        return Line(self.cut.needed, by_meaning=self.cut.setting != "delta")
+        by_meaning = self.cut.setting != "delta"
+        return Line(self.cut.needed, by_meaning=by_meaning, drawn=not self.engine)
 
     def judged(self, settings: RoutingSettings) -> "Answer":
         """The same scores under other settings, which a host's search knows nothing of."""

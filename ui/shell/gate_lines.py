@@ -17,6 +17,7 @@ class Line:
 
     value: float
     by_meaning: bool
+    drawn: bool = True  # False for a host's own search, which has no such gate
 
     def of(self, tool: RankedTool) -> float:
         """The figure of a tool that the gate compares."""

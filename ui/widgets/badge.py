@@ -10,22 +10,22 @@ from ui.widgets.roles import BadgeText as BadgeText
 HEIGHT, ICON, PAD = 19, 13, 7  # pixels; the height grows with the text
 
 
-def badge_width(badge: BadgeText, font: QFont) -> int:
+def badge_width(badge: BadgeText, theme: Theme) -> int:
     """Pixels that the badge takes."""
-    icon = ICON + 4 if badge.icon else 0
-    return QFontMetrics(font).horizontalAdvance(badge.word) + icon + 2 * PAD
+    icon = theme.scaled(ICON) + 4 if badge.icon else 0
+    return QFontMetrics(badge_font(theme)).horizontalAdvance(badge.word) + icon + 2 * PAD
 
 
-def badge_height(font: QFont) -> int:
+def badge_height(theme: Theme) -> int:
     """Pixels that a badge is high."""
-    return max(HEIGHT, QFontMetrics(font).height() + 4)
+    return max(HEIGHT, QFontMetrics(badge_font(theme)).height() + 4)
 
 
 def paint_badge(painter: QPainter, area: QRect, badge: BadgeText, theme: Theme) -> None:
     """Draw the badge at the left of the area, centred in its height."""
     tone = theme.colors.tone(badge.tone)
     font = badge_font(theme)
-    width, height = min(badge_width(badge, font), area.width()), badge_height(font)
+    width, height = min(badge_width(badge, theme), area.width()), badge_height(theme)
     top = area.top() + (area.height() - height) / 2
     pill = QRectF(area.left(), top, width, height)
     ink = tone.on_solid if badge.solid else tone.ink
@@ -36,10 +36,10 @@ def paint_badge(painter: QPainter, area: QRect, badge: BadgeText, theme: Theme) 
     painter.drawRoundedRect(pill, height / 2, height / 2)
     left = pill.left() + PAD
     if badge.icon:
-        ratio = painter.device().devicePixelRatioF()
-        image = theme.icons.pixmap(badge.icon, ink, ICON, ratio)
-        painter.drawPixmap(QPointF(left, pill.top() + (height - ICON) / 2), image)
-        left += ICON + 4
+        ratio, size = painter.device().devicePixelRatioF(), theme.scaled(ICON)
+        image = theme.icons.pixmap(badge.icon, ink, size, ratio)
+        painter.drawPixmap(QPointF(left, pill.top() + (height - size) / 2), image)
+        left += size + 4
     painter.setPen(ink)
     painter.setFont(font)
     room = QRectF(left, pill.top(), pill.right() - PAD / 2 - left, height)
@@ -81,8 +81,7 @@ class Badge(QWidget):
 
     def sizeHint(self) -> QSize:
         """As wide as its word."""
-        font = badge_font(self._theme)
-        return QSize(badge_width(self._badge, font), badge_height(font))
+        return QSize(badge_width(self._badge, self._theme), badge_height(self._theme))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the pill."""

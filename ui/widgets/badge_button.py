@@ -5,7 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from ui.look.theme import Theme
-from ui.widgets.badge import badge_font, badge_height, badge_width, paint_badge
+from ui.widgets.badge import badge_height, badge_width, paint_badge
 from ui.widgets.roles import BadgeText
 
 _RING = 3  # pixels around the pill, for the focus ring and the sign of being pressed
@@ -38,9 +38,8 @@ class BadgeButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """The pill with its ring."""
-        font = badge_font(self._theme)
-        width = badge_width(self._badge, font)
-        return QSize(width + 2 * _RING, badge_height(font) + 2 * _RING)
+        width = badge_width(self._badge, self._theme)
+        return QSize(width + 2 * _RING, badge_height(self._theme) + 2 * _RING)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The pill, then its ring."""

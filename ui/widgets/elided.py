@@ -77,3 +77,19 @@ class ElidedChoice(QComboBox):
         bar = view.verticalScrollBar().sizeHint().width()
         view.setMinimumWidth(min(view.sizeHintForColumn(0) + bar, self.screen().size().width()))
         super().showPopup()
+
+
+class YieldingChoice(ElidedChoice):
+    """As wide as its longest row, down to so many letters where there is no room."""
+
+    def __init__(self, letters: int, parent: QWidget | None = None) -> None:
+        super().__init__(letters, parent)
+        self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToContents)
+
+    def minimumSizeHint(self) -> QSize:
+        """The letters that it keeps, and its arrow."""
+        whole, rows = super().sizeHint(), range(self.count())
+        width = self.fontMetrics().horizontalAdvance
+        longest = max((width(self.itemText(row)) for row in rows), default=0)
+        kept = min(longest, self.minimumContentsLength() * self.fontMetrics().averageCharWidth())
+        return QSize(whole.width() - longest + kept, whole.height())

@@ -46,5 +46,5 @@ class EmptyState(QWidget):
     def _recolor(self) -> None:
         theme = self._theme
         theme.dress(self.text, 3, QFont.Weight.DemiBold)
-        ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(theme.icons.pixmap(self._name, theme.colors.text2, 48, ratio))
+        ratio, size = self.devicePixelRatioF(), theme.scaled(48)
+        self._icon.setPixmap(theme.icons.pixmap(self._name, theme.colors.text2, size, ratio))

@@ -95,7 +95,8 @@ class MessageBar(QFrame):
         self._calls[number]()
 
     def _recolor(self) -> None:
-        ink = self._theme.colors.tone(self._kind).ink
-        self._icon.setPixmap(self._theme.icons.pixmap(_ICONS[self._kind], ink, 20))
+        theme, ratio = self._theme, self.devicePixelRatioF()
+        ink, size = theme.colors.tone(self._kind).ink, theme.scaled(20)
+        self._icon.setPixmap(theme.icons.pixmap(_ICONS[self._kind], ink, size, ratio))
         self._close.setIcon(self._theme.icons.icon("close"))
         self.update()

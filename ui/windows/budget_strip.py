@@ -223,6 +223,7 @@ class BudgetBar(QWidget):
         self.setAccessibleDescription(
             ", ".join(f"{s.server} {count(s.shown)}" for s in shares if s.shown)
         )
+        self.updateGeometry()
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -230,8 +231,9 @@ class BudgetBar(QWidget):
         return QSize(400, STRIP)
 
     def minimumSizeHint(self) -> QSize:
-        """Still readable."""
-        return QSize(80, STRIP)
+        """Its words for the budget still fit."""
+        words = f"Budget {short(self._budget.block_over)}"
+        return QSize(max(80, self._label_width(words) + 2 * GAP), STRIP)
 
     def segments(self) -> list[tuple[Share, QRectF]]:
         """Where each server's segment stands."""
@@ -325,11 +327,16 @@ class BudgetBar(QWidget):
                 painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, text)
                 return
 
+    def _label_font(self) -> QFont:
+        return self._theme.font(-2, QFont.Weight.DemiBold)
+
+    def _label_width(self, text: str) -> int:
+        return QFontMetrics(self._label_font()).horizontalAdvance(text)
+
     def _paint_lines(self, painter: QPainter) -> None:
         track, budget, colors = self._track(), self._budget, self._theme.colors
-        font = self._theme.font(-2, QFont.Weight.DemiBold)
-        painter.setFont(font)
-        wide = QFontMetrics(font).horizontalAdvance
+        painter.setFont(self._label_font())
+        wide = self._label_width
         warn = (self.line_x(budget.warn_from), f"Warn {short(budget.warn_from)}")
         block = (self.line_x(budget.block_over), f"Budget {short(budget.block_over)}")
         for (x, text), style in ((warn, Qt.PenStyle.DashLine), (block, Qt.PenStyle.SolidLine)):

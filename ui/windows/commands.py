@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QSizePolicy, QToolBar, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu
 
 from ui.look.theme import ZOOM_STEP
 from ui.shell.log import show_log
@@ -16,6 +16,7 @@ from ui.windows.history import show_history
 from ui.windows.palette_entries import COMMAND, Entry
 from ui.windows.profile_menu import ProfileMenu
 from ui.windows.sections import SECTIONS
+from ui.windows.toolbar import Toolbar
 from ui.windows.window_actions import WindowActions
 
 
@@ -203,25 +204,12 @@ class Commands(QObject):
         dialog.open()
 
     def _make_toolbar(self) -> None:
-        bar = QToolBar("Toolbar")
-        bar.setObjectName("toolbar")
-        bar.setMovable(False)
-        bar.setIconSize(QSize(20, 20))
-        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        bar.addActions([self.read, self.undo, self.redo])
-        self.search = QPushButton("Search tools or run a command    Ctrl+K")
-        self.search.setObjectName("searchButton")
-        self.search.setMinimumWidth(320)
-        self.search.clicked.connect(lambda: self._actions.find())
-        for widget in (_space(), self.search, _space()):
-            bar.addWidget(widget)
-        self.export = QPushButton("Export to hosts…")
-        self.export.setObjectName("exportButton")
-        self.export.setProperty("primary", True)
-        self.export.setToolTip("See what each host would get, and write its config (Ctrl+E)")
-        self.export.clicked.connect(lambda: self._actions.open_page("hosts"))
-        bar.addWidget(self.export)
-        self._window.addToolBar(bar)
+        do = self._actions
+        self.bar = Toolbar(self._services.theme, self.read, [self.undo, self.redo])
+        self.search, self.export = self.bar.search, self.bar.export
+        self.search.clicked.connect(lambda: do.find())
+        self.export.clicked.connect(lambda: do.open_page("hosts"))
+        self._window.addToolBar(self.bar)
 
     def _open_config(self) -> None:
         self._actions.catalog().open_config()
@@ -244,9 +232,7 @@ class Commands(QObject):
         icons = self._services.theme.icons
         for action, name in self._icons:
             action.setIcon(icons.icon(name, "text"))
-        self.search.setIcon(icons.icon("magnify", "text2"))
-        role = "on_accent" if self.export.isEnabled() else "text2"
-        self.export.setIcon(icons.icon("export-variant", role))
+        self.bar.recolor()
 
     def entries(self) -> list[Entry]:
         """Every action of the menus that can be used now, for the palette."""
@@ -270,9 +256,3 @@ def _named(actions: Iterable[QAction], before: str = "") -> Iterator[tuple[str, 
 def _menu_text(text: str) -> str:
     """A menu's words: & before a letter only underlines it, && is one that is shown."""
     return "&".join(part.replace("&", "") for part in text.split("&&"))
-
-
-def _space() -> QWidget:
-    space = QWidget()
-    space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-    return space

@@ -194,14 +194,16 @@ class _EntryDelegate(RowDelegate):
             return
         self.paint_back(painter, option, index)
         colors, area = self.theme.colors, option.rect.adjusted(8, 0, -8, 0)
-        ratio = painter.device().devicePixelRatioF()
-        image = self.theme.icons.pixmap(ICONS[entry.kind], colors.text2, 16, ratio)
+        ratio, size = painter.device().devicePixelRatioF(), self.theme.scaled(16)
+        image = self.theme.icons.pixmap(ICONS[entry.kind], colors.text2, size, ratio)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.save()
-        painter.drawPixmap(area.left(), area.center().y() - 7, image)
+        painter.drawPixmap(area.left(), area.center().y() - size // 2 + 1, image)
         painter.setPen(colors.text2)
         painter.drawText(area, middle | Qt.AlignmentFlag.AlignRight, entry.hint)
-        room = area.adjusted(26, 0, -option.fontMetrics.horizontalAdvance(entry.hint) - 12, 0)
+        room = area.adjusted(
+            size + 10, 0, -option.fontMetrics.horizontalAdvance(entry.hint) - 12, 0
+        )
         text = option.fontMetrics.elidedText(entry.text, Qt.TextElideMode.ElideRight, room.width())
         painter.setPen(colors.text)
         painter.drawText(room, middle, text)

@@ -8,10 +8,11 @@ from PySide6.QtGui import QFont, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from ui.look.theme import SIDE_ROW, Theme
-from ui.widgets.badge import BadgeText, badge_font, badge_width, paint_badge
+from ui.widgets.badge import BadgeText, badge_width, paint_badge
 from ui.widgets.roles import BADGE
 
 WIDE, NARROW = 188, 48
+ICON, LARGEST = 20, 32  # px; large text leaves pages no room for larger icons beside them
 _KEY = int(Qt.ItemDataRole.UserRole) + 10
 _ICON = int(Qt.ItemDataRole.UserRole) + 11
 
@@ -59,7 +60,9 @@ class Sidebar(QListView):
 
     def set_narrow(self, narrow: bool) -> None:
         """Show icons only, or icons with titles."""
-        self.setFixedWidth(NARROW if narrow else self._theme.scaled(WIDE))
+        scaled = self._theme.scaled
+        self.narrow = narrow
+        self.setFixedWidth(max(NARROW, icon_size(self._theme) + 24) if narrow else scaled(WIDE))
 
     def choose(self, key: str) -> None:
         """Select a section."""
@@ -77,8 +80,13 @@ class Sidebar(QListView):
                 item.setData(name, Qt.ItemDataRole.AccessibleTextRole)
 
 
+def icon_size(theme: Theme) -> int:
+    """Pixels of a section's icon."""
+    return min(LARGEST, theme.scaled(ICON))
+
+
 class _SectionDelegate(QStyledItemDelegate):
-    def __init__(self, theme: Theme, view: QListView) -> None:
+    def __init__(self, theme: Theme, view: Sidebar) -> None:
         super().__init__(view)
         self._theme = theme
         self._view = view
@@ -113,20 +121,20 @@ class _SectionDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(area).adjusted(1, 1, -1, -1), 6, 6)
         ink = colors.accent.ink if chosen else colors.text2
-        ratio = painter.device().devicePixelRatioF()
-        image = theme.icons.pixmap(index.data(_ICON), ink, 20, ratio)
-        top = area.center().y() - 9
+        ratio, size = painter.device().devicePixelRatioF(), icon_size(theme)
+        image = theme.icons.pixmap(index.data(_ICON), ink, size, ratio)
+        top = area.center().y() - size // 2 + 1
         painter.drawPixmap(area.left() + 6, top, image)
-        if area.width() > NARROW:
+        if not self._view.narrow:
             painter.setPen(colors.text)
             painter.setFont(theme.font(0, QFont.Weight.DemiBold if chosen else QFont.Weight.Normal))
-            words = area.adjusted(38, 0, 0, 0)
+            words = area.adjusted(size + 18, 0, 0, 0)
             painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
             self._badge(painter, area, index.data(BADGE))
         painter.restore()
 
     def _badge(self, painter: QPainter, area: QRect, badge: object) -> None:
         if isinstance(badge, BadgeText):
-            width = badge_width(badge, badge_font(self._theme))
+            width = badge_width(badge, self._theme)
             place = QRect(area.right() - width - 6, area.top(), width, area.height())
             paint_badge(painter, place, badge, self._theme)

@@ -83,8 +83,7 @@ class Suggestions:
         if way.names is None:
             return _silent("through already")
         made = mode.menu.suggest(given, way.names)
-        off = [] if made.silence else left_out(mode.view, way.names, made.tools)
-        return {**_json(made), "off": off}
+        return {**_json(made), "off": left_out(mode.view, way.names, made)}
 
     def tick(self) -> None:
         """Once a second."""

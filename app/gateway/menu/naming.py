@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from app.attention.suggestion import Suggestion
     from app.gateway.profile_view import ProfileView
 
 Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
@@ -56,10 +55,13 @@ def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
     return Way(through=False, names=name)
 
 
-def left_out(view: "ProfileView", names: Naming, chosen: "Sequence[str]") -> list[str]:
-    """The host's names of the tools that are neither among the chosen tool ids nor pinned."""
+def left_out(view: "ProfileView", names: Naming, made: "Suggestion") -> list[str]:
+    """The host's names of the tools that are neither chosen for the prompt nor pinned; none where
+    the list stays whole."""
+    if made.silence:
+        return []
     by_id = {row.id: row.name for row in view.servers.values()}
-    kept = {names(*tool_id.split("/", 1)) for tool_id in chosen}
+    kept = {names(*tool_id.split("/", 1)) for tool_id in made.tools}
     kept |= {
         names(by_id[row.server_id], row.name)
         for row in view.tools(pinned=True)

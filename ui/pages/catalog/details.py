@@ -20,6 +20,7 @@ from ui.look.theme import CARD, GAP, Theme
 from ui.pages.catalog.details_text import Details, Parameter
 from ui.pages.catalog.split_bars import SplitBars
 from ui.widgets.badge import Badge
+from ui.widgets.flow import Flow
 
 WIDTH = 290  # pixels
 
@@ -155,12 +156,10 @@ class DetailsCard(QFrame):
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.viewport().setAutoFillBackground(False)
         area.setWidget(inner)
-        row = QHBoxLayout()
+        row = Flow()
         row.setContentsMargins(CARD, 0, CARD, 12)
-        row.setSpacing(GAP)
         for button in self._buttons:
             row.addWidget(button)
-        row.addStretch(1)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(area, 1)

@@ -47,11 +47,11 @@ class HostDelegate(RowDelegate):
         colors, area = self.theme.colors, option.rect.adjusted(10, 5, -8, -5)
         name, role = _ICONS.get(status.state, ("monitor-share", "text2"))
         ink = colors.text2 if role == "text2" else colors.tone(role).ink
-        ratio = painter.device().devicePixelRatioF()
-        image = self.theme.icons.pixmap(name, ink, ICON, ratio)
+        ratio, size = painter.device().devicePixelRatioF(), self.theme.scaled(ICON)
+        image = self.theme.icons.pixmap(name, ink, size, ratio)
         painter.save()
-        painter.drawPixmap(QPointF(area.left(), area.center().y() - ICON / 2), image)
-        text = area.adjusted(ICON + 10, 0, 0, 0)
+        painter.drawPixmap(QPointF(area.left(), area.center().y() - size / 2), image)
+        text = area.adjusted(size + 10, 0, 0, 0)
         half = text.height() // 2
         self._line(painter, QRect(text.left(), text.top(), text.width(), half), status, first=True)
         below = QRect(text.left(), text.top() + half, text.width(), half)

@@ -37,9 +37,11 @@ from ui.widgets.badge import Badge, BadgeText
 from ui.widgets.diff_rows import DiffRow, diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.flow import Flow
 
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
 
+_HINT = 240  # pixels beside the buttons, below which the hint has a row of its own
 _LEAST_SHOWN = 96  # pixels of the difference, below which the page scrolls
 
 
@@ -111,6 +113,7 @@ class HostDetail(QWidget):
         self._shown = _Shown()
         self.area = QScrollArea(widgetResizable=True)  # large texts need more than a screen
         self._box = QFrame()
+        self._foot = Flow(at_end=True)
         self._lay_out()
         self._connect()
         self._recolor()
@@ -239,9 +242,11 @@ class HostDetail(QWidget):
     def _recolor(self) -> None:
         theme = self._theme
         self._shown.setMinimumHeight(theme.scaled(_LEAST_SHOWN))
+        self._foot.set_least(self.hint, theme.scaled(_HINT))
         self.diff.set_colors(diff_colors(theme.colors))
         ink, ratio = theme.colors.accent.ink, self.devicePixelRatioF()
-        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, 16, ratio))
+        size = theme.scaled(16)
+        self._icon.setPixmap(theme.icons.pixmap("information-outline", ink, size, ratio))
         self.tools.setIcon(theme.icons.icon("code-json"))
         self.backups.setIcon(theme.icons.icon("backup-restore"))
         self.copy.setIcon(theme.icons.icon("content-copy"))
@@ -268,17 +273,16 @@ class HostDetail(QWidget):
         self.mode_chosen.emit(mode)
 
     def _lay_out(self) -> None:
-        head, below, foot = QHBoxLayout(), QHBoxLayout(), QHBoxLayout()
-        modes = QHBoxLayout(self.modes)
+        head, below = QHBoxLayout(), QHBoxLayout()
         head.addWidget(self.name, 1)
         head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
-        modes.setContentsMargins(0, 0, 0, 0)
-        modes.setSpacing(CARD)
+        modes = Flow(self.modes, spacing=CARD)
         modes.addWidget(QLabel("Export"))
         for radio in self.radios.values():
             modes.addWidget(radio)
-        modes.addStretch(1)
-        modes.addWidget(self.wrap)
+        choice = QHBoxLayout()
+        choice.addWidget(self.modes, 1)
+        choice.addWidget(self.wrap, 0, Qt.AlignmentFlag.AlignTop)
         below.addWidget(self.path, 1)
         below.addWidget(self.headline)
         self._box.setProperty("card", True)
@@ -290,30 +294,29 @@ class HostDetail(QWidget):
         words.addWidget(self.notes)
         words.addWidget(self.advice)
         box.addLayout(words, 1)
-        buttons = QHBoxLayout(self.advice)
-        buttons.setContentsMargins(0, 0, 0, 0)
-        buttons.setSpacing(GAP)
+        advice = Flow(self.advice)
         for button in (self.go_through, self.suggest):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
+            advice.addWidget(button)
         self._shown.addWidget(self.diff)
         self._shown.addWidget(self.nothing)
-        foot.setSpacing(GAP)
-        foot.addWidget(self.hint, 1)
+        buttons = QWidget()
+        row = Flow(buttons, at_end=True)
         for button in (self.tools, self.backups, self.copy, self.write):
-            foot.addWidget(button)
+            row.addWidget(button)
+        self._foot.add_wide(self.hint, self._theme.scaled(_HINT))
+        self._foot.addWidget(buttons)
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
         column.addLayout(head)
         column.addLayout(below)
-        column.addWidget(self.modes)
+        column.addLayout(choice)
         column.addWidget(self.http)
         column.addWidget(self._box)
         column.addWidget(self.files)
         column.addWidget(self._shown, 1)
-        column.addLayout(foot)
+        column.addLayout(self._foot)
         column.addWidget(self.hook)
         column.addWidget(self.rules)
         self.area.setFrameShape(QFrame.Shape.NoFrame)

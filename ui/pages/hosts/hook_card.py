@@ -1,16 +1,26 @@
 """Switches of what Toolcrib adds to a host's prompts: suggested tools, words on the menu."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.export.hooks.files import reads
 from app.export.hooks.rules import RulesStanding
 from app.export.hooks.standing import OFF, WAITING, HookStanding
 from ui.look.theme import CARD, GAP, Theme
 
+_BESIDE = 10  # px around a switch's box
+
 
 class SwitchCard(QFrame):
-    """A switch and how it stands; it moves only once the host's file is written.
+    """A switch and below it how it stands; it moves only once the host's file is written.
 
     Signals: change_wanted(True to write, False to take out) by the user.
     """
@@ -26,13 +36,16 @@ class SwitchCard(QFrame):
         self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.words.setProperty("faint", True)
         self._icon = QLabel()
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
-        self._row.setSpacing(CARD)
-        top = Qt.AlignmentFlag.AlignTop
-        self._row.addWidget(self.switch, 0, top)
-        self._row.addWidget(self._icon, 0, top)
-        self._row.addWidget(self.words, 1, top)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(GAP)
+        self._row.addWidget(self._icon)
+        self._row.addWidget(self.switch)
+        self._row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(CARD - 4, GAP, CARD - 4, GAP)
+        column.setSpacing(GAP // 4)
+        column.addLayout(self._row)
+        column.addWidget(self.words)
         self.switch.clicked.connect(self._on_clicked)
         theme.changed.connect(self._recolor)
         self._recolor()
@@ -52,9 +65,10 @@ class SwitchCard(QFrame):
         self.change_wanted.emit(not self._installed)
 
     def _recolor(self) -> None:
-        ink = self._theme.colors.tone("warn").ink
-        ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(self._theme.icons.pixmap("alert", ink, 16, ratio))
+        theme, ratio = self._theme, self.devicePixelRatioF()
+        self.words.setContentsMargins(theme.scaled(14) + _BESIDE, 0, 0, 0)  # below the title
+        ink = theme.colors.tone("warn").ink
+        self._icon.setPixmap(theme.icons.pixmap("alert", ink, theme.scaled(16), ratio))
 
 
 class HookCard(SwitchCard):
@@ -77,7 +91,7 @@ class HookCard(SwitchCard):
             "Show the hook that leaves out of each request what does not fit"
         )
         for button in (self.update_button, self.list_button):
-            self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+            self._row.addWidget(button)
         self.list_button.clicked.connect(self.list_wanted)
         self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 

@@ -72,8 +72,10 @@ class ScoreDelegate(RowDelegate):
             full = QRectF(track)
             full.setWidth(track.width() * min(1.0, max(0.0, self.line.of(tool))))
             painter.fillRect(full, colors.bar if verdict(tool) == INSIDE else colors.border)
-            tick = track.left() + track.width() * min(1.0, self.line.value)
-            painter.fillRect(QRectF(tick - 1, track.top() - 3, 2, track.height() + 6), colors.text)
+            if self.line.drawn:
+                tick = QRectF(-1, track.top() - 3, 2, track.height() + 6)
+                tick.translate(track.left() + track.width() * min(1.0, self.line.value), 0)
+                painter.fillRect(tick, colors.text)
         painter.setPen(colors.text)
         painter.setFont(self._font)
         where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

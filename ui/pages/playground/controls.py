@@ -4,7 +4,6 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
     QLabel,
@@ -19,9 +18,10 @@ from app.core.text import plural
 from ui.look.theme import GAP, Theme
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import threshold_of
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.elided import ElidedLabel, YieldingChoice
 
 MOST = 100  # tools that top-k can allow
+_CUT_LETTERS = 10  # of how the threshold is set, with large text on a small screen
 _CUTS = (("Near the best", "relative"), ("Fixed threshold", "theta"))
 
 
@@ -49,7 +49,7 @@ class PlaygroundControls(QWidget):
             "Tools scoring below this are not shown for a query. Lower finds more and costs more"
             " tokens."
         )
-        self.cut = QComboBox()
+        self.cut = YieldingChoice(_CUT_LETTERS)
         self.cut.setObjectName("cut")
         self.cut.setAccessibleName("How the threshold is set")
         self.cut.setToolTip(

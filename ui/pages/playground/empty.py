@@ -79,4 +79,5 @@ class PlaygroundEmpty(QWidget):
 
     def _recolor(self) -> None:
         ink, ratio = self._theme.colors.text2, self.devicePixelRatioF()
-        self._icon.setPixmap(self._theme.icons.pixmap("flask-outline", ink, _ICON, ratio))
+        size = self._theme.scaled(_ICON)
+        self._icon.setPixmap(self._theme.icons.pixmap("flask-outline", ink, size, ratio))

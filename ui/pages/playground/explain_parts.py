@@ -32,7 +32,8 @@ class GateRow(QWidget):
     def show_gate(self, line: GateLine) -> None:
         """Show a gate; the sign, the weight and the words all say whether it failed."""
         name, role = _ICONS.get(line.state, _OTHER)
-        self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(_ICON, _ICON)))
+        size = self._theme.scaled(_ICON)
+        self._icon.setPixmap(self._theme.icons.icon(name, role).pixmap(QSize(size, size)))
         weight = QFont.Weight.DemiBold if line.state == FAILED else QFont.Weight.Normal
         self._theme.dress(self._title, weight=weight)
         self._title.setText(line.title)

@@ -55,7 +55,7 @@ class ModelSees(QFrame):
         self.part.addTab("List of tools")
         self.part.addTab("Answer to this search")
         self.part.addTab("Prompt hook")
-        self.part.setTabToolTip(HOOK, "What a hook adds where this is typed as a prompt")
+        self.part.setTabToolTip(HOOK, "What a hook adds, or leaves out, where this is a prompt")
         self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
         self.measure = QLabel(wordWrap=True)

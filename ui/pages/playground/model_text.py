@@ -1,22 +1,18 @@
 """What a host's model gets, as exact texts: its list of tools, a search's answer, a hook's hint."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.attention.small_talk import SmallTalk
-from app.attention.suggestion import MARGIN, Suggestion
 from app.catalog.catalog import Catalog
-from app.export.hooks.standing import no_hook
 from app.export.sizes import HostSize
-from app.gateway.rehearsal import rehearse, rehearse_hook
-from app.hosts.facts import HostFacts
+from app.gateway.rehearsal import rehearse
 from app.mcp.jsonrpc import dump
-from app.tokens.counters import Counter, counter
+from app.tokens.counters import counter
 from store.records import PRUNED, THROUGH
-from ui.look.text import APPROX
+from ui.pages.playground.hook_text import HookText, Typed, hook_text
 
 if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
@@ -33,16 +29,7 @@ class ModelText:
     later: int  # tokens that the host loads on demand
     search: str  # the answer of search_tools, "" where the host has no such tool
     search_tokens: int
-    hook: "HookText"  # for the query as a prompt
-
-
-@dataclass(frozen=True, slots=True)
-class HookText:
-    """What a hook adds to the prompt, or why it adds nothing."""
-
-    text: str  # "" where it stays silent
-    tokens: int
-    why: str
+    hook: HookText  # for the query as a prompt
 
 
 @dataclass(slots=True)
@@ -82,6 +69,7 @@ def model_text(
         lists = [rehearse(str(database), profile, server=name).tools for name in names]
     text = "\n".join([*lists, *direct])
     count = counter(catalog.encoding)
+    typed = Typed(database, profile, query, encoder, talk=lambda: at_hand.talk(encoder))
     return ModelText(
         size.host if size else "",
         text,
@@ -90,41 +78,5 @@ def model_text(
         size.sent.later if size else 0,
         search,
         count.count(search) if search else 0,
-        _hook_text(
-            size.facts if size else None,
-            lambda host: rehearse_hook(
-                str(database),
-                profile,
-                host=host,
-                prompt=query,
-                encoder=encoder,
-                small_talk=at_hand.talk(encoder),
-            ),
-            count,
-        ),
-    )
-
-
-def _hook_text(
-    facts: HostFacts | None, rehearsed: Callable[[str], Suggestion], count: Counter
-) -> HookText:
-    if facts is not None and facts.hook is None:
-        return HookText("", 0, no_hook(facts))
-    made = rehearsed(facts.id if facts else "")
-    if not made.text:
-        return HookText("", 0, f"Silent. {made.why}{_measured(made)}")
-    tokens = count.count(made.text)
-    return HookText(
-        made.text, tokens, f"{tokens:,} tokens {APPROX} added to the request.{_measured(made)}"
-    )
-
-
-def _measured(made: Suggestion) -> str:
-    """The cosines that decided, where any did."""
-    if not made.likeness:
-        return ""
-    floor = f"{made.floor:.2f}, and " if made.floor >= 0 else ""  # a label's query has none
-    return (
-        f" Likeness of the best tool {made.likeness:.2f}; it needs {floor}"
-        f"{made.small_talk + MARGIN:.2f} to be clear of small talk."
+        hook_text(typed, size, count),
     )

@@ -11,11 +11,12 @@ from PySide6.QtWidgets import (
 
 from app.routing.ranked import RankedTool
 from ui.look.theme import GAP, Theme
-from ui.pages.playground.candidates import NUMBER, SCORE, TOOL, WHY, CandidateModel
+from ui.pages.playground.candidates import NUMBER, SCORE, TOKENS, TOOL, WHY, CandidateModel
 from ui.pages.playground.cells import ScoreDelegate
 from ui.shell.answer import Answer
 from ui.widgets.lean_delegate import LeanDelegate
 from ui.widgets.rows import as_rows
+from ui.widgets.table_tools import tools_of
 
 _REASON = 180  # px that "Score 0.59 is under 0.69" takes
 _NAME = 150  # px that a tool's name keeps, at 100 % text size
@@ -32,7 +33,10 @@ class CandidateView(QTreeView):
         self._scaled = theme.scaled
         self._tool, self._score = model.place(TOOL), model.place(SCORE)
         self._reason = model.place(WHY)
+        self._tokens = model.place(TOKENS)
         self._width = {number: column.width for number, column in enumerate(model.columns)}
+        narrow = {self._tool: _NAME, self._reason: _REASON, self._score: _SCORES[0][1]}
+        self._least = sum((self._width | narrow).values())  # px that hold every column
         self.setModel(model)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -40,9 +44,10 @@ class CandidateView(QTreeView):
         super().resizeEvent(event)
         scaled, width = self._scaled, self.viewport().width()
         usual = self._width[self._score]
+        tools_of(self).hide(self._tokens, width < scaled(self._least))
         wide = next((score for most, score in _SCORES if width <= scaled(most)), usual)
         self.setColumnWidth(self._score, scaled(wide))
-        others = self._width.keys() - {self._tool, self._reason}
+        others = self._width.keys() - {self._tool, self._reason}  # a hidden one is 0 wide
         room = width - sum(map(self.columnWidth, others)) - scaled(_REASON)
         self.setColumnWidth(
             self._tool, min(scaled(self._width[self._tool]), max(scaled(_NAME), room))
@@ -61,7 +66,7 @@ class CandidateTable(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.model = CandidateModel(self)
-        self._query = ""  # of the answer in view
+        self._question = ("", "")  # query and engine of the answer in view
         self.filter = QLineEdit()
         self.filter.setObjectName("whyNot")
         self.filter.setAccessibleName("Why is a tool not here?")
@@ -88,10 +93,13 @@ class CandidateTable(QWidget):
         return delegate
 
     def show_answer(self, answer: Answer) -> None:
-        """Show a ranking; under other settings the current tool stays current."""
-        same = answer.ranked.query == self._query
-        before = self.current if same else None
-        self._query = answer.ranked.query
+        """Show a ranking; under other settings the current tool stays current.
+
+        Another engine's places have nothing to do with those before: it is read from its top.
+        """
+        question = (answer.ranked.query, answer.engine)
+        before = self.current if question == self._question else None
+        self._question = question
         self._score_cells.line = answer.line
         self.model.why = answer.why
         self.model.show(answer.ranked.tools, answer.line, answer.moves)

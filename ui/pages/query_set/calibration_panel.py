@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from ui.shell.badges import badge
 from ui.shell.calibration_curves import curves, shown_value, sweep_of, threshold_of, with_threshold
 from ui.widgets.badge import Badge
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.flow import Flow
 
 if TYPE_CHECKING:
     from ui.pages.query_set.calibration_plot import CalibrationPlot, PlotColors
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Serve = Callable[[RoutingSettings], Mapping[str, Outcome]]  # what each query gets
 
 _LEAST_HEIGHT = 120  # px of the plot
+_WORDS = 280  # px for the recommendation at 100 %, in two lines; with less it has its own row
 
 
 class CalibrationPanel(QWidget):
@@ -54,7 +56,7 @@ class CalibrationPanel(QWidget):
         self._costs = 0  # queries that pass now and would not under the recommendation
         self.few = Badge(theme, badge("few queries"))
         self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
-        self.text = ElidedLabel()
+        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         theme.dress(self.text, 0, QFont.Weight.DemiBold)
         self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
         self.target.setSpecialValueText("best F1")
@@ -75,6 +77,7 @@ class CalibrationPanel(QWidget):
         self.legend = PlotLegend(theme)
         self.now = ElidedLabel()
         self.now.setProperty("faint", True)
+        self._bar = Flow(at_end=True)
         self._room = QVBoxLayout()
         self._lay_out()
         theme.changed.connect(self._recolor)
@@ -136,6 +139,7 @@ class CalibrationPanel(QWidget):
         self.now.setText(
             f"{threshold:.2f}: {passing} of {len(outcomes)} pass, {tools:.1f} tools in"
         )
+        self._fit()
         self.plot.setAccessibleDescription(f"Now {self.now.text()}. {self.text.text()}")
 
     def reason(self) -> str:
@@ -180,19 +184,35 @@ class CalibrationPanel(QWidget):
             recommended=c.passed.ink,
         )
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A splitter asks for no height of a width: with more rows it is told."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.legend.fit(self.width() - self.now.sizeHint().width())
+        layout = self.layout()
+        if layout is not None:
+            self.setMinimumHeight(layout.minimumHeightForWidth(self.width()))
+
     def _recolor(self) -> None:
+        self._bar.set_least(self.text, self._theme.scaled(_WORDS))
+        self._fit()
         if self.plot is not None:
             self.plot.set_colors(self._colors())
 
     def _lay_out(self) -> None:
         label = QLabel("Target &recall")
         label.setBuddy(self.target)
-        bar = QHBoxLayout()
-        bar.setSpacing(GAP)
-        bar.addWidget(self.few)
-        bar.addWidget(self.text, 1)
+        choices = QWidget()
+        row = QHBoxLayout(choices)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
         for widget in (label, self.target, self.why, self.use):
-            bar.addWidget(widget)
+            row.addWidget(widget)
+        self._bar.addWidget(self.few)
+        self._bar.add_wide(self.text, self._theme.scaled(_WORDS))
+        self._bar.addWidget(choices)
         below = QHBoxLayout()
         below.setSpacing(0)
         below.addWidget(self.legend)
@@ -200,7 +220,7 @@ class CalibrationPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        column.addLayout(bar)
+        column.addLayout(self._bar)
         column.addLayout(below)
         column.addLayout(self._room, 1)
 

@@ -13,6 +13,8 @@ from ui.shell.calibration_curves import Curves
 STEP, BIG_STEP = 0.01, 0.05
 _AXIS = 44  # px, so that both plots begin at the same place
 _TALL = 180  # px
+_ROWS = (5, 3)  # how the height is shared
+_COUNTS = "Tools in"
 _SHADE = 46  # of 255: the bands
 
 
@@ -52,14 +54,14 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self._dragged = False
         self._emitted = -1.0
         self.shares = self._make_plot(0, "Share")
-        self.counts = self._make_plot(1, "Tools in")
+        self.counts = self._make_plot(1, _COUNTS)
         self.shares.hideAxis("bottom")
         self.shares.setYRange(0.0, 1.0, padding=0.04)
         self.shares.getAxis("left").setTicks([[(0, "0"), (0.5, "0.5"), (1, "1")]])
         self.counts.setXLink(self.shares)
         self.counts.getAxis("bottom").setLabel("Threshold")
-        self.ci.layout.setRowStretchFactor(0, 5)
-        self.ci.layout.setRowStretchFactor(1, 3)
+        for row, share in enumerate(_ROWS):
+            self.ci.layout.setRowStretchFactor(row, share)
         self._recall, self._precision = pg.PlotCurveItem(), pg.PlotCurveItem()
         self._rules = [pg.InfiniteLine(share, angle=0) for share in (0.0, 0.5, 1.0)]
         for rule in self._rules:
@@ -134,10 +136,14 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
             line.setHoverPen(pg.mkPen(colors.recall, width=4))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """A low plot does without the words below its axis."""
+        """A low plot does without the words beside its axes."""
         super().resizeEvent(event)
         if getattr(self, "counts", None) is not None:
             self.counts.getAxis("bottom").showLabel(self.height() > _TALL)
+            room = self.height() * _ROWS[1] // sum(_ROWS) - self.fontMetrics().height()
+            reads = self.fontMetrics().horizontalAdvance(_COUNTS) <= room
+            for plot in self._plots:
+                plot.getAxis("left").showLabel(reads)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left and Right move the threshold, with Shift by five steps."""

@@ -88,8 +88,9 @@ class LearningLine(QWidget):
         self.text.setText(text)
 
     def _recolor(self) -> None:
-        ink = self._theme.colors.text2
-        self._icon.setPixmap(self._theme.icons.pixmap("lightbulb-on-outline", ink, 16))
+        theme, ratio = self._theme, self.devicePixelRatioF()
+        ink, size = theme.colors.text2, theme.scaled(16)
+        self._icon.setPixmap(theme.icons.pixmap("lightbulb-on-outline", ink, size, ratio))
 
 
 def learned_from(lesson: LearnedModel) -> str:

@@ -2,7 +2,15 @@
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
 from ui.look.text import visible
@@ -12,6 +20,7 @@ from ui.pages.review.evidence_view import EvidenceView
 from ui.pages.review.rows import item_badge
 from ui.shell.badges import badge
 from ui.widgets.badge import Badge
+from ui.widgets.flow import Flow
 
 REST_MS = 600  # before a decision on the next tool
 _HELD = badge("held")
@@ -115,11 +124,12 @@ class ReviewCard(QFrame):
         self.title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head.addWidget(self.title, 1)
         head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
-        row = QHBoxLayout()
-        row.setSpacing(GAP)
+        row = Flow()
+        keeps = QWidget()
+        left = Flow(keeps)
         for button in (self.hold, self.off, self.server_off):
-            row.addWidget(button)
-        row.addStretch(1)
+            left.addWidget(button)
+        row.add_wide(keeps)
         row.addWidget(self.approve)
         column = QVBoxLayout(self)
         column.setContentsMargins(CARD, CARD, CARD, CARD)

@@ -51,6 +51,7 @@ class Notes(QWidget):
 
     def _recolor(self) -> None:
         theme, ratio = self._theme, self.devicePixelRatioF()
-        icon = theme.icons.pixmap("alert", theme.colors.tone("warn").ink, 16, ratio)
+        ink = theme.colors.tone("warn").ink
+        icon = theme.icons.pixmap("alert", ink, theme.scaled(16), ratio)
         for mark in self._marks:
             mark.setPixmap(icon)

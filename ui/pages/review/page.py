@@ -27,7 +27,7 @@ from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
 from ui.pages.review.commands import DecisionCommand
 from ui.pages.review.notes import Notes
-from ui.pages.review.rows import ReviewTable
+from ui.pages.review.rows import FINDING, WHEN, ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
@@ -36,7 +36,7 @@ from ui.widgets.empty_state import EmptyState
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
 
-_LIST_WIDTH = 480
+_LIST_WIDTH = 440
 _CHECKED = (
     "{} checked: texts that changed after you trusted them, instructions to the model,"
     " hidden characters, names that imitate other tools."
@@ -251,7 +251,7 @@ class ReviewPage(Page):
         view.setObjectName("reviewList")
         view.setAccessibleName("Tools to review")
         view.setModel(self.model)
-        as_rows(view, self.services.theme, self.model.columns)
+        as_rows(view, self.services.theme, self.model.columns, gone_first=(WHEN, FINDING))
         add_tool_menu(view, self.services, lambda: self._rows(view))
         return view
 

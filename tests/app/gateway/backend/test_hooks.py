@@ -27,7 +27,7 @@ from app.export.hooks.entries import COMMAND, entry
 from app.export.wrapping import GatewayCall
 from app.gateway.backend import suggesting
 from app.gateway.hook import HOSTS, printed
-from app.gateway.rehearsal import rehearse_hook
+from app.gateway.rehearsal import rehearse_hook, rehearse_list
 from app.hosts.facts import host as facts_of
 from app.tokens.counters import counter
 from store import events, exports, findings, profiles, servers, tools
@@ -227,6 +227,19 @@ def test_the_list_form_is_silent_where_the_list_stays_whole(
     assert hook("opencode", PROMPT, words=LISTED) == "", "it has the menu alone"
     (home / "backend.off").touch()
     assert hook("opencode", PROMPT, words=LISTED) == ""
+
+
+def test_a_preview_of_the_list_form_is_what_the_hook_prints(
+    named: Path, hook: Hook, encoder: Encoder
+) -> None:
+    until(lambda: hook("opencode", PROMPT, words=LISTED), seconds=60)
+    for prompt in (PROMPT, "thanks!", "/compact"):
+        real = hook("opencode", prompt, words=LISTED)
+        heard = rehearse_list(
+            str(named), "default", host="opencode", prompt=prompt, encoder=encoder
+        )
+        assert set(heard.off) == left_out(real), prompt
+        assert bool(heard.made.why) is not bool(real), "it says why the list stays whole"
 
 
 def test_a_host_that_cannot_narrow_its_list_has_no_such_form() -> None:
