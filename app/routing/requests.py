@@ -15,20 +15,25 @@ def tool_text_hash(tool: ToolRecord) -> str:
 
 
 def read_pack() -> Mapping[str, tuple[str, ...]]:
-    """The shipped requests by (shortened) text hash.
+    """The shipped requests by (shortened) text hash."""
+    return {key: texts for key, (_name, texts) in read_named_pack().items()}
+
+
+def read_named_pack() -> Mapping[str, tuple[str, tuple[str, ...]]]:
+    """The name of the tool that each shipped text is of, and its requests, by text hash.
 
     Each line of a file is: the hash's first 16 digits, the tool's name, its requests, by tabs.
     Of a text in several files the last file by name counts, on every file system.
     """
     from importlib.resources import files  # a search in the gateway has no use for it
 
-    pack: dict[str, tuple[str, ...]] = {}
+    pack: dict[str, tuple[str, tuple[str, ...]]] = {}
     folder = files("resources").joinpath("requests")
     for file in sorted(folder.iterdir(), key=lambda file: file.name):  # servers share some tools
         if file.name.endswith(".tsv"):
             for line in file.read_text(encoding="utf-8").splitlines():
-                key, _name, *texts = line.split("\t")
-                pack[key] = tuple(texts[:MOST])
+                key, name, *texts = line.split("\t")
+                pack[key] = (name, tuple(texts[:MOST]))
     return pack
 
 

@@ -12,24 +12,26 @@ from weakref import WeakValueDictionary
 
 import apsw
 
-from app.routing.requests import pack_key, read_pack, tool_text_hash
+from app.routing.requests import pack_key, read_named_pack, tool_text_hash
+from app.routing.text import split_name
 from store import queries, tools
 
 if TYPE_CHECKING:
     from app.routing.dense import Encoding, Matrix
 
 BLOB = "world"
-EVERY = 4  # of the pack's requests one in so many: more say the same
+EVERY = 8  # of the pack's requests one in so many: more say the same
 NEAREST = 5  # of the world's requests, whose cosines' mean is the likeness
 BATCH = 100  # texts encoded between two looks at what else there is to do
 
 
 @dataclass(frozen=True, slots=True)
 class WorldRequest:
-    """A request, and the pack's key of the tool that it was written for, "" for none."""
+    """A request, and the tool that it was written for: the pack's key and the name, "" for none."""
 
     text: str
     key: str = ""
+    name: str = ""
 
 
 @cache
@@ -39,7 +41,11 @@ def world_requests() -> tuple[WorldRequest, ...]:
 
     file = files("resources").joinpath("queries", "world.txt")
     lines = file.read_text(encoding="utf-8").splitlines()
-    packed = [WorldRequest(text, key) for key, texts in read_pack().items() for text in texts]
+    packed = [
+        WorldRequest(text, key, split_name(name))
+        for key, (name, texts) in read_named_pack().items()
+        for text in texts
+    ]
     return (*(WorldRequest(line) for line in lines if line), *packed[::EVERY])
 
 
@@ -57,9 +63,18 @@ def world_mark(model: str) -> str:
 
 
 def own_places(db: apsw.Connection) -> list[int]:
-    """The places of requests in the world whose tools are in the catalogue: they do not count."""
-    keys = {pack_key(tool_text_hash(tool)) for tool in tools.tools(db)}
-    return [place for place, request in enumerate(world_requests()) if request.key in keys]
+    """The places of requests in the world whose tools are in the catalogue: they do not count.
+
+    So is a tool of the same name: another version of a server says other things of its tools.
+    """
+    there = tools.tools(db)
+    keys = {pack_key(tool_text_hash(tool)) for tool in there}
+    names = {split_name(tool.name) for tool in there}
+    return [
+        place
+        for place, request in enumerate(world_requests())
+        if request.key in keys or (request.name and request.name in names)
+    ]
 
 
 class World:

@@ -35,7 +35,7 @@ from app.routing.floor import (
     set_scan_floor,
 )
 from app.routing.learning.cases import make_case
-from app.routing.requests import pack_key, tool_text_hash
+from app.routing.requests import pack_key, read_pack, tool_text_hash
 from app.routing.router import Router
 from app.routing.text import content_words
 from app.routing.world import BATCH, EVERY, NEAREST, World, WorldRequest
@@ -337,6 +337,14 @@ def test_the_catalogues_own_part_of_the_pack_is_no_world(store, encoder, small_w
     assert world.own_places(db) == []
 
 
+def test_another_version_of_a_tool_is_no_world(store, encoder, small_world):
+    db, _catalog = store
+    stranger = WorldRequest("sell the whale a hat", "0" * 16, "sell hat")
+    older = WorldRequest("the seal wants herring now", "0" * 16, "feed seal")
+    small_world((*WORLD, stranger, older))
+    assert world.own_places(db) == [len(WORLD) + 1]
+
+
 def test_a_scan_that_fails_or_is_stopped_leaves_the_old_floor(
     store, encoder, small_world, monkeypatch
 ):
@@ -389,7 +397,7 @@ def test_the_shipped_world_is_of_the_file_and_a_part_of_the_pack(monkeypatch):
     shipped = world.world_requests()
     written = [request.text for request in shipped if not request.key]
     assert len(written) == len(set(written)) == 900
-    packed = [text for texts in world.read_pack().values() for text in texts]
+    packed = [text for texts in read_pack().values() for text in texts]
     assert [request.text for request in shipped if request.key] == packed[::EVERY]
     judging = {query.query.lower() for query in own_queries()}
     judging |= {talk.lower() for talk in own_chit_chat("chit-chat-heldout")}
