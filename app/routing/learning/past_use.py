@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-FORMAT = 4  # of the stored bytes; older ones had other fields or other names
+FORMAT = 5  # of the stored bytes; older ones had other fields or other names
 EVERY, OWN = 2.3, 1.0  # weight of what is said of every tool, and of the log's tools one by one
 DECAY = 0.045  # pull towards saying nothing
 STEPS = 120  # ends before what single queries alone say is learned
@@ -33,11 +33,13 @@ _USUAL, _SURE = 0.08, 3.0  # warmth expected of any catalogue, and the weight of
 # the more they are trusted (with this power of their number).
 BOLDER, _TRUST = 1.28, 0.15
 # Tools never logged are only ever wrong in training. In return they get this share of what the
-# log's most favoured tool gets for the query, and this many warmths. The share grows with each
-# doubling of the log: from 50 labels to 200 the others' changes grow, and with .65 for both
-# never-logged tools lost up to 2.6 nDCG@10 at 200 (ten logs that judge nothing).
-GUARD, GUARD_GROWTH, MOST_GUARD, LEAST_GUARD = 0.75, 0.125, 1.1, 0.125
-_FEW = 50  # labels up to which the share is GUARD
+# log's most favoured tool gets for the query, and this many warmths. With each doubling of the log
+# it is more likely that a tool is missing because it is not used: the share falls. More queries
+# say that it is wrong, too: in training it starts this many warmths lower, so that less is learned
+# against what it has in common with others.
+GUARD, GUARD_FALL, LEAST_SHARE, LEAST_GUARD = 0.75, 0.06, 0.55, 0.125
+HANDICAP, MOST_HANDICAP = 0.5, 2.0
+_FEW = 50  # labels up to which the share is GUARD and there is no handicap
 
 
 class UnreadableError(ValueError):
@@ -165,8 +167,16 @@ class PastUse:
 
 def guard_share(labels: int) -> float:
     """What tools never logged get of what the most favoured tool of such a log gets."""
-    doublings = math.log2(max(labels, _FEW) / _FEW)
-    return min(MOST_GUARD, GUARD + GUARD_GROWTH * doublings)
+    return max(LEAST_SHARE, GUARD - GUARD_FALL * _doublings(labels))
+
+
+def handicap(labels: int) -> float:
+    """Warmths that tools never logged start training with less."""
+    return min(MOST_HANDICAP, HANDICAP * _doublings(labels))
+
+
+def _doublings(labels: int) -> float:
+    return math.log2(max(labels, _FEW) / _FEW)
 
 
 def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> PastUse:
@@ -182,8 +192,10 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
     inner = np.stack([e.inner for e in examples])
     log = LoggedQueries.of(vectors, inner, tools)
     warmth = np.float32(BOLDER * (len(examples) / 100) ** _TRUST * _warmth(fixed, goal))
-    influence = _taught(fixed / warmth, goal, log.likeness(vectors, inner), shown)
-    owners = np.flatnonzero(goal.any(axis=0))
+    mine = goal.any(axis=0)
+    start = fixed / warmth - np.float32(handicap(len(examples))) * ~mine
+    influence = _taught(start, goal, log.likeness(vectors, inner), shown)
+    owners = np.flatnonzero(mine)
     return PastUse(
         log,
         warmth * EVERY * (influence @ shown),

@@ -98,9 +98,27 @@ def test_stored_bytes_say_the_same(past):
     assert after.guard == pytest.approx(before.guard, abs=2e-3)
 
 
-def test_the_longer_the_log_the_more_tools_that_it_lacks_are_guarded():
+def test_the_longer_the_log_the_less_tools_that_it_lacks_get_afterwards():
     shares = [past_use.guard_share(labels) for labels in (20, 50, 200, 800, 100_000)]
-    assert shares[0] == shares[1] == past_use.GUARD
-    assert shares == sorted(shares)
-    assert shares[2] > past_use.GUARD
-    assert shares[-1] == past_use.MOST_GUARD
+    assert shares[0] == shares[1] == past_use.GUARD > shares[2]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] == past_use.LEAST_SHARE
+
+
+def test_the_longer_the_log_the_lower_tools_that_it_lacks_start():
+    started = [past_use.handicap(labels) for labels in (20, 50, 200, 100_000)]
+    assert started == [0.0, 0.0, 2 * past_use.HANDICAP, past_use.MOST_HANDICAP]
+
+
+def test_tools_that_start_lower_lose_less_of_what_they_have_in_common(log, monkeypatch):
+    beside = AXES[:TOOLS].copy()
+    beside[1::2] += AXES[20]  # tools 1 and 3 of the log, and 5 to 11, which no label names
+    odd = [one for one in log if one.gold[0] % 2 == 0]
+
+    def lost(labels_more):
+        monkeypatch.setattr(past_use, "handicap", lambda _labels: labels_more)
+        learned = fit(odd, beside, keys=range(TOOLS))
+        recalled = told(learned, 12, 12)
+        return -recalled.strength * float(np.frombuffer(recalled.direction, "<f4")[20])
+
+    assert 0 < lost(2.0) < lost(0.0)
