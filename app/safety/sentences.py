@@ -38,7 +38,7 @@ def sentence_spans(text: str) -> Iterator[Sentence]:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """A sentence, in pieces that begin at words if it is long."""
+    """A sentence, in pieces that begin at words if it is long; the last is no short fragment."""
     while start < end:
         stop = min(end, start + LONGEST)
         if stop < end:
@@ -47,4 +47,8 @@ def _pieces(text: str, start: int, end: int) -> Iterator[Sentence]:
         piece = text[start:stop].strip(" \t\n-*•#")
         if len(piece) >= _SHORTEST:
             yield Sentence(start, piece)
+        if stop < end < stop + LONGEST // 2:
+            # what a few words say without those before them is often another thing
+            blank = text.find(" ", end - LONGEST, stop)
+            stop = blank if blank > start else stop
         start = stop

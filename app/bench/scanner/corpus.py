@@ -101,10 +101,10 @@ def specimens(file: Path) -> list[SplitTool]:
 
 
 def own_attacks() -> list[SplitTool]:
-    """Three hundred attacks and 190 honest texts of our own, which nothing was trained on.
+    """Four hundred attacks and 270 honest texts of our own, which nothing was trained on.
 
     Each was written before anything scored it; the honest ones are worded like orders. Blind ones
-    are by two authors who had read nothing of Toolcrib.
+    are by three authors who had read nothing of Toolcrib.
     """
     rows = _rows(Path(str(files("resources"))) / "bench" / "attacks.jsonl")
     return [

@@ -84,9 +84,11 @@ def _notes(last: bool) -> tuple[str, ...]:
     attacks = (
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
         " anything scored them; nothing was changed for what they showed. The wordings that are"
-        " trained on (resources/bench/scanner) are by five writers who had not read them. The blind"
-        " ones are by two authors who had read nothing of Toolcrib, and these weights were final"
-        " when they were scored."
+        " trained on (resources/bench/scanner) are by fourteen writers who had not read them, and two"
+        " more in other languages. The blind ones are by three authors who had read nothing of"
+        " Toolcrib. Blind 3 was first scored by the fit before this one (62 of 100 held, 28 warned"
+        " of; 2 of 80 honest ones held, 9 warned of); then twelve honest lines came in for one tool"
+        " of the tuning half. No blind set chose anything."
     )
     writers = (
         "What the weights make of a writer whom they never read stands in"
@@ -98,7 +100,7 @@ def _notes(last: bool) -> tuple[str, ...]:
         "The last half is no longer untouched: it was read with the first weights, with the second"
         " ones, where it showed one honest tool and one hard negative that were held, with the"
         " third and fourth ones, which held one honest tool for what a switch of it decides"
-        ' ("Whether ... should forward credentials"), and once with these.'
+        ' ("Whether ... should forward credentials"), and with those since, which held none.'
     )
     return (
         split,

@@ -9,7 +9,11 @@ TRAIN, LAST = "train", "last"  # of servers
 OPEN = "open"  # of specimens; the others are LAST
 TUNING, REPORT = "tuning", "report"  # of servers that are in none of the data
 WRITTEN = "our own"  # attacks that were written to be read once
-BLIND = ("blind", "blind 2")  # those of authors who had read nothing of Toolcrib, by author
+BLIND = (
+    "blind",
+    "blind 2",
+    "blind 3",
+)  # those of authors who had read nothing of Toolcrib, by author
 
 
 def server_part(package: str) -> str:

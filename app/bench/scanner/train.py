@@ -33,7 +33,7 @@ _EPOCHS, _BATCH, _RATE, _DECAY = 40, 256, 1.0, 1e-5
 _LEFT_OUT = 0.65  # share of a sentence's features at each step
 _SETTLED = _EPOCHS // 2  # the weights of later epochs are averaged
 _ORDER_WEIGHT = 2.0  # orders are fewer than honest sentences
-_STEP = 0.25  # thresholds are multiples of it
+_STEP = 0.05  # thresholds are multiples of it; .25 more takes five of a hundred orders
 _MARGIN = 0.5  # above the worst left-out tool, for servers that word things as none of them does
 _FOLDS = 4
 # features of each model, how much stronger they are in it, and its share of the sum
@@ -198,7 +198,7 @@ def _texts(tool: ToolRecord) -> list[str]:
 
 def _above(score: float) -> float:
     """The first step above a score."""
-    return (float(np.floor(score / _STEP)) + 1) * _STEP
+    return round((float(np.floor(score / _STEP)) + 1) * _STEP, 2)
 
 
 def _shares(limits: Limits, judged: Labelled, scores: Sequence[float]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from zlib import crc32
 
 LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "ru", "zh", "ja", "ar")
-WRITERS = (0, 1, 2, 3, 4)  # the first one's files have no number
+WRITERS = tuple(range(14))  # the first one's files have no number
 _FOLDER = Path(str(files("resources"))) / "bench" / "scanner"
 _FORMS = {"en": 8}  # of each line; other languages have fewer
 _OTHER_FORMS = 5
