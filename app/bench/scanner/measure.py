@@ -84,8 +84,8 @@ def _notes(last: bool) -> tuple[str, ...]:
     attacks = (
         "Our own attacks and honest orders (resources/bench/attacks.jsonl) were written before"
         " anything scored them; nothing was changed for what they showed. The wordings that are"
-        " trained on (resources/bench/scanner) are by fourteen writers who had not read them, and two"
-        " more in other languages. The blind ones are by three authors who had read nothing of"
+        " trained on (resources/bench/scanner) are by fourteen writers who had not read them, and"
+        " two more in other languages. The blind ones are by three authors who had read nothing of"
         " Toolcrib. Blind 3 was first scored by the fit before this one (62 of 100 held, 28 warned"
         " of; 2 of 80 honest ones held, 9 warned of); then twelve honest lines came in for one tool"
         " of the tuning half. No blind set chose anything."
