@@ -88,10 +88,11 @@ def vectors(db: apsw.Connection, model: str) -> list[tuple[int, bytes]]:
 
 
 def vector_count(db: apsw.Connection, model: str) -> int:
-    """How many live requests have a vector of this model."""
+    """How many live requests of usable tools that are there have a vector of this model."""
     sql = (
         "SELECT count(*) FROM requests r JOIN request_vectors v ON v.request_id = r.id"
-        " WHERE r.live = 1 AND v.model = ?"
+        " JOIN tools t ON t.id = r.tool_id"
+        " WHERE r.live = 1 AND v.model = ? AND t.gone = 0 AND t.problem = ''"
     )
     return int(next(db.execute(sql, (model,)))[0])
 

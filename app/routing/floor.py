@@ -22,7 +22,7 @@ from app.routing.dense import Encoding, MatrixRetriever
 from app.routing.language import is_english
 from app.routing.world import BLOB as WORLD_BLOB
 from app.routing.world import World, own_places, stored_world, world_mark
-from store import queries, requests, tools
+from store import queries, requests, tools, vectors
 
 if TYPE_CHECKING:
     from app.routing.dense import Matrix
@@ -143,9 +143,11 @@ def set_scan_floor(
     """
     there = {tool.id for tool in tools.tools(db) if not tool.problem}
     chit_chat = [encoder.encode_bytes(text, query=True) for text in own_chit_chat()]
-    matrix = MatrixRetriever.from_store(db, encoder.key)
-    cosines = matrix.all(chit_chat)
-    best = [max((c for id_, c in row.items() if id_ in there), default=0.0) for row in cosines]
+    # tools that are gone keep their vectors and requests, and are no part of the catalogue
+    stored = vectors.load(db, encoder.key)
+    kept = {id_: data for id_, data in stored.items() if id_ in there}
+    matrix = MatrixRetriever(kept, requests.vectors(db, encoder.key))
+    best = [max(row.values(), default=0.0) for row in matrix.all(chit_chat)]
     written = matrix.held_out()
     least = floor = calibrated_floor(best)
     mark, at = _fingerprint(db, encoder.key), clock()
@@ -157,8 +159,8 @@ def set_scan_floor(
         if world is not None:
             if queries.blob_fingerprint(db, WORLD_BLOB) != world.mark:
                 world.save(db, at)
-            kept = _by_world(world, matrix.request_rows(), written, own_places(db))
-            data = json.dumps({"least": least, **kept}).encode()
+            found = _by_world(world, matrix.request_rows(), written, own_places(db))
+            data = json.dumps({"least": least, **found}).encode()
             queries.save_blob(db, BY_WORLD, fingerprint=mark, data=data, at=at)
     queries.save_blob(db, BLOB, fingerprint=mark, data=str(floor).encode(), at=at)
 

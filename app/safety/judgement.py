@@ -92,22 +92,26 @@ class _Scores:
     def __init__(self, model: Classifier, by_reading: Sequence[Sequence[Sentence]]) -> None:
         self.model = model
         self.spans = by_reading
-        self.sentences = [[span.text for span in part] for part in by_reading]
-        wordy = (s for part in self.sentences for s in part if " " in s or not s.isascii())
+        texts = [[span.text for span in part] for part in by_reading]
+        wordy = (s for part in texts for s in part if " " in s or not s.isascii())
         unique = list(dict.fromkeys(wordy))[:_MOST_SENTENCES]
         self._of_sentence = dict(zip(unique, model.scores(unique), strict=True)) if unique else {}
-        self._of_reading = [max(map(self.of, part), default=-9.0) for part in self.sentences]
+        self._of_reading = [max(map(self.of, part), default=-9.0) for part in texts]
 
     @classmethod
     def of_readings(cls, readings: Sequence[_Reading]) -> "_Scores":
         """Score all sentences of these readings."""
         return cls(classifier(), [list(sentence_spans(r.view.text)) for r in readings])
 
-    def sentence_at(self, index: int, position: int) -> str:
-        """The sentence of a reading that these words stand in."""
+    def sentence_at(self, index: int, position: int) -> Sentence:
+        """The sentence of a reading that these words stand in; of two pieces the worse one."""
         spans = self.spans[index]
         number = bisect_right(spans, position, key=lambda span: span.start) - 1
-        return spans[number].text if spans and number >= 0 else ""
+        if number < 0:
+            return Sentence(0, "")
+        here, other = spans[number], spans[number - 1]
+        in_both = here.before and position < other.start + len(other.text)
+        return max((here, other) if in_both else (here,), key=lambda one: self.of(one.text))
 
     def of(self, sentence: str) -> float:
         """The score of a sentence; very low where it was too short to be scored."""
@@ -124,13 +128,21 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
     for index, reading in enumerate(readings):
         if reading.view.kind == DECODED:
             continue
-        for sentence in scores.sentences[index]:
-            score = scores.of(sentence)
-            if model.warns(sentence, score):
-                yield from _order(reading, sentence, score, model)
+        for span in scores.spans[index]:
+            score = scores.of(span.text)
+            if model.warns(span.text, score):
+                yield from _order(reading, span, score, model)
 
 
-def _order(reading: _Reading, sentence: str, score: float, model: Classifier) -> Iterator[Sighting]:
+def _cause(sentence: Sentence) -> str:
+    """The same for two pieces that overlap: what is said in both is said once."""
+    return cause_of(sentence.before or sentence.text)
+
+
+def _order(
+    reading: _Reading, span: Sentence, score: float, model: Classifier
+) -> Iterator[Sighting]:
+    sentence = span.text
     severity = "block" if model.holds(sentence, score) else "warn"
     unquoted = without_quotations(sentence)
     if (
@@ -141,7 +153,7 @@ def _order(reading: _Reading, sentence: str, score: float, model: Classifier) ->
         severity = "warn"
     yield Sighting(
         ORDER_RULE, severity, _place(reading.place), visible(sentence[:EXCERPT]), score,
-        cause_of(sentence), sentence,
+        _cause(span), sentence,
     )  # fmt: skip
 
 
@@ -156,7 +168,7 @@ def _rule_sightings(readings: Sequence[_Reading], scores: _Scores) -> Iterator[S
         starts = list(
             accumulate((len(readings[i].view.text) + len(BORDER) for i in chosen[:-1]), initial=0)
         )
-        seen: set[tuple[str, int, str]] = set()
+        seen: set[tuple[str, int, Sentence]] = set()
         for rule, span in known.matches(joined):
             index = bisect_right(starts, span.start) - 1
             reading = readings[chosen[index]]
@@ -169,18 +181,18 @@ def _rule_sightings(readings: Sequence[_Reading], scores: _Scores) -> Iterator[S
             if kind == DECODED:
                 yield from _payload(reading, rule, own, known, score)
             else:
-                yield _sighting(reading, rule, own, (score, scores.of(sentence)), sentence)
+                yield _sighting(reading, rule, own, (score, scores.of(sentence.text)), sentence)
     yield from _decoded_orders(readings, scores)
 
 
 def _sighting(
-    reading: _Reading, rule: Rule, span: Span, scores: tuple[float, float], sentence: str
+    reading: _Reading, rule: Rule, span: Span, scores: tuple[float, float], sentence: Sentence
 ) -> Sighting:
     """`scores` are those of the whole text and of the sentence."""
     text = reading.view.text
     return Sighting(
-        rule.id, _severity(rule, reading, span, scores, sentence), _place(reading.place),
-        _quote(text, span.start), scores[0], cause_of(sentence),
+        rule.id, _severity(rule, reading, span, scores, sentence.text), _place(reading.place),
+        _quote(text, span.start), scores[0], _cause(sentence),
     )  # fmt: skip
 
 

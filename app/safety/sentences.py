@@ -20,6 +20,7 @@ class Sentence:
 
     start: int
     text: str
+    before: str = ""  # the piece of the same sentence that it begins in, "" for none
 
 
 def sentences(text: str) -> list[str]:
@@ -39,6 +40,7 @@ def sentence_spans(text: str) -> Iterator[Sentence]:
 
 def _pieces(text: str, start: int, end: int) -> Iterator[Sentence]:
     """A sentence, in pieces that begin at words if it is long; the last is no short fragment."""
+    before = ""
     while start < end:
         stop = min(end, start + LONGEST)
         if stop < end:
@@ -46,9 +48,10 @@ def _pieces(text: str, start: int, end: int) -> Iterator[Sentence]:
             stop = blank if blank > 0 else stop
         piece = text[start:stop].strip(" \t\n-*•#")
         if len(piece) >= _SHORTEST:
-            yield Sentence(start, piece)
+            yield Sentence(start, piece, before)
         if stop < end < stop + LONGEST // 2:
             # what a few words say without those before them is often another thing
             blank = text.find(" ", end - LONGEST, stop)
-            stop = blank if blank > start else stop
+            if blank > start:
+                stop, before = blank, piece if len(piece) >= _SHORTEST else ""
         start = stop

@@ -29,6 +29,7 @@ from app.routing.floor import (
     SHARE,
     calibrated_floor,
     floor_is_stale,
+    lacks_world,
     load_floor,
     own_chit_chat,
     scan_floor,
@@ -335,6 +336,44 @@ def test_the_catalogues_own_part_of_the_pack_is_no_world(store, encoder, small_w
     with transaction(db):
         tools.save_list(db, seal.server_id, [], at=2.0)
     assert world.own_places(db) == []
+
+
+def test_tools_that_are_gone_are_no_part_of_the_catalogue(store, encoder, small_world):
+    db, _catalog = store
+    fill(db, [("inn", f"cook_{dish}", f"prepares {dish}") for dish in DISHES], encoder)
+    give_requests(db, encoder)
+    inn = next(tool.server_id for tool in tools.tools(db) if tool.server == "inn")
+    theirs = [
+        WorldRequest(one.text, pack_key(tool_text_hash(tool)), "cook")
+        for tool in tools.tools(db, inn)
+        for one in requests.of_tool(db, tool.id)
+    ]
+    small_world((*WORLD, *theirs))
+    scan(db, encoder)
+    with transaction(db):
+        tools.save_list(db, inn, [], at=2.0)
+    assert floor_is_stale(db, encoder.key)
+    scan(db, encoder)
+    left = json.loads(blobs(db)[BY_WORLD][1])
+    plain = scan_floor(db, encoder.key)
+    with transaction(db):
+        for tool in tools.tools(db, inn, include_gone=True):
+            requests.replace(db, tool.id, [])
+    scan(db, encoder)
+    assert left["number"] == pytest.approx(json.loads(blobs(db)[BY_WORLD][1])["number"])
+    assert plain == pytest.approx(scan_floor(db, encoder.key))
+
+
+def test_requests_of_tools_that_are_gone_need_no_world(store, encoder):
+    db, _catalog = store
+    give_requests(db, encoder)
+    assert lacks_world(db, encoder.key)
+    with transaction(db):
+        tools.save_list(db, tools.tools(db)[0].server_id, [], at=2.0)
+    assert not lacks_world(db, encoder.key)
+    encoder.encoded.clear()
+    scan(db, encoder)
+    assert encoder.of_the_world() == 0 and blobs(db)[BY_WORLD] is None
 
 
 def test_another_version_of_a_tool_is_no_world(store, encoder, small_world):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.safety.sentences import LONGEST, sentences
+from app.safety.sentences import LONGEST, sentence_spans, sentences
 
 LONG = (
     "Deliberately carries no token material: the access and refresh tokens that the endpoint"
@@ -15,6 +15,7 @@ def test_the_last_piece_of_a_long_sentence_is_no_fragment():
     first, last = sentences(LONG)
     assert first.startswith("Deliberately") and LONG.startswith(first)
     assert LONG.endswith(last) and LONGEST // 2 < len(last) <= LONGEST
+    assert [span.before for span in sentence_spans(LONG)] == ["", first]
 
 
 @pytest.mark.parametrize("words", [1, 30, 41, 60, 90, 400])
