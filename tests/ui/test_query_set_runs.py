@@ -134,6 +134,7 @@ def test_learning_tells_before_and_after_and_can_be_undone_and_forgotten(open_se
     assert tab.learning.forget.isVisible()
     assert "learned from 24 queries" in learned_from(tab.queries.lesson)
     assert "learn again" in learned_from(LearnedModel(24, stale=True))
+    assert "does not use it" in learned_from(LearnedModel(24, stale=False, used=False))
     assert tried.controls.past_use.isVisibleTo(tried)
     tab.learning.forget.click()
     settled(tab, qtbot)

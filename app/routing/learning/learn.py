@@ -13,6 +13,7 @@ import apsw
 
 from app.routing.dense import Encoding
 from app.routing.learning.base import BaseScores
+from app.routing.learning.stored import BLOB, FORMAT
 from store import queries, requests, vectors
 from store.connection import transaction
 from store.records import EventRecord, LabelRecord
@@ -20,7 +21,6 @@ from store.records import EventRecord, LabelRecord
 if TYPE_CHECKING:
     from app.routing.learning.past_use import Example, Matrix, PastUse
 
-BLOB = "past use"
 LEAST = 20  # labelled queries; with fewer nothing is learned
 PARTS = 4  # each is held back once, to decide whether what was learned is used
 # With 50 labels the held-back figure is uncertain by 2 to 3 points, and it comes from fewer labels:
@@ -77,10 +77,14 @@ class LearnReport:
 
 @dataclass(frozen=True, slots=True)
 class LearnedModel:
-    """How many queries taught what is stored, and whether the catalogue changed since."""
+    """How many queries taught what is stored, whether the catalogue changed since, and is it used.
+
+    It is not used where another version of Toolcrib stored it in another way.
+    """
 
     queries: int
     stale: bool
+    used: bool = True
 
 
 def train(
@@ -107,7 +111,7 @@ def train(
             from app.routing.learning.past_use import fit
 
             data = fit(examples, tools, keys=keys).to_bytes()
-            mark = f"{fingerprint(db, encoder.key)}:{len(examples)}"
+            mark = f"{fingerprint(db, encoder.key)}:{len(examples)}.{FORMAT}"
             queries.save_blob(db, BLOB, fingerprint=mark, data=data, at=clock())
         else:
             queries.delete_blob(db, BLOB)
@@ -138,9 +142,11 @@ def lesson(db: apsw.Connection) -> LearnedModel | None:
     blob = queries.blob(db, BLOB)
     if blob is None:
         return None
-    learned_from, _, count = blob[0].rpartition(":")
+    learned_from, _, ending = blob[0].rpartition(":")
+    count, _, format_ = ending.partition(".")
     model = learned_from.rpartition(":")[0]
-    return LearnedModel(int(count), learned_from != fingerprint(db, model))
+    stale = learned_from != fingerprint(db, model)
+    return LearnedModel(int(count), stale, used=format_ == str(FORMAT))
 
 
 def reset(db: apsw.Connection) -> None:

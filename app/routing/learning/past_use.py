@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.routing.learning.stored import FORMAT
+
 Matrix = NDArray[np.float32]
 
-FORMAT = 5  # of the stored bytes; older ones had other fields or other names
 EVERY, OWN = 2.3, 1.0  # weight of what is said of every tool, and of the log's tools one by one
 DECAY = 0.045  # pull towards saying nothing
 STEPS = 120  # ends before what single queries alone say is learned

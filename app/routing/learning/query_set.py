@@ -11,6 +11,7 @@ from app.core.changes import Changes
 from app.routing.learning import learn
 from app.routing.learning.cases import Outcome
 from app.routing.learning.learn import LearnedModel, LearnReport
+from app.routing.learning.stored import BLOB
 from app.routing.router import Router
 from store import events, queries
 from store.connection import transaction
@@ -33,7 +34,7 @@ class StoredQuerySet:
 
 def held(db: apsw.Connection) -> StoredQuerySet:
     """Everything at once."""
-    learned = digest(queries.blob(db, learn.BLOB))
+    learned = digest(queries.blob(db, BLOB))
     labels, runs = tuple(queries.labels(db)), tuple(queries.runs(db))
     return StoredQuerySet(labels, runs, seen(db), learned, learn.lesson(db))
 
@@ -67,7 +68,7 @@ def learn_from_all(
 
 def blob(db: apsw.Connection) -> tuple[str, bytes] | None:
     """What was learned, so that forgetting it can be undone."""
-    return queries.blob(db, learn.BLOB)
+    return queries.blob(db, BLOB)
 
 
 def digest(blob: tuple[str, bytes] | None) -> str:
@@ -81,7 +82,7 @@ def put_back(db: apsw.Connection, blob: tuple[str, bytes] | None, *, at: float) 
         learn.reset(db)
     else:
         with transaction(db):
-            queries.save_blob(db, learn.BLOB, fingerprint=blob[0], data=blob[1], at=at)
+            queries.save_blob(db, BLOB, fingerprint=blob[0], data=blob[1], at=at)
     return Changes(labels=True)
 
 

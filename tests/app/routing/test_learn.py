@@ -4,6 +4,7 @@ import pytest
 
 from app.routing.learning import learn
 from app.routing.learning.past_use import PastUse
+from app.routing.learning.stored import BLOB
 from store import queries
 from store.records import EventRecord, LabelRecord
 
@@ -53,7 +54,7 @@ def test_too_few_labels_teach_nothing(make_router):
     report = learn.train(db, router, logged(learn.LEAST - 1))
     assert not report.used
     assert report.reason == "Too few labelled queries to learn from: 19 of 20."
-    assert queries.blob(db, learn.BLOB) is None
+    assert queries.blob(db, BLOB) is None
 
 
 def test_lessons_that_do_harm_are_dropped(make_router, monkeypatch):
@@ -92,7 +93,7 @@ def test_another_model_gets_nothing(make_router):
 def test_what_was_learned_survives_storing(make_router):
     router, db, _catalog = make_router()
     learn.train(db, router, logged(24))
-    data = queries.blob(db, learn.BLOB)[1]
+    data = queries.blob(db, BLOB)[1]
     again = PastUse.from_bytes(data)
     assert again.to_bytes() == data
     assert again.log.meanings.shape[1] == again.log.wordings.shape[1] == router.encoder.dims
@@ -113,7 +114,7 @@ def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
 
     router, db, catalog = make_router()
     learn.train(db, router, logged(24))
-    mark, data = queries.blob(db, learn.BLOB)
+    mark, data = queries.blob(db, BLOB)
     older, old = io.BytesIO(), io.BytesIO()
     np.savez(older, down=np.zeros(3), up=np.zeros(3))
     with np.load(io.BytesIO(data)) as found:
@@ -125,7 +126,7 @@ def test_what_cannot_be_read_counts_as_nothing_learned(make_router, damage):
         "empty": b"",
         "text": b"not a zip at all",
     }[damage]
-    queries.save_blob(db, learn.BLOB, fingerprint=mark, data=damaged, at=0.0)
+    queries.save_blob(db, BLOB, fingerprint=mark, data=damaged, at=0.0)
     assert learn.load(db, router.encoder.key) is None
     fresh = type(router).from_store(db, catalog, None, router.encoder)
     assert "Past use" not in dict(fresh.route("ping the crew soon").tools[0].parts)
@@ -138,6 +139,17 @@ def test_what_was_learned_is_stale_after_the_tools_changed(make_router):
     db.execute("DELETE FROM vectors WHERE tool_id = (SELECT MIN(tool_id) FROM vectors)")
     assert learn.lesson(db) == learn.LearnedModel(24, stale=True)
     assert learn.load(db, router.encoder.key) is not None
+
+
+def test_what_another_version_learned_is_told_apart_and_not_used(make_router):
+    router, db, _catalog = make_router()
+    learn.train(db, router, logged(24))
+    mark, data = queries.blob(db, BLOB)
+    earlier = mark.rpartition(".")[0]  # as versions before this one marked it
+    queries.save_blob(db, BLOB, fingerprint=earlier, data=data, at=0.0)
+    assert learn.lesson(db) == learn.LearnedModel(24, stale=False, used=False)
+    learn.train(db, router, logged(24))
+    assert learn.lesson(db) == learn.LearnedModel(24, stale=False)
 
 
 def test_labels_come_from_a_search_and_the_call_after_it():

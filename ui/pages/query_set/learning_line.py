@@ -96,6 +96,10 @@ class LearningLine(QWidget):
 def learned_from(lesson: LearnedModel) -> str:
     """What is known of what was learned."""
     what = f"Past use: learned from {plural_queries(lesson.queries)}."
+    if not lesson.used:
+        return (
+            f"{what} Another version of Toolcrib learned it, this one does not use it: learn again."
+        )
     if lesson.stale:
         return f"{what} Tools changed since: learn again."
     return f"{what} The Try tab shows rankings with and without it."
