@@ -256,3 +256,17 @@ def test_the_recommendation_is_read_whole(open_set, qtbot, theme, zoom, width):
         assert panel.legend.geometry().bottom() < panel.plot.y()
     finally:
         theme.set_zoom(100)
+
+
+@pytest.mark.parametrize(("height", "zoom", "ticks"), [(300, 100, 3), (120, 100, 2), (120, 200, 1)])
+def test_a_low_plot_writes_no_tick_over_another(open_set, qtbot, theme, height, zoom, ticks):
+    tab = open_set(10)
+    run(tab, qtbot)
+    try:
+        theme.set_zoom(zoom)
+        plot = tab.panel.plot
+        plot.setFixedHeight(height)
+        axis = plot.shares.getAxis("left")
+        qtbot.waitUntil(lambda: len(axis._tickLevels[0]) == ticks, timeout=20_000)
+    finally:
+        theme.set_zoom(100)

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStyle, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSlider, QStyle, QToolButton
 
 from ui.look.theme import DARK_ONLY, LIGHT_ONLY
 from ui.windows.sections import SECTIONS
@@ -61,7 +61,7 @@ def test_icons_and_boxes_grow_with_the_text(window, theme, zoom, size):
         button, box = window.commands.export, QCheckBox("On", window)
         assert button.iconSize().width() == size
         assert button.icon().pixmap(size, size).width() == size
-        assert window.commands.bar.iconSize().width() == size * 20 // 16
+        assert window.commands.bar.iconSize().width() == min(32, size * 20 // 16)
         ticked = box.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth, None, box)
         assert ticked >= size * 14 // 16
     finally:
@@ -100,5 +100,42 @@ def test_at_200_per_cent_the_details_buttons_are_whole(window, theme, qtbot):
         assert shown
         for button in shown:
             qtbot.waitUntil(lambda b=button: b.width() >= b.sizeHint().width(), timeout=20_000)
+    finally:
+        theme.set_zoom(100)
+
+
+@pytest.mark.parametrize("zoom", [100, 150, 200])
+def test_a_sliders_handle_is_round_at_any_text_size(window, theme, zoom):
+    try:
+        theme.set_zoom(zoom)
+        slider = QSlider(Qt.Orientation.Horizontal, window, minimum=0, maximum=100, value=50)
+        slider.resize(400, slider.sizeHint().height())
+        slider.ensurePolished()
+        image, ink = slider.grab().toImage(), theme.colors.accent.ink.rgb()
+        columns = [
+            sum(image.pixel(x, y) == ink for y in range(image.height()))
+            for x in range(image.width())
+        ]
+        # the groove is lower than any handle
+        wide, high = sum(column > 4 for column in columns), max(columns)
+        assert abs(wide - high) <= 2
+        assert high >= 14 * zoom // 100
+    finally:
+        theme.set_zoom(100)
+
+
+def test_at_200_per_cent_the_budget_needs_no_scrolling_sideways(window, theme, qtbot):
+    try:
+        theme.set_zoom(200)
+        window.resize(1280, 800)
+        window.open_page("budget")
+        page = window.page
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
+        page.moves.through.setText("Words as wide as two buttons beside each other")
+        page.moves.through.show()  # as where a host is over its budget
+        qtbot.waitUntil(lambda: page.moves.y() > page.form.geometry().bottom())
+        assert page.area.widget().width() <= page.area.viewport().width()
+        theme.set_zoom(100)
+        qtbot.waitUntil(lambda: page.moves.y() == page.form.y())
     finally:
         theme.set_zoom(100)

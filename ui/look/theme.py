@@ -199,6 +199,9 @@ def stylesheet(colors: Colors, images: Path, scaled: Callable[[int], int]) -> st
     signs["line"] = f"{max(20, scaled(16))}px"
     signs["round"] = f"{scaled(14) // 2 + 1}px"  # one more than half, and Qt draws a square
     signs["dot"] = f"{scaled(14) + 2 - 2 * scaled(5)}px"  # as wide with its ring as one not chosen
+    signs["inside"] = f"{scaled(14) - 4}px"  # of a handle with a wider ring: as large as without
+    signs["beyond"] = f"{scaled(14) // 2 - 1}px"  # a round handle's, above and below its groove
+    signs["slider"] = f"{scaled(14) + 8}px"
     return Template(template).substitute(_words(colors) | signs, images=images.as_posix())
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QToolBar, QToolButton, Q
 
 from ui.look.theme import GAP, Theme
 
-ICON = 20  # px at 100 %
+ICON, LARGEST = 20, 32  # px at 100 %, and at most: pages need the height with large text
 
 
 class Toolbar(QToolBar):
@@ -37,7 +37,7 @@ class Toolbar(QToolBar):
 
     def recolor(self) -> None:
         """Follow the theme, and what can be pressed."""
-        icons, size = self._theme.icons, self._theme.scaled(ICON)
+        icons, size = self._theme.icons, min(LARGEST, self._theme.scaled(ICON))
         self.setIconSize(QSize(size, size))
         self.search.setIcon(icons.icon("magnify", "text2"))
         role = "on_accent" if self.export.isEnabled() else "text2"

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -180,10 +181,10 @@ class BudgetPage(Page):
         self._fit()
 
     def _lay_out(self) -> None:
-        above = QHBoxLayout()
-        above.setSpacing(GAP)
-        above.addWidget(self.form, 4)
-        above.addWidget(self.moves, 5)
+        self._above = QHBoxLayout()
+        self._above.setSpacing(GAP)
+        self._above.addWidget(self.form, 4)
+        self._above.addWidget(self.moves, 5)
         below = QHBoxLayout()
         below.setSpacing(GAP)
         label = QLabel("&Same check in CI")
@@ -195,7 +196,7 @@ class BudgetPage(Page):
         column = QVBoxLayout(self._inside)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(MARGIN)
-        column.addLayout(above)
+        column.addLayout(self._above)
         column.addWidget(self.view, 1)
         column.addLayout(below)
         self.area = QScrollArea(widgetResizable=True)
@@ -203,6 +204,7 @@ class BudgetPage(Page):
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields take it
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setWidget(self._inside)
+        self._inside.installEventFilter(self)
         self.body.addWidget(self.area, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -210,8 +212,24 @@ class BudgetPage(Page):
         super().resizeEvent(event)
         self._fit()
 
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """A card's words changed, or their size: look again whether both have room."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit_cards()
+        return False
+
+    def _fit_cards(self) -> None:
+        """The cards beside each other, or one below the other: the page scrolls only down."""
+        least = sum(card.minimumSizeHint().width() for card in (self.form, self.moves))
+        room = self.area.width() - self.area.verticalScrollBar().sizeHint().width()
+        way = QBoxLayout.Direction
+        wanted = way.LeftToRight if least + GAP <= room else way.TopToBottom
+        if self._above.direction() != wanted:
+            self._above.setDirection(wanted)
+
     def _fit(self) -> None:
         """The table shows a few hosts at any text size; the page scrolls where that is too much."""
+        self._fit_cards()
         scaled, width = self.services.theme.scaled, self.width()
         head = self.view.header().sizeHint().height()
         for rows in ROWS_LEAST:

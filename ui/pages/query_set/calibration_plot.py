@@ -15,6 +15,7 @@ _AXIS = 44  # px, so that both plots begin at the same place
 _TALL = 180  # px
 _ROWS = (5, 3)  # how the height is shared
 _COUNTS = "Tools in"
+_TICKS = [(0, "0"), (0.5, "0.5"), (1, "1")]
 _SHADE = 46  # of 255: the bands
 
 
@@ -57,7 +58,7 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self.counts = self._make_plot(1, _COUNTS)
         self.shares.hideAxis("bottom")
         self.shares.setYRange(0.0, 1.0, padding=0.04)
-        self.shares.getAxis("left").setTicks([[(0, "0"), (0.5, "0.5"), (1, "1")]])
+        self.shares.getAxis("left").setTicks([_TICKS])
         self.counts.setXLink(self.shares)
         self.counts.getAxis("bottom").setLabel("Threshold")
         for row, share in enumerate(_ROWS):
@@ -140,8 +141,13 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         super().resizeEvent(event)
         if getattr(self, "counts", None) is not None:
             self.counts.getAxis("bottom").showLabel(self.height() > _TALL)
-            room = self.height() * _ROWS[1] // sum(_ROWS) - self.fontMetrics().height()
+            line = self.fontMetrics().height()
+            room = self.height() * _ROWS[1] // sum(_ROWS) - line
             reads = self.fontMetrics().horizontalAdvance(_COUNTS) <= room
+            # what is lower writes 0 over the next plot's highest, then 0.5 over 1
+            apart = (self.height() - 2 * line) * _ROWS[0] // sum(_ROWS) // 2
+            ticks = _TICKS if reads else _TICKS[1:] if apart > line else _TICKS[1:2]
+            self.shares.getAxis("left").setTicks([ticks])
             for plot in self._plots:
                 plot.getAxis("left").showLabel(reads)
 
