@@ -159,8 +159,8 @@ def set_scan_floor(
         if world is not None:
             if queries.blob_fingerprint(db, WORLD_BLOB) != world.mark:
                 world.save(db, at)
-            found = _by_world(world, matrix.request_rows(), written, own_places(db))
-            data = json.dumps({"least": least, **found}).encode()
+            values = _by_world(world, matrix.request_rows(), written, own_places(db))
+            data = json.dumps({"least": least, **values}).encode()
             queries.save_blob(db, BY_WORLD, fingerprint=mark, data=data, at=at)
     queries.save_blob(db, BLOB, fingerprint=mark, data=str(floor).encode(), at=at)
 
