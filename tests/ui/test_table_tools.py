@@ -58,6 +58,18 @@ def test_chosen_and_moved_columns_come_back_with_the_window(window, open_window)
     assert again.header().visualIndex(number(again, FLAGS)) == number(again, FLAGS)
 
 
+def test_a_hidden_column_keeps_its_width_at_another_text_size(window, theme):
+    tree = tree_of(window)
+    column = number(tree, HOSTS)
+    tree.setColumnHidden(column, False)
+    tree.setColumnWidth(column, 200)
+    tree.setColumnHidden(column, True)
+    theme.widen(tree.header(), before=200)  # kept at 200 %, shown at 100
+    assert tree.isColumnHidden(column)
+    tree.setColumnHidden(column, False)
+    assert tree.columnWidth(column) == 100
+
+
 def test_what_the_user_chose_wins_over_what_room_there_is(window):
     tree = tree_of(window)
     hosts = number(tree, HOSTS)

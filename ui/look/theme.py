@@ -106,7 +106,10 @@ class Theme(QObject):
         share = max(100, self.zoom) / max(100, before)
         for section in range(header.count()):
             if header.sectionResizeMode(section) == QHeaderView.ResizeMode.Interactive:
+                hidden = header.isSectionHidden(section)
+                header.setSectionHidden(section, False)  # a hidden one has a width of 0
                 header.resizeSection(section, round(header.sectionSize(section) * share))
+                header.setSectionHidden(section, hidden)
 
     def scaled(self, pixels: int) -> int:
         """A width or height that holds text, at the text size in use; never below 100 %."""
