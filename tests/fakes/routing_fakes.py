@@ -17,6 +17,29 @@ from store.connection import open_store, transaction
 from store.records import EntryRecord, NewTool, ServerSpec, Summary, ToolRecord, Vector
 from store.search import save_keywords
 
+ANIMALS = [
+    "tiger",
+    "seal",
+    "otter",
+    "heron",
+    "lynx",
+    "gecko",
+    "moose",
+    "raven",
+    "bison",
+    "koala",
+    "lemur",
+    "stork",
+    "walrus",
+    "ferret",
+    "badger",
+    "condor",
+    "iguana",
+    "jaguar",
+    "marten",
+    "ocelot",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class WordEncoder:

@@ -14,23 +14,10 @@ from app.routing.learning.cases import make_case
 from app.routing.router import Router
 from store import queries, requests, tools
 from store.connection import transaction
-from tests.fakes.routing_fakes import WordEncoder, filled
+from tests.fakes.routing_fakes import ANIMALS, WordEncoder, filled
 
-ANIMALS = [
-    "tiger",
-    "seal",
-    "otter",
-    "heron",
-    "lynx",
-    "gecko",
-    "moose",
-    "raven",
-    "bison",
-    "koala",
-    "lemur",
-    "stork",
-]
-LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in ANIMALS]
+FEW_ANIMALS = ANIMALS[:12]
+LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in FEW_ANIMALS]
 
 
 @pytest.fixture

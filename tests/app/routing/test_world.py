@@ -42,30 +42,8 @@ from app.routing.text import content_words
 from app.routing.world import BATCH, EVERY, NEAREST, World, WorldRequest
 from store import queries, requests, tools
 from store.connection import transaction
-from tests.fakes.routing_fakes import fill, filled
+from tests.fakes.routing_fakes import ANIMALS, fill, filled
 
-ANIMALS = [
-    "tiger",
-    "seal",
-    "otter",
-    "heron",
-    "lynx",
-    "gecko",
-    "moose",
-    "raven",
-    "bison",
-    "koala",
-    "lemur",
-    "stork",
-    "walrus",
-    "ferret",
-    "badger",
-    "condor",
-    "iguana",
-    "jaguar",
-    "marten",
-    "ocelot",
-]
 LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in ANIMALS]
 DISHES = ["pizza", "curry", "sushi", "lasagna", "ramen", "burrito", "dumplings", "paella"]
 WORLD = tuple(
