@@ -1,7 +1,8 @@
 """`bench registry`: labelled sets inside 8,000 real tools, with the paper's method beside ours.
 
 A query is of the tuning or of the report half by its hash (requests.chose); what the server prior
-weighs was chosen on the tuning halves.
+weighs was chosen on the tuning halves. Requests are those of the set, and the shipped ones for the
+registry's tools: every tool has some, so none is ahead for having any.
 """
 
 import json
@@ -21,7 +22,7 @@ from app.bench.data.metrics import Judged, judge, mean
 from app.bench.data.sets import Labelled, QuerySet, SetTool, read_set
 from app.bench.judging import DEPTH, Progress, judge_paper
 from app.bench.report import Cell, Column, Report, label, table
-from app.bench.requests import chose
+from app.bench.requests import Texts, chose, pack_requests, set_texts
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.routing.learning import learn
@@ -30,7 +31,7 @@ from store.records import LabelRecord
 
 SETS = ("azure-mcp", "livemcpbench")
 FILE = Path("registry", "toolsdk_tools.jsonl")
-LABELS = 50  # of the tuning half, that the third way learns from
+LABELS = 50  # of the tuning half, that the last way learns from
 _SHOWN = ("hit1", "r5", "r10", "ndcg10", "mrr", "cpu_ms")
 _HALVES: Mapping[str, tuple[bool, ...]] = {"report": (False,), "both": (False, True)}
 _NOTES = (
@@ -38,7 +39,9 @@ _NOTES = (
     " half. Both halves together are what was measured from outside before there was a prior.",
     "A copy of the right tool that another server of the registry offers counts as wrong, and the"
     " registry has no schemas: its tools' texts are short, which words favour.",
-    "learned: ours after 50 labelled queries of the tuning half, judged by the report half alone.",
+    "requests: ours where each tool has requests, written from the tools' texts only.",
+    "learned: ours without requests after 50 labelled queries of the tuning half, judged by the"
+    " report half alone.",
     "CPU: the router with the encoder at work, no answer or vector of a query cached.",
 )
 
@@ -60,9 +63,10 @@ def run(
             given = read_set(find_folder(data, [name]))
             own = {(tool.server, tool.name) for tool in given.tools}
             others = [tool for tool in hay if (tool.server, tool.name) not in own]
+            texts = {**pack_requests([*given.tools, *others]), **set_texts(given)}
             for tools in (given.tools, (*given.tools, *others)):
                 progress(f"{name} among {len(tools):,} tools")
-                rows += _rows(replace(given, tools=tools), encoder, cached)
+                rows += _rows(replace(given, tools=tools), texts, encoder, cached)
     finally:
         cached.close()
     heads = [label("set"), Column("tools"), label("method"), label("half"), Column("queries")]
@@ -91,12 +95,16 @@ def read_registry(file: Path) -> tuple[SetTool, ...]:
     return tuple(tools.values())
 
 
-def _rows(given: QuerySet, encoder: Encoder, cached: CachedEncoder) -> Iterator[tuple[Cell, ...]]:
+def _rows(
+    given: QuerySet, texts: Texts, encoder: Encoder, cached: CachedEncoder
+) -> Iterator[tuple[Cell, ...]]:
     halves = [chose(query.query) for query in given.queries]
     milliseconds = _encoder_ms(given.queries, encoder)
     cached.encode_queries([query.query for query in given.queries])
     judged = {"paper": judge_paper(given, given.queries, cached, encoder_ms=milliseconds)}
-    with _store(given, cached) as db:
+    with _store(given, cached, texts) as db:
+        judged["requests"] = _ours(db, given.queries, encoder)
+    with _store(given, cached, {}) as db:
         judged["ours"] = _ours(db, given.queries, encoder)
         if _learn(db, [q for q, tuned in zip(given.queries, halves, strict=True) if tuned], cached):
             judged["learned"] = _ours(db, given.queries, encoder)
@@ -110,9 +118,9 @@ def _rows(given: QuerySet, encoder: Encoder, cached: CachedEncoder) -> Iterator[
 
 
 @contextmanager
-def _store(given: QuerySet, encoder: CachedEncoder) -> Iterator[apsw.Connection]:
+def _store(given: QuerySet, encoder: CachedEncoder, texts: Texts) -> Iterator[apsw.Connection]:
     with tempfile.TemporaryDirectory(prefix="toolcrib-bench-") as folder:
-        db = open_corpus(Path(folder) / "bench.db", given, encoder)
+        db = open_corpus(Path(folder) / "bench.db", given, encoder, texts)
         try:
             yield db
         finally:

@@ -87,6 +87,14 @@ def set_requests(name: str) -> dict[str, tuple[str, ...]]:
     return {tool: tuple(texts) for tool, *texts in lines}
 
 
+def set_texts(given: QuerySet) -> dict[str, tuple[str, ...]]:
+    """The same by server/tool, for those tools that have some."""
+    written = set_requests(given.name)
+    named = {f"{tool.server}/{tool.name}": tool.name for tool in given.tools}
+    texts = {id_: written.get(id_) or written.get(name, ()) for id_, name in named.items()}
+    return {id_: requests for id_, requests in texts.items() if requests}
+
+
 def pack_requests(tools: Sequence[SetTool]) -> dict[str, tuple[str, ...]]:
     """What the shipped pack holds for these tools, by server/tool."""
     pack = read_pack()
@@ -103,15 +111,13 @@ def _sets(
     rows: list[tuple[Cell, ...]] = []
     every: dict[str, list[dict[str, float]]] = {}
     for folder in sorted(file.parent for file in data.rglob("catalogue.jsonl")):
-        written = set_requests(folder.name)
-        if not written:
+        if not set_requests(folder.name):
             continue
         given = read_set(folder)
         progress(f"{given.name}: {len(given.tools)} tools, {len(given.queries)} queries")
         queries = sample(given.queries, limit)
         encode_queries(queries, encoder)
-        ids = {f"{tool.server}/{tool.name}": tool.name for tool in given.tools}
-        texts = {id_: written.get(id_) or written.get(name, ()) for id_, name in ids.items()}
+        texts = set_texts(given)
         judged = {"paper": judge_paper(given, queries, encoder, encoder_ms=0.0)}
         for way, used in (("without", {}), ("with", texts)):
             with scanned(given, encoder, used) as (_db, router):

@@ -7,6 +7,7 @@ from store.records import ToolRecord
 
 MOST = 5  # of one source for a tool
 LONGEST = 120  # characters of a request
+REGISTRY = "registry"  # the folder of requests by an index of servers, a file a letter
 
 
 def tool_text_hash(tool: ToolRecord) -> str:
@@ -23,17 +24,19 @@ def read_named_pack() -> Mapping[str, tuple[str, tuple[str, ...]]]:
     """The name of the tool that each shipped text is of, and its requests, by text hash.
 
     Each line of a file is: the hash's first 16 digits, the tool's name, its requests, by tabs.
-    Of a text in several files the last file by name counts, on every file system.
+    Of a text in several files the last one counts, on every file system: those of whole servers
+    after those of a registry, each by name.
     """
     from importlib.resources import files  # a search in the gateway has no use for it
 
     pack: dict[str, tuple[str, tuple[str, ...]]] = {}
-    folder = files("resources").joinpath("requests")
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):  # servers share some tools
-        if file.name.endswith(".tsv"):
-            for line in file.read_text(encoding="utf-8").splitlines():
-                key, name, *texts = line.split("\t")
-                pack[key] = (name, tuple(texts[:MOST]))
+    servers = files("resources").joinpath("requests")
+    for folder in (servers.joinpath(REGISTRY), servers):
+        for file in sorted(folder.iterdir(), key=lambda file: file.name):  # servers share tools
+            if file.name.endswith(".tsv"):
+                for line in file.read_text(encoding="utf-8").splitlines():
+                    key, name, *texts = line.split("\t")
+                    pack[key] = (name, tuple(texts[:MOST]))
     return pack
 
 

@@ -18,8 +18,9 @@ from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
 from app.routing.learning.labelled import LabelledQueries
 from app.routing.meaning import NO_SCORES, DenseRetriever, DenseScores
+from app.routing.query.literals import read_literals
+from app.routing.query.spelling import Speller, corrected, corrections
 from app.routing.ranked import Ranked, RankedTool, Request
-from app.routing.spelling import Speller, corrected, corrections
 from app.routing.text import clauses, content_words, distinct, split_name, words
 from store import requests
 from store.search import Scope, has_word
@@ -128,13 +129,14 @@ class Router:
         `learned` False leaves past use out even where the settings use it.
         """
         request = parse_request(request) if isinstance(request, str) else request
-        read = corrections(f"{request.query} {request.tool}", self._has_word, self._words)
+        plain = read_literals(f"{request.query} {request.tool}")
+        read = corrections(plain, self._has_word, self._words)
         tool_text = corrected(request.tool.strip(), read)
         query = corrected(request.query.strip(), read) or tool_text
         scope = self._scope(state or State(), only_shown=limit is not None)
-        query_words = content_words(query)
+        query_words = content_words(read_literals(query))
         steps = clauses(query)  # in a short query they count nothing, but group the answer
-        texts = [tool_text or query, *steps]
+        texts = [read_literals(text) for text in (tool_text or query, *steps)]
         most = len(self._rows) if limit is None else POOL
         counted = self._settings.word_weights
         keyword_scores = [

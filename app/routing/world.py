@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from app.routing.dense import Encoding, Matrix
 
 BLOB = "world"
-EVERY = 4  # of the pack's requests one in so many: more say the same
-NEAREST = 5  # of the world's requests, whose cosines' mean is the likeness
+EVERY = 8  # of the pack's requests one in so many: more say the same
+NEAREST = 10  # of the world's requests, whose cosines' mean is the likeness
 BATCH = 100  # texts encoded between two looks at what else there is to do
 
 
@@ -88,7 +88,7 @@ class World:
     def encode(
         cls, encoder: "Encoding", tell: Callable[[int, int], bool] = lambda _done, _all: True
     ) -> "World | None":
-        """The shipped world by this encoder; 9 s of CPU.
+        """The shipped world by this encoder; 10 s of CPU.
 
         `tell` hears after each batch how many are done of how many; where it answers no, that is
         the end, and there is no world.

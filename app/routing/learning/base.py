@@ -13,6 +13,7 @@ import apsw
 from app.routing.dense import Encoding, RequestMatrix
 from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
+from app.routing.query.literals import read_literals
 from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY, clauses, content_words, distinct
 from store.search import WEIGHTS, keyword
@@ -85,9 +86,9 @@ class BaseScores:
 
         request = parse_request(query)
         query_text = request.query.strip() or request.tool.strip()
-        length = len(content_words(query_text))
+        length = len(content_words(read_literals(query_text)))
         steps = clauses(query_text) if length > short else []
-        texts = [request.tool.strip() or query_text, *steps]
+        texts = [read_literals(text) for text in (request.tool.strip() or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
         whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)
         vectors = np.stack([whole, *map(self._vector, steps)])

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.bench import registry
+from app.bench import registry, requests
+from app.bench.data.corpus import open_corpus
+from app.bench.data.sets import read_set
+from app.bench.requests import Texts
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 
@@ -29,10 +32,34 @@ def test_a_set_is_judged_alone_and_among_the_registrys_tools(data: Path, encoder
     rows = report["tables"][0]["rows"]
     # a tool that both have counts once, and one that stands there twice
     assert {row["tools"] for row in rows} == {12, 21}
-    assert {row["method"] for row in rows} == {"paper", "ours"}  # too few labels to learn from
+    assert {row["method"] for row in rows} == {
+        "paper",
+        "ours",
+        "requests",
+    }  # too few labels to learn
     assert {row["queries"] for row in rows if row["half"] == "both"} == {5}
     assert all(row["queries"] < 5 for row in rows if row["half"] == "report")
     assert all(row["cpu_ms"] > 0 and row["r5"] > 0 for row in rows if row["half"] == "both")
+
+
+def test_a_sets_requests_are_its_own_tools_and_a_registrys_are_the_shipped_ones(
+    data: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = read_set(data / "retrieval" / "api-bank")
+    names = {tool.name for tool in given.tools}
+    stranger = [{"server": "other", "name": name, "description": ""} for name in names]
+    with (data / registry.FILE).open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in stranger)
+    used: list[Texts] = []
+    written = {name: (f"say {name}",) for name in names}
+    monkeypatch.setattr(requests, "set_requests", lambda _name: written)
+    monkeypatch.setattr(
+        registry, "open_corpus", lambda *args: used.append(args[3]) or open_corpus(*args)
+    )
+    registry.run(data, encoder, sets=["api-bank"])
+    own = {f"{tool.server}/{tool.name}": written[tool.name] for tool in given.tools}
+    assert {id_: texts for id_, texts in used[0].items() if texts} == own
+    assert used[1] == {}
 
 
 def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path) -> None:

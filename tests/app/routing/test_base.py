@@ -10,6 +10,7 @@ from store import vectors
 QUERIES = [
     "merge the pull request",
     "zebra",
+    "list the commits of /srv/channel/issue and read /tmp/branch.csv",
     "Read the file from disk and tell me what it says about the branch, and then create a new issue"
     " in the repository of the channel; post a message with the current time",
     "<tool_assistant>\nserver: github\ntool: list the commits of a branch\n</tool_assistant>",

@@ -9,8 +9,8 @@ from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
 from app.routing.dense import REQUEST, MatrixRetriever
 from app.routing.floor import LEAST_REQUESTS, scan_floor, set_scan_floor
-from app.routing.language import is_english
 from app.routing.learning.cases import make_case
+from app.routing.query.language import is_english
 from app.routing.router import Router
 from store import queries, requests, tools
 from store.connection import transaction

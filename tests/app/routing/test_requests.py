@@ -10,7 +10,7 @@ import pytest
 from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
 from app.routing.dense import REQUEST, IndexRetriever, MatrixRetriever
-from app.routing.requests import MOST, pack_key, read_pack, tool_text_hash
+from app.routing.requests import MOST, REGISTRY, pack_key, read_pack, tool_text_hash
 from app.routing.router import Router
 from store import requests, tools
 from store.connection import transaction
@@ -169,16 +169,27 @@ def test_the_shipped_pack_is_short_plain_and_passes_the_safety_rules():
 
 
 ROOT = Path(__file__).resolve().parents[3]
+PACK = ROOT / "resources" / "requests"
 OF_THE_CATALOGUE = 65  # files written from the lists of ../shared/data/catalog
 
 
+def lines_of(folder: Path) -> list[list[str]]:
+    files = sorted(folder.glob("*.tsv"), key=lambda file: file.name)
+    texts = (file.read_text(encoding="utf-8") for file in files)
+    return [line.split("\t") for text in texts for line in text.splitlines()]
+
+
 def test_a_text_that_several_servers_share_has_the_last_files_requests_everywhere():
-    expected: dict[str, tuple[str, ...]] = {}
-    for file in sorted((ROOT / "resources" / "requests").glob("*.tsv"), key=lambda f: f.name):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            key, _name, *texts = line.split("\t")
-            expected[key] = tuple(texts)
+    expected = {
+        key: tuple(texts) for key, _name, *texts in (*lines_of(PACK / REGISTRY), *lines_of(PACK))
+    }
     assert read_pack() == expected
+
+
+def test_a_registrys_requests_are_of_texts_that_no_server_of_the_pack_has():
+    by_registry = [key for key, *_rest in lines_of(PACK / REGISTRY)]
+    assert len(by_registry) == len(set(by_registry))
+    assert not set(by_registry) & {key for key, *_rest in lines_of(PACK)}
 
 
 def test_every_other_file_of_the_pack_names_the_version_it_was_written_from():
@@ -192,16 +203,14 @@ def test_every_other_file_of_the_pack_names_the_version_it_was_written_from():
 
 
 def test_the_changelog_counts_the_pack_as_it_is():
-    lines = [
-        line.split("\t")
-        for file in (ROOT / "resources" / "requests").glob("*.tsv")
-        for line in file.read_text(encoding="utf-8").splitlines()
-    ]
-    servers = len(list((ROOT / "resources" / "requests").glob("*.tsv")))
     words = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
     counted = re.search(
-        r"tools of (\d+) well-known servers.*?: ([\d,]+) short requests for ([\d,]+) tools", words
+        r"tools of (\d+) well-known servers, and of [\d,]+ more that a public registry lists,"
+        r".*?: ([\d,]+) short requests for ([\d,]+) texts of tools",
+        words,
     )
     assert counted
     numbers = [int(number.replace(",", "")) for number in counted.groups()]
-    assert numbers == [servers, sum(len(line) - 2 for line in lines), len(lines)]
+    pack = read_pack()
+    requests = sum(len(texts) for texts in pack.values())
+    assert numbers == [len(list(PACK.glob("*.tsv"))), requests, len(pack)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.routing.spelling import Speller, corrected, corrections, slips
+from app.routing.query.spelling import Speller, corrected, corrections, slips
 
 
 @pytest.mark.parametrize(
