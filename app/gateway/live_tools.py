@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from functools import partial
 
 from app.catalog.reasons import CHANGED, UNCHECKED
@@ -151,11 +152,7 @@ class LiveTools:
             if self._is_first(upstream.name):
                 live.settling += [(live.taken, call) for call in calls]
                 calls = []
-        for call in calls:
-            call()
-        self._settle(live)
-        if again:
-            self.read(upstream)
+        _run([*calls, partial(self._settle, live), *([partial(self.read, upstream)] * again)])
 
     def take(
         self, server: str, items: list[Json], settled: Callable[[], None] | None = None
@@ -205,8 +202,7 @@ class LiveTools:
             checked = min(live.checking, default=live.taken + 1) - 1
             calls = [call for number, call in live.settling if number <= checked]
             live.settling = [one for one in live.settling if one[0] > checked]
-        for call in calls:
-            call()
+        _run(calls)
 
     def forget(self, server: str) -> None:
         """The server has gone; its next run may list other tools."""
@@ -244,3 +240,10 @@ class LiveTools:
         # as it came, or as it would be stored: without the secret values of servers
         forms = (form.raw for form in stored_forms([item], self._scrubber))
         return any(same_definition(one, trusted) for one in (item, *forms))
+
+
+def _run(calls: Sequence[Callable[[], None]]) -> None:
+    """Run all in order, also after one that fails; what the last such one raised is raised."""
+    with ExitStack() as stack:
+        for call in reversed(calls):
+            stack.callback(call)

@@ -54,6 +54,17 @@ class Route(PendingRequest):
         self.is_refused = True
         self.answered(b"", jsonrpc.result(self.host_id, result))
 
+    def guarded(self, step: Callable[[str], None]) -> Callable[[str], None]:
+        """A step that some other thread runs later: where it breaks, the host still hears."""
+
+        def run(problem: str) -> None:
+            try:
+                step(problem)
+            except Exception:  # noqa: BLE001 - whatever it was, somebody waits for an answer
+                self.failed("The gateway could not handle this call.")
+
+        return run
+
     # ---- what kinds of requests may add
 
     def prepare(self, send: Callable[[], None]) -> None:

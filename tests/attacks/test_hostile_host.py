@@ -245,6 +245,17 @@ def ask(host, one):
     return host._count
 
 
+@pytest.mark.parametrize("way", ["pruned", "through"])
+@pytest.mark.parametrize("name", [{}, [], None, 7])
+def test_a_first_call_by_an_odd_name_is_answered_and_those_behind_it_too(home, way, name):
+    # the server starts and lists its tools only now: both calls wait for that on other threads
+    with closing(Served(home, way, "1")) as fresh:
+        odd = {"name": name, "arguments": {"name": name, "arguments": {"a": 1}}}
+        number = fresh.host.ask("tools/call", odd)
+        assert fresh.call() == "as it should be"
+        assert fresh.host.wait(number, 20)
+
+
 def test_the_gateway_is_well_after_all_of_it(served):
     served.assert_well()
 

@@ -90,7 +90,8 @@ class ToolCall(Route):
         if self._check is None:
             send()
         else:
-            self._context.before_call(self.upstream, lambda problem: self._decide(send, problem))
+            decide = self.guarded(lambda problem: self._decide(send, problem))
+            self._context.before_call(self.upstream, decide)
 
     def _decide(self, send: Callable[[], None], problem: str) -> None:
         if problem:

@@ -267,9 +267,8 @@ class Pruned(ServingMode):
         """Send a call on once the server's list is known to hold the tool as it was trusted."""
         name = params_of(call.message).get("name")
         unknown = name if isinstance(name, str) and self._stored(name) is None else None
-        self.live.before_call(
-            self._upstream, lambda problem: self._send(call, send, problem), name=unknown
-        )
+        decide = call.guarded(lambda problem: self._send(call, send, problem))
+        self.live.before_call(self._upstream, decide, name=unknown)
 
     def _send(self, call: "ServerCall", send: Callable[[], None], problem: str) -> None:
         if problem:
@@ -293,6 +292,8 @@ class Pruned(ServingMode):
         A call without arguments is the server's to refuse; what the model says reaches no tool
         that nobody could look at.
         """
+        if not isinstance(name, str):
+            return True
         listed = self.live.names(self._name)
         return self._stored(name) is None and (listed is None or name not in listed)
 

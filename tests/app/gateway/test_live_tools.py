@@ -37,6 +37,19 @@ def test_who_waits_for_a_list_does_not_wait_for_those_that_follow_it(lists):
     assert settled == ["first", "second"]
 
 
+def test_one_who_waited_and_breaks_keeps_nobody_else_waiting(lists):
+    live, checks = lists
+    settled = []
+    live.take("probe", [tool("first")], lambda: settled.append("before"))
+    live.take("probe", [tool("second")], lambda: [][1])
+    live.take("probe", [tool("third")], lambda: settled.append("behind"))
+    checks[2]()
+    checks[1]()
+    with pytest.raises(IndexError):
+        checks[0]()
+    assert settled == ["before", "behind"]
+
+
 def test_a_newer_list_that_was_checked_first_settles_nothing_before_the_older(lists):
     live, checks = lists
     settled = []
