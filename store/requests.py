@@ -18,8 +18,9 @@ def of_tool(db: apsw.Connection, tool_id: int) -> tuple[RequestRecord, ...]:
 def live(db: apsw.Connection, tool_id: int | None = None) -> dict[int, tuple[RequestRecord, ...]]:
     """The requests that count, by tool: of the tool's present text, and not dropped."""
     records: dict[int, list[RequestRecord]] = {}
-    sql = f"SELECT {_COLUMNS} FROM requests WHERE live = 1 AND (?1 IS NULL OR tool_id = ?1)"
-    for row in db.execute(f"{sql} ORDER BY id", (tool_id,)):
+    of_one, values = ("", ()) if tool_id is None else (" AND tool_id = ?", (tool_id,))
+    sql = f"SELECT {_COLUMNS} FROM requests WHERE live = 1{of_one} ORDER BY id"
+    for row in db.execute(sql, values):
         records.setdefault(row[1], []).append(_record(row))
     return {id_: tuple(rows) for id_, rows in records.items()}
 

@@ -1,6 +1,7 @@
 """Meaning: cosines of query and tools, from sqlite-vec or from a matrix in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
@@ -57,6 +58,7 @@ class VectorTable:
         self.ids = list(stored)
         self.matrix = _rows(list(stored.values()))
         self._ids = numpy.array(self.ids, dtype=numpy.int64)
+        self._place = {tool: place for place, tool in enumerate(self.ids)}
 
     def nearest(self, query: bytes, k: int) -> dict[int, float]:
         """Cosines of the k tools nearest to a query."""
@@ -66,17 +68,79 @@ class VectorTable:
         best = numpy.argpartition(-cosines, min(k, len(cosines)) - 1)[:k]
         return dict(zip(self._ids[best].tolist(), cosines[best].tolist(), strict=True))
 
+    def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
+        """The cosine of each of these tools that has a vector."""
+        import numpy
+
+        kept = [tool for tool in tools if tool in self._place]
+        rows = self.matrix[[self._place[tool] for tool in kept]]
+        return dict(zip(kept, (rows @ numpy.frombuffer(query, dtype="<f4")).tolist(), strict=True))
+
+
+class RequestTable:
+    """Requests' vectors in memory (numpy), 1.5 KB each; `stored` has all of a tool together."""
+
+    def __init__(self, stored: Sequence[tuple[int, bytes]]) -> None:
+        import numpy
+
+        tools = numpy.array([tool for tool, _data in stored], dtype=numpy.int64)
+        self._matrix = _rows([data for _tool, data in stored])
+        self._starts = numpy.flatnonzero(numpy.diff(tools, prepend=-1))
+        self._tools = tools[self._starts]
+        self._place = {tool: place for place, tool in enumerate(self._tools.tolist())}
+        self._best: Mapping[bytes, Matrix] = {}  # of the queries that were asked last
+
+    def ask(self, queries: Sequence[bytes]) -> None:
+        """Compare these at once, for the questions that follow: the matrix is read once."""
+        import numpy
+
+        cosines = _rows(queries) @ self._matrix.T
+        best = numpy.maximum.reduceat(cosines, self._starts, axis=1)
+        self._best = dict(zip(queries, best, strict=True))
+
+    def _of(self, query: bytes) -> "Matrix":
+        """The best cosine of each tool's requests."""
+        best = self._best.get(query)
+        if best is None:
+            import numpy
+
+            row = numpy.frombuffer(query, dtype="<f4")
+            best = numpy.maximum.reduceat(self._matrix @ row, self._starts)
+        return best
+
+    def nearest(self, query: bytes, k: int) -> set[int]:
+        """The k tools that have the nearest requests."""
+        import numpy
+
+        best = self._of(query)
+        chosen = numpy.argpartition(-best, min(k, len(best)) - 1)[:k]
+        return set(self._tools[chosen].tolist())
+
+    def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
+        """The cosine of the best request of each of these tools that has any."""
+        kept = [tool for tool in tools if tool in self._place]
+        best = self._of(query)[[self._place[tool] for tool in kept]]
+        return dict(zip(kept, best.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What is held in memory of a large catalogue; no `requests` where no tool has any."""
+
+    tools: VectorTable
+    requests: RequestTable | None = None
+
 
 class IndexRetriever:
     """Cosines inside SQLite: filters are part of the search, and numpy is not needed.
 
-    With a table of all tools, searches without filters ask that.
+    With tables of all tools, searches without filters ask these.
     """
 
     def __init__(
-        self, db: apsw.Connection, model: str, dims: int, table: VectorTable | None = None
+        self, db: apsw.Connection, model: str, dims: int, tables: Tables | None = None
     ) -> None:
-        self._table = table
+        self._tables = tables
         self._db = db
         self._model = model
         self._index = vectors.ensure_index(db, model, dims, VIEW)
@@ -91,6 +155,8 @@ class IndexRetriever:
         scope: Scope | None = None,
     ) -> list[dict[int, float]]:
         """Cosines of the tools nearest to any query text, and of these other tools."""
+        if self._tables and self._tables.requests:
+            self._tables.requests.ask(queries)
         near = [self._near(query, limit, scope) for query in queries]
         cosine_lists = [own for own, _ in near]
         self.fill(
@@ -102,16 +168,19 @@ class IndexRetriever:
         self, query: bytes, limit: int, scope: Scope | None
     ) -> tuple[dict[int, float], set[int]]:
         """Cosines of the nearest tools, and the tools of the nearest requests."""
-        if self._table and scope is None:
-            own = self._table.nearest(query, limit)
+        tools: set[int] = set()
+        if self._tables and scope is None:
+            own = self._tables.tools.nearest(query, limit)
+            if self._tables.requests:
+                tools = self._tables.requests.nearest(query, limit)
         else:
             hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
             own = {hit.tool_id: hit.score for hit in hits}
-        if not self._requests:
-            return own, set()
-        best = vectors.request_cosines(self._db, self._model, query, tool_ids=own)
-        tools = vectors.nearest_by_request(self._db, self._requests, query, k=limit, scope=scope)
-        return _better(own, best), tools
+            if self._requests:
+                tools = vectors.nearest_by_request(
+                    self._db, self._requests, query, k=limit, scope=scope
+                )
+        return self._raised(query, own), tools
 
     def fill(
         self, queries: Sequence[bytes], cosine_lists: Sequence[dict[int, float]], wanted: Set[int]
@@ -120,14 +189,20 @@ class IndexRetriever:
         for query, cosines in zip(queries, cosine_lists, strict=True):
             lacking = wanted - cosines.keys()
             if lacking:
-                own = self.own(query, lacking)
-                if self._requests:
-                    best = vectors.request_cosines(self._db, self._model, query, tool_ids=own)
-                    own = _better(own, best)
-                cosines.update(own)
+                cosines.update(self._raised(query, self.own(query, lacking)))
+
+    def _raised(self, query: bytes, own: dict[int, float]) -> dict[int, float]:
+        """Tools' own cosines moved to their best requests."""
+        if self._tables and self._tables.requests:
+            return _better(own, self._tables.requests.cosines(query, own))
+        if not self._requests:
+            return own
+        return _better(own, vectors.request_cosines(self._db, self._model, query, tool_ids=own))
 
     def own(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
         """Cosines of these tools' own vectors, without their requests."""
+        if self._tables:
+            return self._tables.tools.cosines(query, tools)
         hits = vectors.cosines(self._db, self._model, query, view=VIEW, tool_ids=tools)
         return {hit.tool_id: hit.score for hit in hits}
 

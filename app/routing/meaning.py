@@ -8,13 +8,20 @@ import apsw
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.routing import hierarchy
-from app.routing.dense import Encoding, IndexRetriever, MatrixRetriever, VectorTable
+from app.routing.dense import (
+    Encoding,
+    IndexRetriever,
+    MatrixRetriever,
+    RequestTable,
+    Tables,
+    VectorTable,
+)
 from app.routing.floor import Floor, load_floor
 from app.routing.fuse import NO_EXTRAS, Extras
 from app.routing.learning import learn
 from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY
-from store import vectors
+from store import requests, vectors
 from store.search import Scope
 
 if TYPE_CHECKING:
@@ -56,7 +63,7 @@ class DenseRetriever:
         }
         self._siblings: Siblings | None = None
         self._floor: Floor | None = None
-        self._table: VectorTable | None = None  # of large catalogues
+        self._tables: Tables | None = None  # of large catalogues
         self._large = prior_weight(list(self._server_of.values())) > 0
 
     def compare(
@@ -106,7 +113,7 @@ class DenseRetriever:
         if near is not None:
             if self._index is None:
                 encoder = self._encoder
-                self._index = IndexRetriever(self._db, encoder.key, encoder.dims, self._table)
+                self._index = IndexRetriever(self._db, encoder.key, encoder.dims, self._tables)
             return self._index.nearest(queries, also=near, scope=scope)
         if self._matrix is None:
             self._matrix = MatrixRetriever.from_store(self._db, self._encoder.key)
@@ -144,8 +151,10 @@ class DenseRetriever:
         servers = [self._server_of[tool] for tool in kept]
         self._large = prior_weight(servers) > 0
         if self._large:
-            self._table = VectorTable(kept)
-            self._siblings = Siblings(self._table.matrix, servers)
+            table = VectorTable(kept)
+            written = requests.vectors(self._db, self._encoder.key)
+            self._tables = Tables(table, RequestTable(written) if written else None)
+            self._siblings = Siblings(table.matrix, servers)
 
     def _beside(self, query: bytes, cosines: Mapping[int, float]) -> dict[int, float]:
         """Cosines with each tool's server taken into account; {} where servers do not count."""

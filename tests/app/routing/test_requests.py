@@ -9,10 +9,17 @@ import pytest
 
 from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
-from app.routing.dense import REQUEST, IndexRetriever, MatrixRetriever
+from app.routing.dense import (
+    REQUEST,
+    IndexRetriever,
+    MatrixRetriever,
+    RequestTable,
+    Tables,
+    VectorTable,
+)
 from app.routing.requests import MOST, REGISTRY, pack_key, read_pack, tool_text_hash
 from app.routing.router import Router
-from store import requests, tools
+from store import requests, tools, vectors
 from store.connection import transaction
 from store.records import NewTool, ToolRecord
 from tests.fakes.routing_fakes import WordEncoder, filled
@@ -77,6 +84,37 @@ def test_every_form_of_the_search_counts_the_best_request_the_same(store, encode
     near = IndexRetriever(db, encoder.key, encoder.dims).nearest([query], limit=1)[0]
     assert whole[tool.id] == pytest.approx(expected, abs=1e-5)
     assert near[tool.id] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_large_catalogues_tables_answer_as_the_store_does(tmp_path, encoder):
+    listed = [("zoo", f"feed_{n}", f"gives animal {n} its food") for n in range(40)]
+    db, _catalog = filled(tmp_path / "many.db", listed, encoder)
+    for n in range(0, 40, 3):
+        give(db, encoder, f"feed_{n}", f"breakfast for number {n}", f"guest {n} looks hungry")
+    queries = [encoder.encode_bytes(text, query=True) for text in ("hungry guest 9", "food")]
+    held = Tables(
+        VectorTable(vectors.load(db, encoder.key)),
+        RequestTable(requests.vectors(db, encoder.key)),
+    )
+    ids = [tool.id for tool in tools.tools(db)]
+    stored = IndexRetriever(db, encoder.key, encoder.dims)
+    tabled = IndexRetriever(db, encoder.key, encoder.dims, held)
+    whole = MatrixRetriever.from_store(db, encoder.key).all(queries)
+    for retriever in (stored, tabled):
+        near = retriever.nearest(queries, limit=5, also=set(ids[::7]))
+        for row, exact in zip(near, whole, strict=True):
+            assert row == pytest.approx({tool: exact[tool] for tool in row}, abs=1e-5)
+            assert row.keys() >= {*ids[::7], *sorted(exact, key=lambda t: -exact[t])[:5]}
+    single = encoder.encode_bytes("guest 30", query=True)
+    assert tabled.nearest([single], limit=3)[0].keys() & {tool_id(db, "feed_30")}
+    assert tabled.own(single, ids) == pytest.approx(stored.own(single, ids), abs=1e-5)
+    assert held.requests is not None  # asked of a query that was not announced
+    assert held.requests.cosines(queries[0], ids).keys() == set(ids[::3])
+    db.close()
+
+
+def tool_id(db: apsw.Connection, name: str) -> int:
+    return next(tool.id for tool in tools.tools(db) if tool.name == name)
 
 
 def test_words_of_requests_have_a_weight_of_their_own(store, encoder):

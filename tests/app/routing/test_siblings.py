@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from app.routing import siblings
-from app.routing.dense import IndexRetriever, VectorTable
+from app.routing.dense import IndexRetriever, Tables, VectorTable
 from app.routing.learning.base import BaseScores
 from app.routing.ranked import SERVER
 from app.routing.siblings import Siblings, prior_weight
@@ -85,12 +85,13 @@ def test_a_named_server_is_asked_for_itself(large, make_router):
 def test_a_table_in_memory_finds_what_the_index_on_disk_does(make_router):
     router, db, _catalog = make_router()
     encoder = router.encoder
-    table = VectorTable(vectors.load(db, encoder.key))
+    tables = Tables(VectorTable(vectors.load(db, encoder.key)))
     query = encoder.encode_bytes("merge the branch", query=True)
     for most in (3, 100):
-        here = IndexRetriever(db, encoder.key, encoder.dims, table).nearest([query], limit=most)[0]
-        there = IndexRetriever(db, encoder.key, encoder.dims).nearest([query], limit=most)[0]
-        assert here == pytest.approx(there, abs=1e-5)
+        here = IndexRetriever(db, encoder.key, encoder.dims, tables)
+        there = IndexRetriever(db, encoder.key, encoder.dims)
+        found, stored = (one.nearest([query], limit=most)[0] for one in (here, there))
+        assert found == pytest.approx(stored, abs=1e-5)
 
 
 def test_without_siblings_a_small_catalogue_has_no_part_for_servers(make_router):
