@@ -116,19 +116,23 @@ class BarDelegate(RowDelegate):
 
 
 class TextDelegate(RowDelegate):
-    """Plain text without check box or icon, at a fraction of the cost of the style's own cell."""
+    """Plain text without check box or icon, at a fraction of the cost of the style's own cell.
+
+    It begins and ends where the heading's does, which is 2 px further in than the style's own.
+    """
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the text as far as it fits."""
         self.paint_back(painter, option, index)
         text = index.data(Qt.ItemDataRole.DisplayRole)
         if text:
-            area = option.rect.adjusted(5, 0, -4, 0)
+            area = option.rect.adjusted(5, 0, -5, 0)
             faint = bool(index.data(FAINT))
             painter.setPen(self.theme.colors.text2 if faint else self.theme.colors.text)
             painter.setFont(option.font)
             short = option.fontMetrics.elidedText(text, option.textElideMode, area.width())
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, short)
+            where = index.data(Qt.ItemDataRole.TextAlignmentRole)
+            painter.drawText(area, where or Qt.AlignmentFlag.AlignVCenter, short)
 
 
 class BadgeDelegate(TextDelegate):

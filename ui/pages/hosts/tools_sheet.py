@@ -23,6 +23,7 @@ from ui.shell.save_report import save_report
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.columns import Column
+from ui.widgets.delegates import TextDelegate
 from ui.widgets.icon_field import IconField
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
@@ -167,7 +168,7 @@ class ToolsSheet(QWidget):
         view.setObjectName("hostTools")
         view.setAccessibleName("Tools that the model gets")
         view.setModel(self.shown)
-        as_rows(view, theme, self.model.columns)
+        as_rows(view, theme, self.model.columns, delegate=TextDelegate)
         view.setSortingEnabled(True)
         view.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         add_tool_menu(view, self._services, self._named)
