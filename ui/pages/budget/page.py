@@ -117,6 +117,7 @@ class BudgetPage(Page):
         if catalog is not None:
             host_id = size.facts.id if size else ""
             self.command.setText(ci_command(catalog.settings.budget, catalog.profile.name, host_id))
+            self.command.home(False)  # one that is wider is read from its beginning
 
     def _on_changed(self) -> None:
         if self.isVisible():
