@@ -158,3 +158,12 @@ def test_the_arrow_of_a_menu_grows_with_the_text(window, theme, zoom):
         assert button.width() >= words + theme.scaled(12) + 12, "beside the words"
     finally:
         theme.set_zoom(100)
+
+
+def test_icons_that_fill_their_place_stand_off_the_words(window, qtbot):
+    window.open_page("hosts")
+    hosts = window.page.detail
+    window.open_page("review")
+    card = window.page.card
+    for button in (hosts.tools, card.off, card.server_off):
+        assert button.text().startswith(" "), "Qt leaves 4 px, whatever the icon"
