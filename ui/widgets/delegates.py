@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from ui.look.colors import Colors
 from ui.look.text import plain_tip
-from ui.look.theme import Theme
+from ui.look.theme import ROW, Theme
 from ui.widgets.badge import BadgeText, paint_badge
 from ui.widgets.roles import BADGE, BAR, FAINT
 
@@ -146,6 +146,35 @@ class BadgeDelegate(TextDelegate):
             return
         self.paint_back(painter, option, index)
         paint_badge(painter, option.rect.adjusted(5, 0, -4, 0), badge, self.theme)
+
+
+class LeanDelegate(RowDelegate):
+    """Text cells that ask the model twice a cell, not ten times: a drag repaints them all."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        height: int = ROW,
+        parent: QObject | None = None,
+        *,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(theme, height, parent)
+        self._elide = elide
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw background and text."""
+        paint_panel(painter, option)
+        area = option.rect.adjusted(5, 0, -5, 0)
+        text = option.fontMetrics.elidedText(index.data() or "", self._elide, area.width())
+        painter.setPen(self.theme.colors.text)
+        painter.drawText(area, index.data(Qt.ItemDataRole.TextAlignmentRole), text)
+
+
+def paint_panel(painter: QPainter, option: QStyleOptionViewItem) -> None:
+    """A cell's background, selected or not."""
+    panel = QStyle.PrimitiveElement.PE_PanelItemViewItem
+    option.widget.style().drawPrimitive(panel, option, painter, option.widget)
 
 
 def paint_bar(

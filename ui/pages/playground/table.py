@@ -9,8 +9,8 @@ from ui.look.theme import GAP, Theme
 from ui.pages.playground.candidates import NUMBER, SCORE, TOKENS, TOOL, WHY, CandidateModel
 from ui.pages.playground.cells import ScoreDelegate
 from ui.shell.answer import Answer
+from ui.widgets.delegates import LeanDelegate
 from ui.widgets.icon_field import IconField
-from ui.widgets.lean_delegate import LeanDelegate
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
