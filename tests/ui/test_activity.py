@@ -10,8 +10,18 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from store import events, queries
 from store.connection import transaction
 from store.records import EventRecord
-from ui.pages.activity.event_rows import EVENT, MOST, RESULT, TOKENS, WHAT, EventTable
+from ui.pages.activity.event_rows import (
+    COLUMNS,
+    EVENT,
+    MOST,
+    MS,
+    RESULT,
+    TOKENS,
+    WHAT,
+    EventTable,
+)
 from ui.pages.activity.page import LIVE, USAGE, ActivityPage
+from ui.widgets.columns import place
 from ui.widgets.roles import BADGE
 
 
@@ -332,3 +342,25 @@ def test_fifty_events_a_second_never_hold_the_window_up(page, services, qtbot):
     wanted = [f"new/tool_{batch}_{n}" for batch in range(20) for n in range(5)]
     assert [row.event.tool for row in rows[:100]] == wanted[::-1]
     assert worst < 0.1, f"{worst * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize(("zoom", "width"), [(100, 952), (150, 1202), (200, 1360)])
+def test_tables_need_no_scrolling_sideways_at_any_text_size(
+    page, services, theme, qtbot, zoom, width
+):
+    note(services, SEARCH, CALL)
+    shown(page)
+    qtbot.waitUntil(lambda: page.live.model.rowCount() == 2)
+    try:
+        theme.set_zoom(zoom)
+        page.resize(width, 700)  # of a window of 1024, 1280 and 1440
+        for tab, view in ((LIVE, page.live.view), (USAGE, page.usage.view)):
+            page.tabs.setCurrentIndex(tab)
+            bar = view.horizontalScrollBar()
+            qtbot.waitUntil(lambda b=bar: b.maximum() == 0, timeout=20_000)
+        least = theme.scaled(120)
+        for view, column in ((page.live.view, place(COLUMNS, WHAT)), (page.usage.view, 0)):
+            qtbot.waitUntil(lambda v=view, c=column: v.columnWidth(c) >= least, timeout=20_000)
+        assert page.live.view.isColumnHidden(place(COLUMNS, MS)) == (zoom == 200)
+    finally:
+        theme.set_zoom(100)

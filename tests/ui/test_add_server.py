@@ -118,3 +118,17 @@ def test_a_server_that_is_being_added_is_offered_also_where_cancel_comes_late(
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
     assert not window.findChildren(AddServerDialog)
+
+
+def test_at_200_per_cent_both_ways_to_a_server_are_read_whole(window, theme, qtbot):
+    try:
+        theme.set_zoom(200)
+        dialog = AddServerDialog(window.services, window)
+        dialog.open()
+        assert dialog.minimumWidth() <= dialog.screen().availableGeometry().width()
+        for radio in (dialog.by_command, dialog.by_url):
+            qtbot.waitUntil(lambda r=radio: r.width() >= r.sizeHint().width(), timeout=20_000)
+            assert radio.parentWidget().rect().contains(radio.geometry())
+        dialog.reject()
+    finally:
+        theme.set_zoom(100)

@@ -73,6 +73,7 @@ def test_the_numbers_are_the_profiles(show):
     assert form.share.text() == "10 % of the window"
     assert form.meaning.text().startswith("PASS below 16,000 tokens. WARN from there on.")
     assert page.command.text() == "toolcrib check --budget 20000 --warn 80 --fail-on block"
+    assert page.command.cursorPosition() == 0, "a field too narrow for it shows its beginning"
     assert page.moves.headline.text() == "3,295 tokens ≈ of 20,000"
     assert "nothing has to go" in page.moves.evidence.text()
     assert "Not enough evidence yet" in page.moves.evidence.text()

@@ -10,7 +10,7 @@ from store.errors import LockedStoreError
 from ui.shell.badges import BADGES
 from ui.shell.problems import as_problem
 from ui.widgets.badge import Badge, BadgeText
-from ui.widgets.delegates import RowDelegate, paint_bar
+from ui.widgets.delegates import RowDelegate, TextDelegate, paint_bar
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import DONE, MessageBar
@@ -119,3 +119,23 @@ def test_a_tooltip_shows_what_a_server_wrote_as_it_stands(theme, qtbot):
         told.append(QToolTip.text())
     QToolTip.hideText()
     assert told == ["<qt>&lt;img src=&#x27;file:///etc/passwd&#x27;&gt;tool</qt>", "plain & simple"]
+
+
+@pytest.mark.parametrize("side", [Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight])
+def test_a_cells_words_end_where_its_headings_do(theme, qtbot, side):
+    view, model = QListView(), QStandardItemModel(1, 1)
+    qtbot.addWidget(view)
+    item = QStandardItem("| 35 |")
+    item.setData(side | Qt.AlignmentFlag.AlignVCenter, Qt.ItemDataRole.TextAlignmentRole)
+    model.setItem(0, item)
+    image = QImage(120, 28, QImage.Format.Format_RGB32)
+    image.fill(theme.colors.base)
+    option = QStyleOptionViewItem()
+    option.rect, option.widget, option.font = image.rect(), view, view.font()
+    painter = QPainter(image)
+    TextDelegate(theme, 28).paint(painter, option, model.index(0, 0))
+    painter.end()
+    base = theme.colors.base.rgb()
+    inked = [x for x in range(120) if any(image.pixel(x, y) != base for y in range(28))]
+    edge = 120 - 1 - inked[-1] if side == Qt.AlignmentFlag.AlignRight else inked[0]
+    assert 5 <= edge <= 9, "5 px as in the heading, and what a letter has around it"

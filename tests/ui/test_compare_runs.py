@@ -132,3 +132,21 @@ def test_the_threshold_shown_is_the_threshold_set():
     for cut in ("theta", "relative"):
         settings = with_threshold(RoutingSettings(cut=cut), 0.52)
         assert threshold_of(settings) == pytest.approx(0.52)
+
+
+@pytest.mark.parametrize(("zoom", "rows"), [(100, 1), (200, 2)])
+def test_the_curve_and_all_columns_are_there_at_any_text_size(open_tab, theme, qtbot, zoom, rows):
+    tab = open_tab(a_run(BEFORE), a_run(AFTER, delta=0.3))
+    try:
+        theme.set_zoom(zoom)
+        tab.resize(1190, 600)  # of a window of 1280
+        qtbot.waitUntil(lambda: tab.curve.width() >= tab.curve.sizeHint().width(), timeout=20_000)
+        middles = {
+            box.mapTo(tab, box.rect().center()).y() for box in (tab.before, tab.after, tab.curve)
+        }
+        qtbot.waitUntil(lambda: tab.view.horizontalScrollBar().maximum() == 0, timeout=20_000)
+        assert len(middles) == rows
+        words = tab.differences
+        assert words.height() >= words.heightForWidth(words.width())
+    finally:
+        theme.set_zoom(100)

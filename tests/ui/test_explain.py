@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.pages.playground.explain_card import marked
+from ui.pages.playground.explain_card import ExplainCard, marked
 from ui.pages.playground.explain_parts import rounded
 
 
@@ -30,3 +30,24 @@ def test_parts_as_shown_sum_to_the_score_as_shown(parts, score):
     assert sum(part for _, part in rounded(parts, score)) == pytest.approx(
         round(score, 2), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("zoom", [100, 150, 200])
+def test_the_question_is_read_whole_beside_its_button_or_above(theme, qtbot, zoom):
+    card = ExplainCard(theme)
+    qtbot.addWidget(card)
+    card.resize(310, 400)
+    title, button = card._title, card.label
+    title.setText("Why is it out?")
+    button.setText("Label as expected")
+    button.show()
+    card.show()
+    try:
+        theme.set_zoom(zoom)
+        for part in (title, button):
+            width = part.sizeHint().width()
+            qtbot.waitUntil(lambda p=part, w=width: p.width() >= w, timeout=20_000)
+            assert card.rect().contains(part.geometry())
+        assert not title.geometry().intersects(button.geometry())
+    finally:
+        theme.set_zoom(100)

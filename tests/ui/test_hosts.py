@@ -20,6 +20,7 @@ from hosts_kit import (
     write,
 )
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from app.hosts.reading import hash_bytes
@@ -457,5 +458,19 @@ def test_at_200_per_cent_four_modes_need_no_scrolling_sideways(page, theme, qtbo
         tops = {radio.y() for radio in detail.radios.values()}
         assert len(tops) == 2, "the modes go on in a second row"
         assert detail.hint.height() <= detail.hint.fontMetrics().height() * 2
+    finally:
+        theme.set_zoom(100)
+
+
+@pytest.mark.parametrize("zoom", [100, 150, 200])
+def test_the_list_is_as_wide_as_its_longest_host_at_any_text_size(page, theme, qtbot, zoom):
+    page.resize(1300, 600)
+    try:
+        theme.set_zoom(zoom)
+        view = page.list
+        words = QFontMetrics(theme.font(0, QFont.Weight.Medium)).horizontalAdvance
+        longest = max(words(row.host.name) for row in page.model.rows)
+        beside = theme.scaled(20) + 28  # its icon, and what stands around it
+        qtbot.waitUntil(lambda: view.viewport().width() >= beside + longest, timeout=20_000)
     finally:
         theme.set_zoom(100)

@@ -8,8 +8,8 @@ from ui.pages.playground.query_field import QueryField
 
 
 @pytest.fixture
-def field(qtbot):
-    field = QueryField()
+def field(theme, qtbot):
+    field = QueryField(theme)
     qtbot.addWidget(field)
     field.show()
     return field

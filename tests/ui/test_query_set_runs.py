@@ -270,3 +270,18 @@ def test_a_low_plot_writes_no_tick_over_another(open_set, qtbot, theme, height, 
         qtbot.waitUntil(lambda: len(axis._tickLevels[0]) == ticks, timeout=20_000)
     finally:
         theme.set_zoom(100)
+
+
+def test_a_low_plot_still_says_what_it_shows(open_set, qtbot, theme):
+    tab = open_set(10)
+    run(tab, qtbot)
+    panel = tab.panel
+    panel.plot.setFixedHeight(146)  # as in a window of 1024x640
+    qtbot.waitUntil(lambda: not panel.plot.counts.getAxis("left").label.isVisible())
+    assert panel.plot.counts.getAxis("bottom").label.isVisible()
+    for words in ("Recall", "Precision", "Tools in", "Threshold"):
+        assert words in panel.legend.accessibleDescription()
+    image = panel.legend.grab().toImage()
+    colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    for ink in (theme.colors.bar, theme.colors.unused, theme.colors.passed.ink):
+        assert ink.rgb() in colors, "each curve has its sample"

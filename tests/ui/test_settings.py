@@ -308,3 +308,18 @@ def test_words_for_the_hosts_own_search_say_what_they_are_worth(window, dialog, 
     dialog.profile.fields["gateway.search_hints"].click()
     settled(window, qtbot)
     assert stored(window.tasks.ctx).gateway.search_hints
+
+
+@pytest.mark.parametrize("zoom", [100, 150, 200])
+def test_no_name_loses_its_last_letter_at_any_text_size(dialog, theme, qtbot, zoom):
+    try:
+        theme.set_zoom(zoom)
+        names = {label.text(): label for label in dialog.look.findChildren(QLabel)}
+        name = names["&Text size"]
+        width = name.fontMetrics().horizontalAdvance
+        drawn = width("T") + width("ext size")  # apart, since the first is underlined
+        assert drawn > width("Text size") or zoom == 100
+        dialog.open_tab("window")
+        qtbot.waitUntil(lambda: name.width() >= drawn, timeout=20_000)
+    finally:
+        theme.set_zoom(100)

@@ -1,12 +1,18 @@
 """Columns that are chosen, moved and kept; rows that are copied; names that keep their room."""
 
+import time
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from ui.pages.catalog.tree_cells import FLAGS, HOSTS, NAME, TOKENS
+from store import events
+from store.connection import transaction
+from store.records import EventRecord
+from ui.pages.catalog.tree import NAME_LEAST
+from ui.pages.catalog.tree_cells import CALLS, FLAGS, HOSTS, NAME, TOKENS
 from ui.widgets.columns import place
 from ui.widgets.table_tools import tools_of
 
@@ -105,6 +111,19 @@ def test_names_keep_their_room_at_any_text_size(window, theme, zoom):
     theme.set_zoom(100)
     assert tree.columnWidth(number(tree, TOKENS)) == 170
     assert tree.columnWidth(number(tree, NAME)) > 200
+
+
+def test_a_column_of_calls_takes_no_room_from_names(window, qtbot, ctx):
+    window.resize(900, 640)
+    tree = tree_of(window)
+    assert tree.isColumnHidden(number(tree, CALLS))
+    db = ctx.open_store()
+    with transaction(db):
+        events.add(db, [EventRecord(time.time() - 60, "call", tool="github/search_code")])
+    db.close()
+    window.live.refresh()
+    qtbot.waitUntil(lambda: not tree.isColumnHidden(number(tree, CALLS)), timeout=20_000)
+    assert tree.columnWidth(number(tree, NAME)) >= NAME_LEAST
 
 
 def test_compact_rows_fit_more_and_are_kept(window, qtbot, ctx):

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
-    QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -26,6 +25,7 @@ from app.core.text import plural
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
 from ui.widgets.form_dialog import plain_label
+from ui.widgets.icon_field import IconField
 
 OWN = ""  # the source that is Toolcrib's own log
 _FOLLOW_MS = 1000
@@ -55,9 +55,9 @@ class LogDialog(QDialog):
         catalog = services.live.catalog
         for server in sorted(s.name for s in catalog.servers) if catalog else ():
             self.source.addItem(server, server)
-        self.filter = QLineEdit(placeholderText="Show lines that contain…")
+        self.filter = IconField(services.theme)
+        self.filter.setPlaceholderText("Show lines that contain…")
         self.filter.setAccessibleName("Filter")
-        self.filter.setClearButtonEnabled(True)
         self.follow = QCheckBox("&Follow")
         self.follow.setToolTip("Show new lines as they come")
         self.follow.setChecked(True)

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal
-from PySide6.QtGui import QIcon, QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QCompleter,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QListView,
     QMenu,
     QPushButton,
@@ -22,6 +21,7 @@ from ui.look.text import in_menu
 from ui.look.theme import GAP, Theme
 from ui.widgets.filter_completion import Values, completions
 from ui.widgets.filter_query import IS, KEYS, FilterError, parse
+from ui.widgets.icon_field import IconField
 
 DELAY_MS = 150
 
@@ -52,24 +52,17 @@ class FilterLine(QWidget):
         self._saved, self._states = words.chips, words.states
         self.values: Values = lambda _key: ()  # of a key, in what is shown
         self.kept: list[str] = []  # lines that the user keeps
-        self.edit = _Line(self, self._offers)
+        self.edit = _Line(theme, self, self._offers)
         self.edit.setObjectName("filterEdit")
         self.edit.setAccessibleName(words.name)
         self.edit.setPlaceholderText(f"{words.name}   {words.example}")
         self.edit.setToolTip(words.keys)
-        self.edit.setClearButtonEnabled(True)
-        self._action = self.edit.addAction(
-            theme.icons.icon("filter-outline"), QLineEdit.ActionPosition.LeadingPosition
-        )
-        self._action.setText("Filter")
-        self.keep = self.edit.addAction(QIcon(), QLineEdit.ActionPosition.TrailingPosition)
-        self.keep.setText("Saved filters")
+        self.edit.add_icon("filter-outline", "Filter", first=True)
+        self.keep = self.edit.add_icon("bookmark-outline", "Saved filters")
         self.keep.setToolTip("Save this filter, or take a saved one (Ctrl+D)")
         self.keep.setShortcut(QKeySequence("Ctrl+D"))
         self.keep.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.keep.triggered.connect(self.open_kept)
-        theme.changed.connect(lambda: self._recolor(theme))
-        self._recolor(theme)
         self._words = words
         self.error = QLabel(self)
         self.error.setObjectName("filterError")
@@ -157,10 +150,6 @@ class FilterLine(QWidget):
             text, cursor, keys=words.known, states=words.states, values=lambda k: self.values(k)
         )
 
-    def _recolor(self, theme: Theme) -> None:
-        self._action.setIcon(theme.icons.icon("filter-outline"))
-        self.keep.setIcon(theme.icons.icon("bookmark-outline"))
-
     def _chip(self, text: str, line: str) -> QPushButton:
         chip = QPushButton(text, self)
         chip.setProperty("chip", True)
@@ -180,15 +169,15 @@ class FilterLine(QWidget):
             self.edit.style().polish(self.edit)
 
 
-class _Line(QLineEdit):
+class _Line(IconField):
     """Offers what could follow; what is offered is taken by Tab, or by Down and Enter."""
 
     downed = Signal()
 
     def __init__(
-        self, parent: QWidget, offers: Callable[[str, int], tuple[int, list[str]]]
+        self, theme: Theme, parent: QWidget, offers: Callable[[str, int], tuple[int, list[str]]]
     ) -> None:
-        super().__init__(parent)
+        super().__init__(theme, parent)
         self._offers = offers
         self._model = QStringListModel(self)
         self.popup = QListView()

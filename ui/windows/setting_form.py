@@ -124,7 +124,7 @@ class SettingForm(QWidget):
         if isinstance(field, Switch):
             form.addRow("", widget)
             return (widget, *self._explain(form, field))
-        label = QLabel(field.label)
+        label = _Name(field.label)
         label.setBuddy(widget)
         label.setToolTip(field.tip)
         label.setMinimumHeight(min(widget.sizeHint().height(), widget.maximumHeight()))
@@ -228,6 +228,20 @@ class SettingForm(QWidget):
             self.changed.emit(
                 field.name, value, f"Set {field.step_noun or _plain(field)} to {words}"
             )
+
+
+class _Name(QLabel):
+    """A field's name, as wide as it is drawn.
+
+    Qt measures it whole and draws it in three parts, the underlined letter for itself: without
+    the kerning between them it is wider.
+    """
+
+    def sizeHint(self) -> QSize:
+        """The parts beside each other."""
+        before, _sign, rest = self.text().partition("&")
+        drawn = sum(map(self.fontMetrics().horizontalAdvance, (before, rest[:1], rest[1:])))
+        return super().sizeHint().expandedTo(QSize(drawn, 0))
 
 
 class _Explanation(QLabel):

@@ -4,7 +4,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QLineEdit,
     QPushButton,
     QScrollArea,
     QTabWidget,
@@ -27,6 +26,7 @@ from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
+from ui.widgets.icon_field import IconField
 from ui.windows.http_tab import HttpTab
 from ui.windows.login_tab import LoginTab
 from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
@@ -69,10 +69,9 @@ class SettingsDialog(QDialog):
         self.problem = plain_label("")
         self.problem.setProperty("wrong", True)
         self.problem.hide()
-        self.search = QLineEdit()
+        self.search = IconField(theme)
         self.search.setPlaceholderText("Search settings")
         self.search.setAccessibleName("Search settings")
-        self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._seek)
         self.usual = QPushButton("&Reset this tab")
         self.usual.setToolTip("Give every setting of this tab its usual value")

@@ -172,5 +172,5 @@ COLUMNS: tuple[Column[Row], ...] = (
         width=64,
         right=True,
     ),
-    Column(RESULT, lambda row: row.event.problem, width=260),
+    Column(RESULT, lambda row: row.event.problem),
 )

@@ -21,9 +21,10 @@ from app.core.text import plural
 from store.records import EventRecord
 from ui.look.theme import GAP
 from ui.pages.activity.event_details import EventDetails
-from ui.pages.activity.event_rows import COLUMNS, STATES, EventTable, Row
+from ui.pages.activity.event_rows import COLUMNS, MS, STATES, EventTable, Row
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
+from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
@@ -187,7 +188,7 @@ class LiveTab(QWidget):
         view.setObjectName("liveTable")
         view.setAccessibleName("Activity")
         view.setModel(self.shown)
-        as_rows(view, self._services.theme, COLUMNS)
+        as_rows(view, self._services.theme, COLUMNS, delegate=TextDelegate, gone_first=(MS,))
         add_tool_menu(view, self._services, self._named)
         return view
 

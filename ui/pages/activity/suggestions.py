@@ -37,7 +37,7 @@ from ui.shell.badges import badge
 from ui.shell.host_names import host_names
 from ui.shell.services import Services
 from ui.widgets.columns import Column
-from ui.widgets.delegates import BadgeDelegate
+from ui.widgets.delegates import BadgeDelegate, TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.roles import BADGE, FAINT
@@ -251,7 +251,7 @@ class SuggestionsTab(QWidget):
         view.setObjectName("suggestionTable")
         view.setAccessibleName("Suggestions")
         view.setModel(self.model)
-        as_rows(view, self._services.theme, self.model.columns)
+        as_rows(view, self._services.theme, self.model.columns, delegate=TextDelegate)
         return view
 
     def _lay_out(self) -> None:

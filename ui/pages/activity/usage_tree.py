@@ -166,7 +166,6 @@ class UsageTree(QAbstractItemModel):
                         _ROLE.DecorationRole: lambda _use: self._icons("wrench-outline"),
                     },
                 ),
-                width=300,
             ),
             TreeColumn(
                 TOKENS,

@@ -39,6 +39,7 @@ from ui.shell.actions import SettingsCommand, Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.columns import place
+from ui.widgets.delegates import TextDelegate
 from ui.widgets.rows import ModestTable, as_rows
 from ui.widgets.table_tools import tools_of
 
@@ -116,6 +117,7 @@ class BudgetPage(Page):
         if catalog is not None:
             host_id = size.facts.id if size else ""
             self.command.setText(ci_command(catalog.settings.budget, catalog.profile.name, host_id))
+            self.command.home(False)  # one that is wider is read from its beginning
 
     def _on_changed(self) -> None:
         if self.isVisible():
@@ -245,7 +247,7 @@ class BudgetPage(Page):
         view.setObjectName("budgetTable")
         view.setAccessibleName("Hosts and the budget")
         view.setModel(self.model)
-        as_rows(view, self.services.theme, self.model.columns)
+        as_rows(view, self.services.theme, self.model.columns, delegate=TextDelegate)
         return view
 
 

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -28,6 +27,7 @@ from ui.pages.catalog.new_server import FieldError, command_line, command_server
 from ui.pages.catalog.pair_rows import PairRows
 from ui.pages.catalog.server_work import Discovery, add, take_text
 from ui.shell.services import Services
+from ui.widgets.flow import Flow
 
 _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
@@ -37,6 +37,7 @@ _IN_FILE = (
     "Values stand in the file, as {} reads them. The difference is shown before anything is"
     " written. Nothing is started."
 )
+_WIDTH = 560  # px
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
 
 
@@ -66,7 +67,8 @@ class AddServerDialog(QDialog):
         self._edits, self._where = edits, where
         self.setObjectName("addServer")
         self.setWindowTitle("Add a server")
-        self.setMinimumWidth(560)
+        room = self.screen().availableGeometry().width() * 9 // 10
+        self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
         self.problem = QLabel()
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
@@ -118,12 +120,10 @@ class AddServerDialog(QDialog):
         self.by_url = QRadioButton("Reached by &URL")
         self.by_command.setChecked(True)
         kinds = QButtonGroup(self)
-        row = QHBoxLayout()
-        row.setSpacing(MARGIN)
+        row = Flow(spacing=MARGIN)
         for radio in (self.by_command, self.by_url):
             kinds.addButton(radio)
             row.addWidget(radio)
-        row.addStretch(1)
         self.by_url.toggled.connect(self._show_kind)
         self.command, self.url = QLineEdit(), QLineEdit()
         self.command.setPlaceholderText("npx -y @modelcontextprotocol/server-memory")

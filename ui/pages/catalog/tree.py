@@ -259,6 +259,7 @@ class CatalogTreeView(QTreeView):
     def show_calls(self) -> None:
         """A column of calls, once any was seen: nobody can tell before."""
         tools_of(self).hide(place(self._tree.columns, CALLS), not self._tree.usage.calls)
+        self._fit_columns()  # names have as much less as it takes
 
     def toggle(self) -> None:
         """All selected tools take the state of the current one, turned round."""

@@ -1,7 +1,9 @@
 """The host list's cell: name, state and a sign for the state."""
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QObject, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
 from app.export.drift import OUTSIDE
@@ -12,6 +14,7 @@ from ui.shell.host_state import state_text
 from ui.widgets.delegates import Index, RowDelegate
 
 HEIGHT, ICON = 46, 20
+_LEFT, _RIGHT, _BESIDE = 10, 8, 10  # px around a row, and between icon and words
 _ICONS = {
     NOT_FOUND: ("minus-circle-outline", "neutral"),
     UNREADABLE: ("close-octagon", "block"),
@@ -38,20 +41,26 @@ class HostDelegate(RowDelegate):
         lines = option.fontMetrics.height() * 2 + 12
         return QSize(0, max(HEIGHT, lines))
 
+    def widest(self, names: Iterable[str]) -> int:
+        """Pixels of the row with the longest of these names."""
+        advance = QFontMetrics(self._name).horizontalAdvance
+        words = max(map(advance, names), default=0)
+        return _LEFT + self.theme.scaled(ICON) + _BESIDE + words + _RIGHT
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw icon, name and state."""
         self.paint_back(painter, option, index)
         status = index.data(HOST_ROLE)
         if not isinstance(status, HostStatus):
             return
-        colors, area = self.theme.colors, option.rect.adjusted(10, 5, -8, -5)
+        colors, area = self.theme.colors, option.rect.adjusted(_LEFT, 5, -_RIGHT, -5)
         name, role = _ICONS.get(status.state, ("monitor-share", "text2"))
         ink = colors.text2 if role == "text2" else colors.tone(role).ink
         ratio, size = painter.device().devicePixelRatioF(), self.theme.scaled(ICON)
         image = self.theme.icons.pixmap(name, ink, size, ratio)
         painter.save()
         painter.drawPixmap(QPointF(area.left(), area.center().y() - size / 2), image)
-        text = area.adjusted(size + 10, 0, 0, 0)
+        text = area.adjusted(size + _BESIDE, 0, 0, 0)
         half = text.height() // 2
         self._line(painter, QRect(text.left(), text.top(), text.width(), half), status, first=True)
         below = QRect(text.left(), text.top() + half, text.width(), half)

@@ -99,7 +99,7 @@ class HostDetail(QWidget):
         self.nothing.setProperty("faint", True)
         self.hint = QLabel(KEPT, wordWrap=True)
         self.hint.setProperty("faint", True)
-        self.tools = QPushButton("What the model gets")
+        self.tools = QPushButton(" What the model gets")  # the blank keeps the icon off the words
         self.tools.setObjectName("hostToolsButton")
         self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
         self.backups = QPushButton("Backups")

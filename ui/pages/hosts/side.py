@@ -7,8 +7,6 @@ from ui.look.theme import GAP, Theme
 from ui.pages.hosts.cells import HostDelegate
 from ui.pages.hosts.host_list import HostListModel
 
-NARROWEST = 160  # px
-
 
 class HostsSide(QWidget):
     """The left side of the Hosts page."""
@@ -20,9 +18,9 @@ class HostsSide(QWidget):
         self.list.setObjectName("hostList")
         self.list.setAccessibleName("Hosts")
         self.list.setModel(model)
-        self.list.setItemDelegate(HostDelegate(theme, self.list))
+        self._cells = HostDelegate(theme, self.list)
+        self.list.setItemDelegate(self._cells)
         self.list.setUniformItemSizes(True)
-        self.list.setMinimumWidth(NARROWEST)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.way_out = QPushButton("Restore all hosts…")
         self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
@@ -32,6 +30,14 @@ class HostsSide(QWidget):
         column.setSpacing(GAP)
         column.addWidget(self.list, 1)
         column.addWidget(self.way_out)
+        model.modelReset.connect(self._fit)
+        theme.changed.connect(self._fit)
+
+    def _fit(self) -> None:
+        """No name is cut, whatever the text size."""
+        names = self._cells.widest([row.host.name for row in self._model.rows])
+        bar = self.list.verticalScrollBar().sizeHint().width()
+        self.list.setMinimumWidth(names + bar + 2 * self.list.frameWidth())
 
     def choose(self, host_id: str) -> None:
         """Make a host current."""

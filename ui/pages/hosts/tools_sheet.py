@@ -5,7 +5,6 @@ from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPushButton,
     QTreeView,
     QVBoxLayout,
@@ -24,6 +23,8 @@ from ui.shell.save_report import save_report
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.columns import Column
+from ui.widgets.delegates import TextDelegate
+from ui.widgets.icon_field import IconField
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -100,9 +101,9 @@ class ToolsSheet(QWidget):
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.headline = QLabel(wordWrap=True)
         self.headline.setProperty("faint", True)
-        self.search = QLineEdit(placeholderText="Search names, states and reasons")
+        self.search = IconField(theme)
+        self.search.setPlaceholderText("Search names, states and reasons")
         self.search.setAccessibleName("Search the list")
-        self.search.setClearButtonEnabled(True)
         self.model = ToolTable(self)
         self.shown = _Order(self)
         self.shown.setSourceModel(self.model)
@@ -167,7 +168,7 @@ class ToolsSheet(QWidget):
         view.setObjectName("hostTools")
         view.setAccessibleName("Tools that the model gets")
         view.setModel(self.shown)
-        as_rows(view, theme, self.model.columns)
+        as_rows(view, theme, self.model.columns, delegate=TextDelegate)
         view.setSortingEnabled(True)
         view.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         add_tool_menu(view, self._services, self._named)

@@ -10,8 +10,7 @@ from ui.look.theme import ROW, Theme
 from ui.shell.badges import badge
 from ui.shell.gate_lines import Line
 from ui.widgets.badge import paint_badge
-from ui.widgets.delegates import Index, RowDelegate
-from ui.widgets.lean_delegate import LeanDelegate, paint_panel
+from ui.widgets.delegates import Index, LeanDelegate, RowDelegate, paint_panel
 
 RANKED_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 INSIDE, OUTSIDE, HELD = "In", "Out", "Held"

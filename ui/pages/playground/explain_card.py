@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -26,6 +25,7 @@ from ui.shell.answer import Answer
 from ui.shell.gate_lines import gate_lines
 from ui.shell.remedies import SettingsRemedy, settings_remedy
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.flow import Flow
 
 WIDTH = 300
 _LEAST = 40  # px of gates and parts: the window must fit a low screen
@@ -53,7 +53,7 @@ class ExplainCard(QFrame):
         self._theme = theme
         self._tool: RankedTool | None = None
         self._cure: SettingsRemedy | None = None
-        self._title = ElidedLabel("Why?")
+        self._title = QLabel("Why?")
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self._name = ElidedLabel()
         self._gates = [GateRow(theme) for _ in GATES]
@@ -161,8 +161,8 @@ class ExplainCard(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 12)
         layout.setSpacing(8)
-        head = QHBoxLayout()
-        head.addWidget(self._title, 1)
+        head = Flow()
+        head.add_wide(self._title)
         head.addWidget(self.label)
         layout.addLayout(head)
         layout.addWidget(self._name)

@@ -2,13 +2,16 @@
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
+
+from ui.look.theme import Theme
+from ui.widgets.icon_field import IconField
 
 IDLE_MS = 300  # how long the typing must rest before a query runs by itself
 KEPT = 50
 
 
-class QueryField(QLineEdit):
+class QueryField(IconField):
     """Where a query is typed.
 
     Signals: submitted(query, at_once) on Enter (at once) and after the typing rests.
@@ -16,12 +19,11 @@ class QueryField(QLineEdit):
 
     submitted = Signal(str, bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
         self.setObjectName("playQuery")
         self.setAccessibleName("Query")
         self.setPlaceholderText("What would you ask the model to do?")
-        self.setClearButtonEnabled(True)
         self.setToolTip("Up and Down go through earlier queries.")
         self._history: list[str] = []
         self._place = 0

@@ -2,19 +2,15 @@
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QTreeView, QVBoxLayout, QWidget
 
 from app.routing.ranked import RankedTool
 from ui.look.theme import GAP, Theme
 from ui.pages.playground.candidates import NUMBER, SCORE, TOKENS, TOOL, WHY, CandidateModel
 from ui.pages.playground.cells import ScoreDelegate
 from ui.shell.answer import Answer
-from ui.widgets.lean_delegate import LeanDelegate
+from ui.widgets.delegates import LeanDelegate
+from ui.widgets.icon_field import IconField
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 
@@ -67,11 +63,10 @@ class CandidateTable(QWidget):
         self._theme = theme
         self.model = CandidateModel(self)
         self._question = ("", "")  # query and engine of the answer in view
-        self.filter = QLineEdit()
+        self.filter = IconField(theme)
         self.filter.setObjectName("whyNot")
         self.filter.setAccessibleName("Why is a tool not here?")
         self.filter.setPlaceholderText("Why is X not here?  Type a tool's name")
-        self.filter.setClearButtonEnabled(True)
         self.filter.textChanged.connect(self._find)
         self.view = self._make_view(theme)
         layout = QVBoxLayout(self)

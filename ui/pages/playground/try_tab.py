@@ -68,7 +68,7 @@ class TryTab(QWidget):
         self._at_hand = AtHand()  # for what a prompt's hook would add
         self._learned = ""  # what the answers in view were made with
         self.answer: Answer | None = None
-        self.query = QueryField()
+        self.query = QueryField(theme)
         theme.dress(self.query, 2)
         self.run = QPushButton("Run")
         self.run.setProperty("primary", True)

@@ -8,15 +8,15 @@ from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from ui.pages.query_set.plot_legend import shade
 from ui.shell.calibration_curves import Curves
 
 STEP, BIG_STEP = 0.01, 0.05
 _AXIS = 44  # px, so that both plots begin at the same place
-_TALL = 180  # px
+_LEAST_LINES = 6  # of text: a plot this high also has room for the words below it
 _ROWS = (5, 3)  # how the height is shared
 _COUNTS = "Tools in"
 _TICKS = [(0, "0"), (0.5, "0.5"), (1, "1")]
-_SHADE = 46  # of 255: the bands
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,6 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self.setAccessibleName("Recall, precision and tools over the threshold")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.ci.setContentsMargins(4, 2, 10, 2)
         self.ci.setSpacing(2)
         self._dragged = False
         self._emitted = -1.0
@@ -127,7 +126,7 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         self._bands[0].fill(colors.recall)
         self._bands[1].fill(colors.precision)
         self._tools.setPen(pg.mkPen(colors.tools, width=2))
-        self._tools.setBrush(pg.mkBrush(_shade(colors.tools)))
+        self._tools.setBrush(pg.mkBrush(shade(colors.tools)))
         for rule in self._rules:
             rule.setPen(pg.mkPen(colors.rule))
         for line in self._best:
@@ -140,8 +139,9 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
         """A low plot does without the words beside its axes."""
         super().resizeEvent(event)
         if getattr(self, "counts", None) is not None:
-            self.counts.getAxis("bottom").showLabel(self.height() > _TALL)
             line = self.fontMetrics().height()
+            self.ci.setContentsMargins(4, line // 4, 10, 2)  # half of the highest tick's words
+            self.counts.getAxis("bottom").showLabel(self.height() >= _LEAST_LINES * line)
             room = self.height() * _ROWS[1] // sum(_ROWS) - line
             reads = self.fontMetrics().horizontalAdvance(_COUNTS) <= room
             # what is lower writes 0 over the next plot's highest, then 0.5 over 1
@@ -213,10 +213,4 @@ class _Band:
         self._high.setData(x, list(high))
 
     def fill(self, color: QColor) -> None:
-        self._area.setBrush(pg.mkBrush(_shade(color)))
-
-
-def _shade(color: QColor) -> QColor:
-    faint = QColor(color)
-    faint.setAlpha(_SHADE)
-    return faint
+        self._area.setBrush(pg.mkBrush(shade(color)))

@@ -143,8 +143,8 @@ class CompareTable(RowTable[CompareRow]):
             (
                 _column("Change", lambda row: row.kind, width=120, badged=True),
                 _column("Query", lambda row: row.query),
-                _column("Before", lambda row: row.before, width=230),
-                _column("After", lambda row: row.after, width=230),
+                _column("Before", lambda row: row.before),
+                _column("After", lambda row: row.after),
             ),
             parent,
         )

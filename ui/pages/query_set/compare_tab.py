@@ -29,8 +29,10 @@ from ui.shell.query_set import QuerySet
 from ui.shell.services import Services
 from ui.widgets.badge import Badge
 from ui.widgets.delegates import TextDelegate
-from ui.widgets.elided import ElidedChoice, ElidedLabel
+from ui.widgets.elided import ElidedChoice
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.flow import Flow
+from ui.widgets.form_dialog import plain_label
 from ui.widgets.rows import as_rows
 
 _LETTERS = 24  # of a run's name that its box shows at least
@@ -55,8 +57,7 @@ class CompareTab(QWidget):
         self.before.setAccessibleName("Earlier run")
         self.after.setAccessibleName("Later run")
         self.curve = Sparkline(theme)
-        self.differences = ElidedLabel()
-        self.differences.setProperty("faint", True)
+        self.differences = plain_label("", faint=True)
         self.other = Badge(theme, badge("other tools"))
         self.other.setToolTip("The catalog has changed in between: not all is due to settings.")
         self.chips = {kind: self._chip(kind) for kind in KINDS}
@@ -155,22 +156,13 @@ class CompareTab(QWidget):
         return view
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(GAP)
+        top = Flow()
         for words, box in (("&Before", self.before), ("Af&ter", self.after)):
-            label = QLabel(words)
-            label.setBuddy(box)
-            top.addWidget(label)
-            top.addWidget(box)
-        top.addSpacing(GAP)
-        top.addWidget(QLabel("Recall"))
-        top.addWidget(self.curve, 1)
-        chips = QHBoxLayout()
-        chips.setSpacing(GAP)
-        for chip in self.chips.values():
+            top.addWidget(_named(words, box))
+        top.add_wide(_named("Recall", self.curve))
+        chips = Flow()
+        for chip in (*self.chips.values(), self.other):
             chips.addWidget(chip)
-        chips.addWidget(self.other)
-        chips.addStretch(1)
         self._inner.addWidget(self.view)
         self._inner.addWidget(self.nothing)
         content = QWidget()
@@ -186,6 +178,19 @@ class CompareTab(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._stack)
+
+
+def _named(words: str, widget: QWidget) -> QWidget:
+    """A widget behind its name, which stay beside each other."""
+    both = QWidget()
+    row = QHBoxLayout(both)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GAP)
+    label = QLabel(words)
+    label.setBuddy(widget)
+    row.addWidget(label)
+    row.addWidget(widget, 1)
+    return both
 
 
 def _name(run: RunRecord) -> str:

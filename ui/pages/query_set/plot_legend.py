@@ -1,20 +1,44 @@
-"""The legend of the calibration plot: a line as it is drawn, and its words."""
+"""The legend of the calibration plot: a line or an area as it is drawn, and its words."""
 
-from PySide6.QtCore import QPointF, QSize, Qt
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ui.look.theme import Theme
 
-_SAMPLE, _SPACE = 22, 16  # px of a line, and between entries
+_SAMPLE, _SPACE = 22, 14  # px of a line, and between entries
+_SHADE = 46  # of 255: bands, and the area below a line
 _SOLID, _DASHED = Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine
 _DOTTED = Qt.PenStyle.DotLine
-ENTRIES = (  # name, what it says, ink, line
-    ("Recall", ": expected tools found", "bar", _SOLID),
-    ("Precision", ": shown tools expected", "unused", _DASHED),
-    ("Recommended", "", "recommended", _DOTTED),
-    ("Now", "", "text", _SOLID),
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A curve of the plot; `more` says what its name means."""
+
+    name: str
+    more: str
+    ink: str
+    line: Qt.PenStyle
+    area: bool = False  # drawn down to the axis
+
+
+ENTRIES = (  # a low plot has no room for the words beside its axes: they are all here
+    Entry("Recall", ": expected tools found", "bar", _SOLID),
+    Entry("Precision", ": shown tools expected", "unused", _DASHED),
+    Entry("Tools in", "", "passed", _SOLID, area=True),
+    Entry("Recommended", "", "passed", _DOTTED),
+    Entry("Threshold", "", "text", _SOLID),
 )
+
+
+def shade(color: QColor) -> QColor:
+    """The faint colour of an area that others may lie over."""
+    faint = QColor(color)
+    faint.setAlpha(_SHADE)
+    return faint
 
 
 class PlotLegend(QWidget):
@@ -26,7 +50,7 @@ class PlotLegend(QWidget):
         self._brief = False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Legend")
-        self.setAccessibleDescription(", ".join(name + more for name, more, _, _ in ENTRIES))
+        self.setAccessibleDescription(", ".join(_words(entry, brief=False) for entry in ENTRIES))
         self.setToolTip("Shaded: where the true value lies with 95 % certainty (bootstrap).")
         theme.changed.connect(self.update)
 
@@ -44,23 +68,33 @@ class PlotLegend(QWidget):
 
     def _width(self, *, brief: bool) -> int:
         width = self.fontMetrics().horizontalAdvance
-        words = sum(width(_words(name, more, brief)) for name, more, _, _ in ENTRIES)
-        return words + len(ENTRIES) * (_SAMPLE + 6) + (len(ENTRIES) - 1) * _SPACE + 4
+        words = sum(width(_words(entry, brief=brief)) for entry in ENTRIES)
+        samples = len(ENTRIES) * (_SAMPLE + 6) + (len(ENTRIES) - 1) * _SPACE
+        return samples + words + width(" ")  # the threshold's value goes on beside it
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the samples and the words."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        metrics, middle, left = self.fontMetrics(), self.height() / 2, 0
-        for name, more, role, style in ENTRIES:
-            words = _words(name, more, self._brief)
-            painter.setPen(QPen(self._ink(role), 2, style))
-            painter.drawLine(QPointF(left, middle), QPointF(left + _SAMPLE, middle))
+        left, height = 0, self.height()
+        for entry in ENTRIES:
+            words = _words(entry, brief=self._brief)
+            self._draw_sample(painter, QRectF(left, 0, _SAMPLE, height), entry)
             left += _SAMPLE + 6
             painter.setPen(self._theme.colors.text2)
-            painter.drawText(QPointF(left, middle + metrics.ascent() / 2 - 1), words)
-            left += metrics.horizontalAdvance(words) + _SPACE
+            width = painter.fontMetrics().horizontalAdvance(words)
+            # as labels do it: the words that go on beside it stand on the same line
+            painter.drawText(QRect(left, 0, width, height), Qt.AlignmentFlag.AlignVCenter, words)
+            left += width + _SPACE
         painter.end()
+
+    def _draw_sample(self, painter: QPainter, place: QRectF, entry: Entry) -> None:
+        ink, middle = self._ink(entry.ink), place.center().y()
+        if entry.area:
+            middle -= _SAMPLE / 4
+            painter.fillRect(QRectF(place.left(), middle, _SAMPLE, _SAMPLE / 2), shade(ink))
+        painter.setPen(QPen(ink, 2, entry.line))
+        painter.drawLine(QPointF(place.left(), middle), QPointF(place.right(), middle))
 
     def _ink(self, role: str) -> QColor:
         colors = self._theme.colors
@@ -68,5 +102,5 @@ class PlotLegend(QWidget):
         return inks.get(role, colors.passed.ink)
 
 
-def _words(name: str, more: str, brief: bool) -> str:
-    return name if brief else name + more
+def _words(entry: Entry, *, brief: bool) -> str:
+    return entry.name if brief else entry.name + entry.more

@@ -20,11 +20,11 @@ class Sparkline(QWidget):
         self._values: Sequence[float] = ()
         self._marked: frozenset[int] = frozenset()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
+        theme.changed.connect(self.updateGeometry)
 
     def sizeHint(self) -> QSize:
-        """Low."""
-        return QSize(160, 30)
+        """As low as a line of text and its room."""
+        return QSize(160, self.fontMetrics().height() + 16)
 
     def show_values(self, values: Sequence[float], marked: frozenset[int]) -> None:
         """Show these values; `marked` are places among them."""

@@ -19,7 +19,7 @@ from ui.pages.query_set.query_rows import (
     QueryTable,
 )
 from ui.widgets.columns import place
-from ui.widgets.lean_delegate import LeanDelegate
+from ui.widgets.delegates import LeanDelegate
 from ui.widgets.rows import as_rows
 from ui.widgets.table_tools import tools_of
 

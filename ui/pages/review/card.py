@@ -55,8 +55,8 @@ class ReviewCard(QFrame):
         self.hold = QPushButton()
         self.hold.setObjectName("keepHeld")
         self.hold.setProperty("primary", True)
-        self.off = QPushButton("Turn tool off")
-        self.server_off = QPushButton("Turn server off")
+        # the blanks keep icons that fill their place off the words
+        self.off, self.server_off = QPushButton(" Turn tool off"), QPushButton(" Turn server off")
         self.approve = QPushButton()
         self.approve.setObjectName("approve")
         self._seen = False  # whether the evidence was read to its end

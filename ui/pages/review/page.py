@@ -32,6 +32,7 @@ from ui.shell.actions import Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu
+from ui.widgets.delegates import TextDelegate
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
@@ -251,7 +252,13 @@ class ReviewPage(Page):
         view.setObjectName("reviewList")
         view.setAccessibleName("Tools to review")
         view.setModel(self.model)
-        as_rows(view, self.services.theme, self.model.columns, gone_first=(WHEN, FINDING))
+        as_rows(
+            view,
+            self.services.theme,
+            self.model.columns,
+            delegate=TextDelegate,
+            gone_first=(WHEN, FINDING),
+        )
         add_tool_menu(view, self.services, lambda: self._rows(view))
         return view
 

@@ -30,7 +30,7 @@ class ReviewTable(RowTable[ReviewItem]):
                 ),
                 Column(TOOL, lambda item: item.row.tool.tool_id),
                 Column(FINDING, _finding),
-                Column(WHEN, lambda item: ago(self._now - _at(item)), _at, width=76),
+                Column(WHEN, lambda item: ago(self._now - _at(item)), _at, width=84),
             ),
             parent,
         )
