@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from app.routing.floor import own_chit_chat
+from app.routing.query.literals import read_literals
 
 if TYPE_CHECKING:
     from app.routing.dense import Encoding
@@ -25,5 +26,6 @@ class SmallTalk:
         """The cosine of the nearest small talk."""
         import numpy as np
 
-        row = np.frombuffer(self._encoder.encode_bytes(prompt, query=True), dtype=np.float32)
+        text = read_literals(prompt)  # as the tools' cosines are made
+        row = np.frombuffer(self._encoder.encode_bytes(text, query=True), dtype=np.float32)
         return float((self._rows @ row).max())

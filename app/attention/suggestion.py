@@ -99,8 +99,8 @@ def silence_of(prompt: str) -> str:
     text = prompt.strip()
     if not text:
         return EMPTY
-    if text[0] in "/!":
-        return COMMAND
+    if text[0] == "!" or (text[0] == "/" and "/" not in text.split()[0][1:]):
+        return COMMAND  # and no path
     return LONG if len(text) > LONGEST else ""
 
 

@@ -88,9 +88,9 @@ class RequestTable:
         self._starts = numpy.flatnonzero(numpy.diff(tools, prepend=-1))
         self._tools = tools[self._starts]
         self._place = {tool: place for place, tool in enumerate(self._tools.tolist())}
-        self._best: Mapping[bytes, Matrix] = {}  # of the queries that were asked last
+        self._best: Mapping[bytes, Matrix] = {}  # of the queries that were prepared last
 
-    def ask(self, queries: Sequence[bytes]) -> None:
+    def prepare(self, queries: Sequence[bytes]) -> None:
         """Compare these at once, for the questions that follow: the matrix is read once."""
         import numpy
 
@@ -156,7 +156,7 @@ class IndexRetriever:
     ) -> list[dict[int, float]]:
         """Cosines of the tools nearest to any query text, and of these other tools."""
         if self._tables and self._tables.requests:
-            self._tables.requests.ask(queries)
+            self._tables.requests.prepare(queries)
         near = [self._near(query, limit, scope) for query in queries]
         cosine_lists = [own for own, _ in near]
         self.fill(

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from app.attention.small_talk import SmallTalk
+from app.attention.suggestion import COMMAND, silence_of
 from app.routing.query.literals import read_literals
 from app.routing.router import Router
 from app.routing.text import LONGEST_QUERY
@@ -71,3 +73,24 @@ def test_a_paths_words_find_nothing_and_its_kind_does(tmp_path: Path, encoder: W
         assert ranked.tools[1].matched == ()
         assert ranked.query == "what is in /root/music"
     db.close()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "silence"),
+    [
+        ("/compact", COMMAND),
+        ("/review the last commit", COMMAND),
+        ("!ls /srv", COMMAND),
+        ("/srv/data/q3.csv sort this", ""),
+        ("C:/data/q3.csv sort this", ""),
+    ],
+)
+def test_a_prompt_that_begins_with_a_path_is_no_command_of_the_host(prompt, silence) -> None:
+    assert silence_of(prompt) == silence
+
+
+def test_small_talk_is_compared_as_tools_are(encoder: WordEncoder) -> None:
+    small_talk = SmallTalk(encoder)
+    assert small_talk.likeness("thanks for /srv/weather/joke.md") == pytest.approx(
+        small_talk.likeness("thanks for markdown file")
+    )

@@ -108,7 +108,7 @@ def test_a_large_catalogues_tables_answer_as_the_store_does(tmp_path, encoder):
     single = encoder.encode_bytes("guest 30", query=True)
     assert tabled.nearest([single], limit=3)[0].keys() & {tool_id(db, "feed_30")}
     assert tabled.own(single, ids) == pytest.approx(stored.own(single, ids), abs=1e-5)
-    assert held.requests is not None  # asked of a query that was not announced
+    assert held.requests is not None  # of a query that was not prepared
     assert held.requests.cosines(queries[0], ids).keys() == set(ids[::3])
     db.close()
 
