@@ -105,6 +105,7 @@ def test_dragging_the_threshold_moves_everything_and_is_one_undo_step(page, qtbo
         f"Set threshold to {page.answer.settings.delta:.2f} below the best"
     )
     assert page.controls.cut.itemText(0) == f"{page.answer.settings.delta:.2f} below the best"
+    assert page.controls.cut.shown == page.controls.cut.currentText()
     page.services.undo.undo()
     assert page.answer.ranked == answer.ranked
     assert strip.threshold == pytest.approx(start, abs=0.001)

@@ -86,9 +86,13 @@ class YieldingChoice(ElidedChoice):
         super().__init__(letters, parent)
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToContents)
 
+    def sizeHint(self) -> QSize:
+        """Room for the longest row, which the style measures without what it keeps off the edge."""
+        return super().sizeHint() + QSize(2 * _INSET, 0)
+
     def minimumSizeHint(self) -> QSize:
         """The letters that it keeps, and its arrow."""
-        whole, rows = super().sizeHint(), range(self.count())
+        whole, rows = self.sizeHint(), range(self.count())
         width = self.fontMetrics().horizontalAdvance
         longest = max((width(self.itemText(row)) for row in rows), default=0)
         kept = min(longest, self.minimumContentsLength() * self.fontMetrics().averageCharWidth())
