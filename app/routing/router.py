@@ -21,13 +21,15 @@ from app.routing.meaning import NO_SCORES, DenseRetriever, DenseScores
 from app.routing.query.literals import read_literals
 from app.routing.query.spelling import Speller, corrected, corrections
 from app.routing.ranked import Ranked, RankedTool, Request
-from app.routing.text import clauses, content_words, distinct, split_name, words
+from app.routing.text import LONGEST_QUERY, clauses, content_words, distinct, split_name, words
 from store import requests
 from store.search import Scope, has_word
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 _READ = "Read “{}” as “{}”."
+_LITERALS = "Paths, links and ids count as what they are: “{}”."
+_MOST_SHOWN = 120  # characters of a query as it was read
 # rows asked of the keyword index per query text when only the best tools are wanted
 POOL = 100
 
@@ -153,13 +155,13 @@ class Router:
         fused = put_first(fused, chosen) if chosen else fused
         candidates = self._candidates(fused, whole)[:limit]
         words_only = not dense.whole
-        note = " ".join(filter(None, [note, *(_READ.format(*pair) for pair in read.items())]))
+        notes = [note, *(_READ.format(*pair) for pair in read.items()), _as_read(query)]
         return Scored(
             request,
             candidates,
             tuple(distinct(query_words)),
             words_only,
-            note,
+            " ".join(filter(None, notes)),
             weights.meaning,
             steps=tuple(steps),
             labelled=bool(chosen),
@@ -352,6 +354,15 @@ class Router:
 def no_tool(nearest: Sequence[str]) -> str:
     """That nothing fits, with the names that come nearest."""
     return f"No tool fits. Nearest: {', '.join(nearest)}." if nearest else "No tool fits."
+
+
+def _as_read(query: str) -> str:
+    """How a query with literals was read; "" without any."""
+    plain = read_literals(query)
+    if plain == query[:LONGEST_QUERY]:
+        return ""
+    text = " ".join(plain.split())
+    return _LITERALS.format(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
 
 
 def _paired(dense: DenseScores, keyword_scores: Sequence[dict[int, float]]) -> list[Signals]:

@@ -72,6 +72,8 @@ def test_a_paths_words_find_nothing_and_its_kind_does(tmp_path: Path, encoder: W
         assert ranked.tools[0].matched == ("folder",)
         assert ranked.tools[1].matched == ()
         assert ranked.query == "what is in /root/music"
+        assert "count as what they are: “what is in folder”." in ranked.note
+        assert "count as what" not in Router.from_store(db, catalog).route("a folder").note
     db.close()
 
 
