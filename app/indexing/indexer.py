@@ -142,9 +142,13 @@ class Indexer:
                     self._progress(text, done / total)
                 return keep_going()
 
-            world = World.encode(encoder, tell)
+            beside = model.onnx.parent
+            world = World.kept_in(beside, model.key, model.dims)
             if world is None:
-                return False
+                world = World.encode(encoder, tell)
+                if world is None:
+                    return False
+                world.keep_in(beside)
         with transaction(self._db):
             set_scan_floor(self._db, encoder, self._ctx.clock, world)
         return True

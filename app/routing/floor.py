@@ -138,7 +138,7 @@ def set_scan_floor(
 
     Encodes 30 short texts and compares at most 2,000 requests with the catalogue and the world:
     1 s of CPU. Where the catalogue has enough requests and the store lacks the world's vectors
-    (a model's first scan, and after a change of the world), they are stored: `world`, which is made
+    (a store's first scan, and after a change of the world), they are stored: `world`, which is made
     outside of any transaction, or else one that is encoded here, at 10 s more.
     """
     there = {tool.id for tool in tools.tools(db) if not tool.problem}

@@ -5,6 +5,7 @@ than to the catalogue is meant for other software: app.routing.floor takes that 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -17,11 +18,15 @@ from app.routing.text import split_name
 from store import queries, tools
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.routing.dense import Encoding, Matrix
 
 BLOB = "world"
 EVERY = 8  # of the pack's requests one in so many: more say the same
 NEAREST = 10  # of the world's requests, whose cosines' mean is the likeness
+_FILES = "world-{}.f16"  # beside an exported encoder
+_ROUNDING = 0.01  # by which a vector kept as float16 may miss unit length
 BATCH = 100  # texts encoded between two looks at what else there is to do
 
 
@@ -106,6 +111,36 @@ class World:
         rounded = matrix.astype("<f2").astype("<f4")
         return cls(world_mark(encoder.key), rounded)
 
+    @classmethod
+    def kept_in(cls, folder: "Path", model: str, dims: int) -> "World | None":
+        """The world that was kept beside an exported encoder; None where there is no whole one.
+
+        It depends on encoder and package only: every store on this machine has the same.
+        """
+        import numpy
+
+        try:
+            data = _file(folder).read_bytes()
+        except OSError:
+            return None
+        if len(data) != 2 * dims * len(world_requests()):
+            return None
+        matrix = numpy.frombuffer(data, dtype="<f2").reshape(-1, dims).astype("<f4")
+        lengths = numpy.linalg.norm(matrix, axis=1)
+        whole = bool((abs(lengths - 1.0) < _ROUNDING).all())
+        return cls(world_mark(model), matrix) if whole else None
+
+    def keep_in(self, folder: "Path") -> None:
+        """Keep it there instead of an older one; a folder that cannot be written has none."""
+        from app.core.safe_write import write_file  # no search writes
+
+        file = _file(folder)
+        with suppress(OSError):
+            write_file(file, self._matrix.astype("<f2").tobytes())
+            for other in folder.glob(_FILES.format("*")):
+                if other != file:
+                    other.unlink()
+
     def save(self, db: apsw.Connection, at: float) -> None:
         """Store it as float16; inside the caller's transaction."""
         data = self._matrix.astype("<f2").tobytes()
@@ -121,6 +156,10 @@ class World:
         best = numpy.partition(cosines, -nearest, axis=1)[:, -nearest:]
         means: list[float] = best.mean(axis=1).tolist()
         return means
+
+
+def _file(folder: "Path") -> "Path":
+    return folder / _FILES.format(_digest(world_requests()))
 
 
 _loaded: WeakValueDictionary[str, World] = WeakValueDictionary()

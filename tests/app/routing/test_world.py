@@ -373,7 +373,7 @@ def test_a_scan_that_fails_or_is_stopped_leaves_the_old_floor(
     indexer = Indexer(ctx, db)
     monkeypatch.setattr(indexer, "pending", lambda _model: [])
     monkeypatch.setattr(indexer, "_loaded", lambda _model: encoder)
-    model = SimpleNamespace(key=encoder.key, dims=encoder.dims)
+    model = SimpleNamespace(key=encoder.key, dims=encoder.dims, onnx=Path("nowhere", "model.onnx"))
     assert indexer._catch_up(model, lambda: True) == ""
     before = blobs(db)
     assert all(before.values())
