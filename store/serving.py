@@ -189,6 +189,7 @@ def state(db: apsw.Connection, profile_id: int) -> tuple[object, ...]:
         " (SELECT group_concat(id || ':' || trusted || disabled || spec_key || list_hash"
         "  || read_at) FROM servers),"
         " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
-        "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked)"
+        "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked),"
+        " (SELECT group_concat(fingerprint) FROM blobs WHERE name LIKE 'floor%')"
     )
     return tuple(db.execute(sql, {"p": profile_id}).fetchone() or ())

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from functools import partial
 
 from app.catalog.reasons import CHANGED, UNCHECKED
@@ -243,7 +243,7 @@ class LiveTools:
 
 
 def _run(calls: Sequence[Callable[[], None]]) -> None:
-    """Run all in order, also after one that fails; what the last such one raised is raised."""
-    with ExitStack() as stack:
-        for call in reversed(calls):
-            stack.callback(call)
+    """Run all in order, also after one that breaks: each answers for itself."""
+    for call in calls:
+        with suppress(Exception):
+            call()

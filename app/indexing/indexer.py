@@ -148,7 +148,8 @@ class Indexer:
                 world = World.encode(encoder, tell)
                 if world is None:
                     return False
-                world.keep_in(beside)
+                if self._ctx.paths.models in beside.parents:  # and no part of the package
+                    world.keep_in(beside)
         with transaction(self._db):
             set_scan_floor(self._db, encoder, self._ctx.clock, world)
         return True

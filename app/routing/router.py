@@ -18,10 +18,10 @@ from app.routing.hierarchy import parse_request
 from app.routing.keyword import keyword_row, matched_words, stems, word_scores
 from app.routing.learning.labelled import LabelledQueries
 from app.routing.meaning import NO_SCORES, DenseRetriever, DenseScores
-from app.routing.query.literals import read_literals
+from app.routing.query.literals import read_literals, read_steps
 from app.routing.query.spelling import Speller, corrected, corrections
 from app.routing.ranked import Ranked, RankedTool, Request
-from app.routing.text import LONGEST_QUERY, clauses, content_words, distinct, split_name, words
+from app.routing.text import LONGEST_QUERY, content_words, distinct, split_name, words
 from store import requests
 from store.search import Scope, has_word
 
@@ -132,12 +132,17 @@ class Router:
         """
         request = parse_request(request) if isinstance(request, str) else request
         plain = read_literals(f"{request.query} {request.tool}")
-        read = corrections(plain, self._has_word, self._words)
+        typed = set(content_words(f"{request.query} {request.tool}"))
+        read = {
+            word: other
+            for word, other in corrections(plain, self._has_word, self._words).items()
+            if word in typed  # and does not come from a literal's kind
+        }
         tool_text = corrected(request.tool.strip(), read)
         query = corrected(request.query.strip(), read) or tool_text
         scope = self._scope(state or State(), only_shown=limit is not None)
         query_words = content_words(read_literals(query))
-        steps = clauses(query)  # in a short query they count nothing, but group the answer
+        steps = read_steps(query)  # in a short query they count nothing, but group the answer
         texts = [read_literals(text) for text in (tool_text or query, *steps)]
         most = len(self._rows) if limit is None else POOL
         counted = self._settings.word_weights

@@ -127,11 +127,13 @@ class ServingMode:
 
         def done(changes: "ListChanges") -> None:
             kind = "load" if self.context.view.settings.get("new_tools") == "on" else "held"
-            for name in changes.added:
-                self.context.journal.add(kind, tool=f"{row.name}/{name}", problem=NEW)
-            for name in changes.changed:
-                self.context.journal.add("held", tool=f"{row.name}/{name}", problem=CHANGED)
-            stored()
+            try:
+                for name in changes.added:
+                    self.context.journal.add(kind, tool=f"{row.name}/{name}", problem=NEW)
+                for name in changes.changed:
+                    self.context.journal.add("held", tool=f"{row.name}/{name}", problem=CHANGED)
+            finally:  # calls wait for it
+                stored()
 
         self.context.new_tools.ingest(row, items, done)
 

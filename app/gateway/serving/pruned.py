@@ -186,9 +186,15 @@ class Pruned(ServingMode):
                 self.live.take(self._name, items)
                 self._list_live(message, items)
             else:  # the first that is seen of this server: what it may list is known in a second
-                self.live.take(self._name, items, partial(self._list_live, message, items))
+                self.live.take(self._name, items, partial(self._list_first, message, items))
 
         Listing(self._upstream, "tools/list", done).start()
+
+    def _list_first(self, message: Json, items: list[Json]) -> None:
+        try:
+            self._list_live(message, items)
+        except Exception:  # noqa: BLE001 - whatever it was, the host waits for its list
+            self._list_stored(message)
 
     def _list_live(self, message: Json, items: list[Json]) -> None:
         """The running server's tools without those that the host may not get."""

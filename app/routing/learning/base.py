@@ -13,9 +13,9 @@ import apsw
 from app.routing.dense import Encoding, RequestMatrix
 from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
-from app.routing.query.literals import read_literals
+from app.routing.query.literals import read_literals, read_steps
 from app.routing.siblings import Siblings, prior_weight
-from app.routing.text import MOST_QUERY, clauses, content_words, distinct
+from app.routing.text import MOST_QUERY, content_words, distinct
 from store.search import WEIGHTS, keyword
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class BaseScores:
         request = parse_request(query)
         query_text = request.query.strip() or request.tool.strip()
         length = len(content_words(read_literals(query_text)))
-        steps = clauses(query_text) if length > short else []
+        steps = read_steps(query_text) if length > short else []
         texts = [read_literals(text) for text in (request.tool.strip() or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
         whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)

@@ -6,7 +6,7 @@ import pytest
 
 from app.attention.small_talk import SmallTalk
 from app.attention.suggestion import COMMAND, silence_of
-from app.routing.query.literals import read_literals
+from app.routing.query.literals import read_literals, read_steps
 from app.routing.router import Router
 from app.routing.text import LONGEST_QUERY
 from tests.fakes.routing_fakes import WordEncoder, filled
@@ -27,6 +27,15 @@ KINDS = [
     ("is http://127.0.0.1:8080/?a=1 up", "is page up"),
     (f"commit {DIGEST} by {UUID}", "commit   by  "),
     (f"what is {JPEG}", "what is  "),
+    ("删除 /data/q3.csv里的重复行", "删除 csv file里的重复行"),
+    ("列出/root/music的文件", "列出folder的文件"),
+    ("./report.pdfを英語に翻訳して", "pdf fileを英語に翻訳して"),
+    ("总结 https://example.com的内容", "总结 example page的内容"),
+    ("see HTTPS://user:pw@Acme.io:8443/a?b=c#d, now", "see Acme a page, now"),
+    ("in /home/josé/fotos/été.png", "in image file"),
+    ("list /home/user1/Documents/projects/clientwork/invoices/january/all", "list folder"),
+    ("fix src2/components/dashboard/widgets/charts/LineChart.tsx", "fix typescript file"),
+    ("open src/App.js", "open javascript file"),
 ]
 AS_THEY_ARE = [
     *("and/or", "CI/CD", "24/11/2026", "km/h", "TCP/IP", "n/a", "application/json", "/help"),
@@ -35,6 +44,16 @@ AS_THEY_ARE = [
     "mcp__server__some_very_long_tool_name_that_is_over_48_characters_long",
     "getEveryThingThatIsThereAndAlsoWhatIsNotThereAnyMoreByName",
     "фильмы/сериалы",
+    *("React/Next.js", "client/server.The", "e.g./i.e.", "Washington/D.C", "domain\\user.name"),
+    *("application/vnd.ms-excel", "acme/app.web", "io.github.acme/weather.now", "$20/month"),
+    *(
+        r"\r\n\t",
+        r"\d\w\s",
+        "1234567890123456789",
+        "getToolNumber2ThatHasALongNameWithOneDigitOnly",
+    ),
+    *("postgresql://localhost/shop", "mongodb://localhost:27017/shop", "s3://bucket/key"),
+    *("mysql+pymysql://root@localhost/db", "git@github.com:o/r.git", "postgres://u:p@db.h:5432/n"),
 ]
 
 
@@ -46,6 +65,19 @@ def test_a_literal_is_read_as_its_kind(query: str, read: str) -> None:
 @pytest.mark.parametrize("query", AS_THEY_ARE)
 def test_words_with_slashes_and_dots_names_and_addresses_of_people_stay(query: str) -> None:
     assert read_literals(f"do {query} now") == f"do {query} now"
+
+
+@pytest.mark.parametrize("query", [DIGEST, UUID, f" {DIGEST} "])
+def test_an_id_alone_is_asked_as_it_is(query: str) -> None:
+    assert read_literals(query) == query
+
+
+def test_lines_that_are_ids_only_are_no_steps() -> None:
+    assert read_steps(f"Look up these users:\n{UUID}\n{UUID}") == []
+    assert read_steps(f"Look up the users:\n{UUID}\nthen send them mail") == [
+        "Look up the users:",
+        "then send them mail",
+    ]
 
 
 @pytest.mark.parametrize("unit", ["a/", "/a", "a.a-", "a+b/", "http://", "~/", "%a%", "1f", "\\"])
@@ -62,6 +94,14 @@ LISTED = [
 @pytest.fixture
 def encoder() -> WordEncoder:
     return WordEncoder()
+
+
+def test_a_kind_is_no_slip_of_a_catalogues_word(tmp_path: Path, encoder: WordEncoder) -> None:
+    listed = [("files", "show_foldor", "Shows what is there"), *LISTED[1:]]
+    db, catalog = filled(tmp_path / "k.db", listed, encoder)
+    note = Router.from_store(db, catalog, None, encoder).route("list what is in /root/music").note
+    assert "foldor" not in note
+    db.close()
 
 
 def test_a_paths_words_find_nothing_and_its_kind_does(tmp_path: Path, encoder: WordEncoder) -> None:

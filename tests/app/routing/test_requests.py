@@ -9,6 +9,7 @@ import pytest
 
 from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
+from app.routing import floor
 from app.routing.dense import (
     REQUEST,
     IndexRetriever,
@@ -19,7 +20,7 @@ from app.routing.dense import (
 )
 from app.routing.requests import MOST, REGISTRY, pack_key, read_pack, tool_text_hash
 from app.routing.router import Router
-from store import requests, tools, vectors
+from store import queries, requests, serving, tools, vectors
 from store.connection import transaction
 from store.records import NewTool, ToolRecord
 from tests.fakes.routing_fakes import WordEncoder, filled
@@ -252,3 +253,11 @@ def test_the_changelog_counts_the_pack_as_it_is():
     pack = read_pack()
     requests = sum(len(texts) for texts in pack.values())
     assert numbers == [len(list(PACK.glob("*.tsv"))), requests, len(pack)]
+
+
+def test_a_gateway_that_runs_sees_that_a_scan_read_requests_anew(store):
+    db, catalog = store
+    before = serving.state(db, catalog.profile.id)
+    with transaction(db):
+        queries.save_blob(db, floor.BLOB, fingerprint="words@1:anew", data=b"0", at=2.0)
+    assert serving.state(db, catalog.profile.id) != before

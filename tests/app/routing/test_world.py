@@ -368,7 +368,9 @@ def test_a_scan_that_fails_or_is_stopped_leaves_the_old_floor(
     db, _catalog = store
     give_requests(db, encoder)
     ctx = SimpleNamespace(
-        clock=lambda: 5.0, settings=SimpleNamespace(views=RoutingSettings()), paths=None
+        clock=lambda: 5.0,
+        settings=SimpleNamespace(views=RoutingSettings()),
+        paths=SimpleNamespace(models=Path("models")),
     )
     indexer = Indexer(ctx, db)
     monkeypatch.setattr(indexer, "pending", lambda _model: [])

@@ -88,7 +88,9 @@ def scanned(folder: Path, model: SimpleNamespace, encoder: WordEncoder) -> list[
         texts = [f"{word} for the {tool.name}" for word in ("breakfast", "lunch", "dinner")]
         editing.add(db, tool, texts, editing.MODEL)
     settings = SimpleNamespace(views=RoutingSettings())
-    ctx = SimpleNamespace(clock=lambda: 5.0, settings=settings, paths=None)
+    ctx = SimpleNamespace(
+        clock=lambda: 5.0, settings=settings, paths=SimpleNamespace(models=folder.parent)
+    )
     steps: list[str] = []
     indexer = Indexer(ctx, db, progress=lambda text, _share: steps.append(text))
     indexer.pending = lambda _model: []
