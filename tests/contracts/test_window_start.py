@@ -17,10 +17,19 @@ HEAVY = {"torch", "pyqtgraph", "numpy", "onnxruntime", "mcp", "pydantic", "sente
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory) -> dict:
+def home(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("window")
+    _fill(folder / "toolcrib")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(home: Path) -> dict:
     """What a fresh process tells that opens the window on 2,000 tools."""
-    home = tmp_path_factory.mktemp("window")
-    _fill(home / "toolcrib")
+    return _measured(home)
+
+
+def _measured(home: Path) -> dict:
     ended = subprocess.run(
         [sys.executable, "-m", "ui.dev.measure", str(home)],
         cwd=ROOT,
@@ -61,9 +70,10 @@ def test_the_start_costs_less_than_three_seconds_of_cpu(told: dict):
     assert told["filled"] < 3  # from the process's start to the filled tree; 0.4 where it was set
 
 
-def test_a_key_in_the_filter_costs_less_than_a_tenth_of_a_second(told: dict):
-    # over 2,000 tools; 8 where it was set; the middle one, since a machine may lose time at any
-    assert sorted(told["keys"])[len(told["keys"]) // 2] < 100
+def test_a_key_in_the_filter_costs_less_than_a_tenth_of_a_second(told: dict, home: Path):
+    # each of the keys, the better of two runs: a busy machine may lose time at any of them
+    keys = map(min, told["keys"], _measured(home)["keys"])
+    assert max(keys) < 100  # over 2,000 tools; 8 where it was set
 
 
 def test_the_module_of_the_command_loads_no_qt():
