@@ -77,6 +77,14 @@ def _collect_when_left(state: Qt.ApplicationState) -> None:
 def run_window() -> int:
     """Open the window and run until it closes; returns the exit code."""
     app = make_application(["toolcrib"])
+    signals = QuitOnSignal(app)  # first: the window starts threads while it is being built
+    try:
+        return _run(app)
+    finally:
+        signals.close()
+
+
+def _run(app: QApplication) -> int:
     try:
         ctx = AppContext.default()
         recover(ctx)
@@ -96,11 +104,9 @@ def run_window() -> int:
         window.show_problem(as_problem(error))
 
     sys.excepthook = show_error
-    signals = QuitOnSignal(app)
     preload_once_filled(window)
     window.show()
     try:
         return app.exec()
     finally:
         window.close()
-        signals.close()

@@ -45,6 +45,33 @@ def test_a_signal_closes_the_window_and_its_threads(started, number):
     assert (home / "window.ini").exists()
 
 
+_EARLY = """
+import os, signal, sys
+import ui.application as application
+
+def configure(folder):
+    os.kill(os.getpid(), signal.SIGINT)
+
+application.configure = configure
+sys.exit(application.run_window())
+"""
+
+
+def test_a_signal_before_the_window_is_there_ends_it_too(tmp_path, places):
+    environ = {
+        **os.environ,
+        "TOOLCRIB_HOME": str(tmp_path / "toolcrib"),
+        "HOME": str(places.home),
+        "QT_QPA_PLATFORM": "offscreen",
+    }
+    command = [sys.executable, "-c", _EARLY]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_unreadable_settings_are_said_and_end_it(started, tmp_path):
     process, home = started
     process.kill()

@@ -34,16 +34,18 @@ def open_corpus(
 ) -> apsw.Connection:
     """A new store that holds the set's tools, indexed; with these requests, or without any."""
     db = open_store(path)
+    named: dict[int, str] = {}  # as the set names them: a store allows no slash
     with transaction(db):
         for server, listed in _by_server(given).items():
             entry = EntryRecord("manual", "manual", "", server)
             spec = ServerSpec("stdio", key=server, command=server)
             id_ = servers.place(db, entry, spec, name=server, trusted=True)
+            named[id_] = server
             tools.save_list(db, id_, [_new(tool) for tool in listed], at=0.0)
             about = given.servers.get(server, "")
             if about:
                 _describe(db, id_, about)
-        index(db, encoder, texts or {})
+        _index(db, encoder, texts or {}, named)
     return db
 
 
@@ -52,12 +54,15 @@ def catalog_of(db: apsw.Connection) -> Catalog:
     return load_catalog(db)
 
 
-def index(db: apsw.Connection, encoder: CachedEncoder, texts: Requests) -> None:
-    """Summaries, requests, keywords and vectors of every tool."""
+def _index(
+    db: apsw.Connection, encoder: CachedEncoder, texts: Requests, named: Mapping[int, str]
+) -> None:
+    """Summaries, requests, keywords and vectors of every tool; `named` has the servers' names."""
     records = tools.tools(db)
     made = [Summary(t.id, make_summary(t), "made", t.hash) for t in records]
     tools.save_summaries(db, made)
-    _add_requests(db, records, encoder, texts)
+    ids = {tool.id: f"{named[tool.server_id]}/{tool.name}" for tool in records}
+    _add_requests(db, records, encoder, {id_: texts.get(name, ()) for id_, name in ids.items()})
     index_keywords(db, records)
     rows = mixed(encoder.encode, [views_of(t, s) for t, s in zip(records, made, strict=True)])
     vectors.save(
@@ -73,13 +78,13 @@ def _add_requests(
     db: apsw.Connection,
     records: Sequence[ToolRecord],
     encoder: CachedEncoder,
-    texts: Requests,
+    texts: Mapping[int, Sequence[str]],
 ) -> None:
     hashes = {tool.id: tool_text_hash(tool) for tool in records}
     written = [
         RequestRecord(0, tool.id, text, PACK, hashes[tool.id])
         for tool in records
-        for text in texts.get(tool.tool_id, ())
+        for text in texts[tool.id]
     ]
     requests.add(db, written)
     requests.mark_live(db, hashes)
