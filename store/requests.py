@@ -88,6 +88,15 @@ def vectors(db: apsw.Connection, model: str) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in db.execute(sql, (model,))]
 
 
+def embedded(db: apsw.Connection, model: str) -> list[tuple[int, str]]:
+    """Tool and text of every request that vectors() has, in its order."""
+    sql = (
+        "SELECT r.tool_id, r.text FROM requests r JOIN request_vectors v ON v.request_id = r.id"
+        " WHERE r.live = 1 AND v.model = ? ORDER BY r.tool_id, r.id"
+    )
+    return [(row[0], row[1]) for row in db.execute(sql, (model,))]
+
+
 def vector_count(db: apsw.Connection, model: str) -> int:
     """How many live requests of usable tools that are there have a vector of this model."""
     sql = (

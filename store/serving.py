@@ -190,6 +190,7 @@ def state(db: apsw.Connection, profile_id: int) -> tuple[object, ...]:
         "  || read_at) FROM servers),"
         " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
         "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked),"
-        " (SELECT group_concat(fingerprint) FROM blobs WHERE name LIKE 'floor%')"
+        " (SELECT group_concat(fingerprint) FROM blobs WHERE name LIKE 'floor%'"
+        "  OR name LIKE 'taught%')"
     )
     return tuple(db.execute(sql, {"p": profile_id}).fetchone() or ())

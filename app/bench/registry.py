@@ -26,6 +26,7 @@ from app.bench.requests import Texts, chose, pack_requests, set_texts
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.routing.learning import learn
+from app.routing.learning.teaching import MOST_TOOLS
 from app.routing.router import Router
 from store.records import LabelRecord
 
@@ -39,7 +40,8 @@ _NOTES = (
     " half. Both halves together are what was measured from outside before there was a prior.",
     "A copy of the right tool that another server of the registry offers counts as wrong, and the"
     " registry has no schemas: its tools' texts are short, which words favour.",
-    "requests: ours where each tool has requests, written from the tools' texts only.",
+    "requests: ours where each tool has requests, written from the tools' texts only;"
+    f" catalogues of more than {MOST_TOOLS:,} tools are not taught by them.",
     "learned: ours without requests after 50 labelled queries of the tuning half, judged by the"
     " report half alone.",
     "CPU: the router with the encoder at work, no answer or vector of a query cached.",

@@ -40,6 +40,8 @@ _NOTES = (
     " chosen on the half of mcpproxy-golden, api-bank, metatool, azure-mcp and our queries whose"
     " hash is even; 'other half' is what that choice did not see; livemcpbench and"
     " bfcl-live chose nothing.",
+    "With requests the catalogue is also taught by them, each as a catalogue without it would rank"
+    " it (app/routing/learning/taught.py), as every scan does; how, was chosen on the same halves.",
     "livemcpbench holds servers of the pack: their tools have the pack's requests.",
     "Developer queries: 120 over the real servers, typed as developers type (raw) and as an agent"
     " would word them, frozen before anything was tuned; their author also wrote the pack.",

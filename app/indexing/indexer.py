@@ -12,6 +12,7 @@ from app.indexing.findings import findings_of_tools
 from app.indexing.recheck import recheck
 from app.indexing.requests import index_keywords, offer_pack
 from app.routing.floor import floor_is_stale, lacks_world, set_scan_floor
+from app.routing.learning import teaching
 from app.routing.requests import read_pack
 from app.routing.summary import make_summary
 from app.routing.views import View, mixed, views_hash, views_of
@@ -96,7 +97,8 @@ class Indexer:
     def is_current(self, model: ModelFiles) -> bool:
         """Whether every text has its vector of this encoder, and the floor is theirs."""
         db, key = self._db, model.key
-        return not (self.pending(model) or requests.pending(db, key) or floor_is_stale(db, key))
+        stale = floor_is_stale(db, key) or teaching.is_stale(db, key)
+        return not (stale or self.pending(model) or requests.pending(db, key))
 
     def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
@@ -129,7 +131,14 @@ class Indexer:
         vectors.ensure_request_index(self._db, model.key, model.dims)
         if floor_is_stale(self._db, model.key) and not self._set_floor(model, keep_going):
             return "Stopped; what fits no tool is told as before."
+        if teaching.is_stale(self._db, model.key) and not self._teach(model, keep_going):
+            return "Stopped; what requests teach is as before."
         return ""
+
+    def _teach(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
+        """Teach the catalogue by its requests; whether it was not stopped."""
+        self._progress("Comparing tools by their requests", 0.0)
+        return teaching.teach_requests(self._db, self._loaded(model), self._ctx.clock, keep_going)
 
     def _set_floor(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
         """Set the catalogue's floor; whether it was not stopped, which leaves the old one."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     Matrix = np.ndarray[Any, Any]
+    Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 VIEW = "summary"
 # neighbours asked for per query text; what is not among them gets its cosine one by one
@@ -293,6 +294,18 @@ class RequestMatrix:
         column = {tool: place for place, tool in enumerate(tools)}
         kept = [(column[tool], data) for tool, data in requests if tool in column]
         return cls(numpy.array([c for c, _ in kept], dtype=int), _rows([d for _, d in kept]))
+
+    def rows(self, places: "Indices") -> "Matrix":
+        """The vectors of these requests."""
+        rows: Matrix = self._matrix[places]
+        return rows
+
+    def owners(self, places: "Indices") -> "Indices":
+        """The column of the tool that each of these requests is of."""
+        import numpy
+
+        mine: Indices = self._columns[numpy.searchsorted(self._starts, places, side="right") - 1]
+        return mine
 
     def parts(self, most: int) -> "Iterator[tuple[Matrix, Matrix]]":
         """At most so many requests' vectors and their places, a few hundred at a time."""

@@ -20,6 +20,7 @@ import apsw
 
 from app.routing.dense import Encoding, MatrixRetriever
 from app.routing.query.language import is_english
+from app.routing.requests import texts_mark
 from app.routing.world import BLOB as WORLD_BLOB
 from app.routing.world import World, own_places, stored_world, world_mark
 from store import queries, requests, tools, vectors
@@ -181,12 +182,7 @@ def _by_world(
 
 
 def _fingerprint(db: apsw.Connection, model: str) -> str:
-    """The model and a digest of the world, of every embedded text and of every live request."""
-    import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
-
-    texts = [world_mark(model), *requests.embedded_texts(db, model)]
-    digest = hashlib.sha256("\n".join(texts).encode())
-    return f"{model}:{digest.hexdigest()[:16]}"
+    return texts_mark(db, model, world_mark(model))
 
 
 def quantile(values: Sequence[float], share: float) -> float:

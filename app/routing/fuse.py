@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from app.routing.ranked import MEANING, PAST_USE, SERVER, WORDS
+from app.routing.ranked import MEANING, PAST_USE, REQUESTS, SERVER, WORDS
 
 Scores = Mapping[int, float]  # by tool row id
 
@@ -66,15 +66,17 @@ class Signals:
 class Extras:
     """What else is known of a query's tools, where anything is.
 
-    `past` is what tools gain over each other from past use; `server` holds cosines of the whole
-    query that replace its own after the named server was taken into account; `siblings` cosines
-    with the tools of the same server beside it, which weigh `siblings_weight` for a whole query.
+    `taught` is what tools gain over each other by the requests of them all, `past` by past use;
+    `server` holds cosines of the whole query that replace its own after the named server was taken
+    into account; `siblings` cosines with the tools of the same server beside it, which weigh
+    `siblings_weight` for a whole query.
     """
 
     past: Scores
     server: Scores
     siblings: Scores = field(default_factory=dict)
     siblings_weight: float = 0.0
+    taught: Scores = field(default_factory=dict)
 
 
 NO_EXTRAS = Extras({}, {})
@@ -152,7 +154,8 @@ def fuse(
             moved = weights.meaning * server_change.get(tool, 0.0)
             score, parts = score + moved, (*parts, (SERVER, moved))
         fused[tool] = Fused(score, parts, step)
-    return _with_past(fused, extras.past) if extras.past else fused
+    fused = _with_gains(fused, extras.taught, REQUESTS) if extras.taught else fused
+    return _with_gains(fused, extras.past, PAST_USE) if extras.past else fused
 
 
 def put_first(fused: Mapping[int, Fused], chosen: Set[int]) -> dict[int, Fused]:
@@ -163,18 +166,21 @@ def put_first(fused: Mapping[int, Fused], chosen: Set[int]) -> dict[int, Fused]:
         for tool in chosen
         if tool in fused
     }
-    return _with_past(fused, past) if past else dict(fused)
+    return _with_gains(fused, past, PAST_USE) if past else dict(fused)
 
 
-def _with_past(fused: Mapping[int, Fused], past: Scores) -> dict[int, Fused]:
-    """Scores after past use: the best stays as good as the best was, and none falls below 0."""
-    gained = {tool: one.score + past.get(tool, 0.0) for tool, one in fused.items()}
+def _with_gains(fused: Mapping[int, Fused], gains: Scores, part: str) -> dict[int, Fused]:
+    """Scores after what tools gain over each other.
+
+    The best stays as good as the best was, and none falls below 0.
+    """
+    gained = {tool: one.score + gains.get(tool, 0.0) for tool, one in fused.items()}
     best = max((one.score for one in fused.values()), default=0.0)
     above = max(gained.values(), default=0.0) - best
     changed = {}
     for tool, one in fused.items():
         score = max(0.0, gained[tool] - above)
-        parts = (*one.parts, (PAST_USE, score - one.score))
+        parts = (*one.parts, (part, score - one.score))
         changed[tool] = Fused(score, parts, one.step)
     return changed
 

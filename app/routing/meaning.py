@@ -18,7 +18,7 @@ from app.routing.dense import (
 )
 from app.routing.floor import Floor, load_floor
 from app.routing.fuse import NO_EXTRAS, Extras
-from app.routing.learning import learn
+from app.routing.learning import learn, teaching
 from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY
 from store import requests, vectors
@@ -26,9 +26,10 @@ from store.search import Scope
 
 if TYPE_CHECKING:
     from app.routing.learning.past_use import PastUse, Recalled
+    from app.routing.learning.taught import Taught
 
 
-_MOST_LOGGED = 30  # tools of the log that become candidates
+_MOST_GAINING = 30  # tools that gain most by requests, or by the log, become candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class DenseRetriever:
         self._encoder = encoder
         self._rows: dict[int, CatalogTool] = {row.tool.id: row for row in catalog.tools}
         self._past: PastUse | None = learn.load(db, encoder.key) if learned else None
+        self._taught: Taught | None = teaching.load(db, encoder.key)
         self._index: IndexRetriever | None = None
         self._matrix: MatrixRetriever | None = None
         self._servers: dict[int, list[bytes]] | None = None
@@ -88,17 +90,22 @@ class DenseRetriever:
         cosines = self._cosines(queries, scope, near)
         if not cosines[0]:
             return NO_SCORES
+        taught = self._taught.gains(queries[0]) if self._taught else {}
+        if taught and near is not None:
+            offered = self._offered(taught, scope)
+            most = sorted(offered, key=lambda tool: -taught[tool])[:_MOST_GAINING]
+            self._add(most, queries, cosines)
         recalled = self._past.recall(*query_vectors) if self._past and learned else None
         past: Mapping[int, float] = {}
         if recalled:
             offered = self._offered(recalled.tools, scope)
             if near is not None:
-                self._add(recalled.best(_MOST_LOGGED, offered), queries, cosines)
+                self._add(recalled.best(_MOST_GAINING, offered), queries, cosines)
             past = self._changes(recalled, cosines[0], offered)
         named = self._hierarchical(server, cosines[0]) if server else {}
         beside = {} if server else self._beside(queries[0], cosines[0])
         weight = self._siblings.weight if self._siblings else 0.0
-        extras = Extras(past, named, beside, weight)
+        extras = Extras(past, named, beside, weight, taught)
         return DenseScores(cosines[0], cosines[1:], extras, queries[0])
 
     def floor(self, query: str, vector: bytes) -> float:

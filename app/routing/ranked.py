@@ -9,6 +9,7 @@ from app.routing.gates import Cut, Verdict
 WORDS = "Words"
 MEANING = "Meaning"
 PAST_USE = "Past use"
+REQUESTS = "Requests"
 SERVER = "Server"
 
 

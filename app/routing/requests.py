@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+import apsw
+
+from store import requests
 from store.hashes import text_hash
 from store.records import ToolRecord
 
@@ -38,6 +41,14 @@ def read_named_pack() -> Mapping[str, tuple[str, tuple[str, ...]]]:
                     key, name, *texts = line.split("\t")
                     pack[key] = (name, tuple(texts[:MOST]))
     return pack
+
+
+def texts_mark(db: apsw.Connection, model: str, *beside: str) -> str:
+    """The model and a digest of every embedded text, of every live request, and of these texts."""
+    import hashlib  # 3.5 MB of libcrypto that the gateway does not need before its encoder
+
+    digest = hashlib.sha256("\n".join([*beside, *requests.embedded_texts(db, model)]).encode())
+    return f"{model}:{digest.hexdigest()[:16]}"
 
 
 def pack_key(hash_: str) -> str:

@@ -11,6 +11,7 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import QuerySet, SetTool
 from app.catalog.catalog import Catalog, load_catalog
 from app.indexing.requests import PACK, index_keywords
+from app.routing.learning.teaching import teach_requests
 from app.routing.requests import tool_text_hash
 from app.routing.summary import make_summary
 from app.routing.views import mixed, views_of
@@ -46,6 +47,8 @@ def open_corpus(
             if about:
                 _describe(db, id_, about)
         _index(db, encoder, texts or {}, named)
+    if texts:
+        teach_requests(db, encoder, lambda: 0.0)
     return db
 
 

@@ -20,6 +20,7 @@ from store.search import WEIGHTS, keyword
 
 if TYPE_CHECKING:
     from app.routing.learning.past_use import Matrix
+    from app.routing.learning.taught import Indices, Taught
 
 _ALL = 1_000_000  # hits of a word
 
@@ -35,6 +36,7 @@ class QuerySignals:
     words: "Sequence[Matrix]"
     beside: "Matrix | None" = None  # of the whole with each tool's server, where servers count
     beside_weight: float = 0.0
+    taught: "Matrix | None" = None  # what each tool gains by requests
 
     def scores(self, lengths: Lengths = LONGQ) -> "Matrix":
         """The sum of fuse.fuse(), for all tools at once."""
@@ -47,10 +49,10 @@ class QuerySignals:
         for step in steps[1:]:
             steps[0] = steps[0].clip(min=step)
         score = score + steps[0] if steps else score
-        if self.beside is None:
-            return score
-        share = weights.siblings(self.beside_weight)
-        return (1 - share) * score + share * self.beside
+        if self.beside is not None:
+            share = weights.siblings(self.beside_weight)
+            score = (1 - share) * score + share * self.beside
+        return score if self.taught is None else score + self.taught
 
 
 class BaseScores:
@@ -70,8 +72,11 @@ class BaseScores:
         servers: Sequence[int] = (),
         requests: Sequence[tuple[int, bytes]] = (),
         weights: Sequence[float] = WEIGHTS,
+        taught: "Taught | None" = None,
     ) -> None:
         self._db = db
+        self._keys = keys
+        self._taught = taught
         self._encoder = encoder
         self._tools = tools
         self._requests = RequestMatrix.of(keys, requests)
@@ -95,12 +100,39 @@ class BaseScores:
         table = self._requests.better(vectors @ self._tools.T, vectors)
         meaning = [_scaled(cosines - NOTHING) for cosines in table]
         words = [_scaled(self._bm25(text)) for text in texts]
-        signals = QuerySignals(whole, inner, length, meaning, words)
+        gains = self._gains(encoded[0])
+        signals = QuerySignals(whole, inner, length, meaning, words, taught=gains)
         if self._siblings is None or request.server.strip():
             return signals
         cosines: Matrix = self._siblings.row(whole, table[0])
         scaled = _scaled(cosines - NOTHING)
         return replace(signals, beside=scaled, beside_weight=self._siblings.weight)
+
+    def of_requests(
+        self, places: "Indices", texts: Sequence[str]
+    ) -> "tuple[Matrix, Indices, Matrix]":
+        """Vectors, rows of their tools and scores of these requests, in the order they were given.
+
+        A request's scores are those of a catalogue that lacks it; words count without any request.
+        """
+        import numpy as np
+
+        vectors = self._requests.rows(places)
+        table = self._requests.better(vectors @ self._tools.T, vectors, without=places)
+        scores = np.empty_like(table)
+        for row, text in enumerate(texts):
+            weights = shares(len(content_words(read_literals(text))), has_steps=False)
+            words = _scaled(self._bm25(text))
+            scores[row] = weights.meaning * _scaled(table[row] - NOTHING) + weights.words * words
+        return vectors, self._requests.owners(places), scores
+
+    def _gains(self, query: bytes) -> "Matrix | None":
+        import numpy as np
+
+        if self._taught is None:
+            return None
+        gains = self._taught.gains(query)
+        return np.array([gains.get(key, 0.0) for key in self._keys], dtype=np.float32)
 
     def _vector(self, text: str) -> "Matrix":
         import numpy as np

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import apsw
 
 from app.routing.dense import Encoding
+from app.routing.learning import teaching
 from app.routing.learning.base import BaseScores
 from app.routing.learning.stored import BLOB, FORMAT
 from store import queries, requests, vectors
@@ -206,6 +207,7 @@ def _examples(
         servers=[router.server_ids[key] for key in keys],
         requests=requests.vectors(db, encoder.key),
         weights=router.word_weights,
+        taught=teaching.load(db, encoder.key),
     )
     for query, expected in _by_query(labels).items():
         gold = tuple(sorted({row_of[tool] for tool in expected if tool in row_of}))

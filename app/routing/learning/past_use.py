@@ -176,6 +176,11 @@ def handicap(labels: int) -> float:
     return min(MOST_HANDICAP, HANDICAP * _doublings(labels))
 
 
+def trust(labels: int) -> float:
+    """How much larger changes are than those of 100 labels."""
+    return float((labels / 100) ** _TRUST)
+
+
 def _doublings(labels: int) -> float:
     return math.log2(max(labels, _FEW) / _FEW)
 
@@ -192,7 +197,7 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
     vectors = np.stack([e.vector for e in examples])
     inner = np.stack([e.inner for e in examples])
     log = LoggedQueries.of(vectors, inner, tools)
-    warmth = np.float32(BOLDER * (len(examples) / 100) ** _TRUST * _warmth(fixed, goal))
+    warmth = np.float32(BOLDER * trust(len(examples)) * likely_warmth(fixed, goal))
     mine = goal.any(axis=0)
     start = fixed / warmth - np.float32(handicap(len(examples))) * ~mine
     influence = _taught(start, goal, log.likeness(vectors, inner), shown)
@@ -216,7 +221,7 @@ def _taught(start: Matrix, goal: Matrix, like: Matrix, shown: Matrix) -> Matrix:
     for step in range(STEPS):
         everyone = ((like @ ahead) @ shown) @ shown.T
         logits = start + EVERY * everyone + OWN * ((clear @ ahead) * mine)
-        slope: Matrix = _softmax(logits) - goal + np.float32(DECAY) * ahead
+        slope: Matrix = softmax(logits) - goal + np.float32(DECAY) * ahead
         after = (ahead - pace * slope).astype(np.float32, copy=False)
         ahead = after + np.float32(step / (step + 3)) * (after - influence)
         influence = after
@@ -252,11 +257,11 @@ def _largest(matrix: Matrix) -> float:
     return float(np.linalg.eigvalsh(matrix)[-1])
 
 
-def _warmth(fixed: Matrix, goal: Matrix) -> float:
+def likely_warmth(fixed: Matrix, goal: Matrix) -> float:
     """The warmth under which the log is most likely, drawn towards the usual one."""
 
     def unlikely(warmth: float) -> float:
-        missed = -float((goal * np.log(_softmax(fixed / np.float32(warmth)) + 1e-30)).sum())
+        missed = -float((goal * np.log(softmax(fixed / np.float32(warmth)) + 1e-30)).sum())
         return missed + _SURE * math.log(warmth / _USUAL) ** 2
 
     return min(WARMTHS, key=unlikely)
@@ -282,7 +287,8 @@ def _goal(examples: Sequence[Example], rows: NDArray[np.int64]) -> Matrix:
     return goal
 
 
-def _softmax(logits: Matrix) -> Matrix:
+def softmax(logits: Matrix) -> Matrix:
+    """The shares that scores stand for, a row at a time."""
     grown = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Matrix = grown / grown.sum(axis=1, keepdims=True)
     return shares

@@ -8,10 +8,12 @@ import pytest
 
 from app.bench import registry, requests
 from app.bench.data.corpus import open_corpus
-from app.bench.data.sets import read_set
+from app.bench.data.embeddings import CachedEncoder
+from app.bench.data.sets import QuerySet, SetTool, read_set
 from app.bench.requests import Texts
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
+from store import requests as stored_requests
 
 
 @pytest.fixture
@@ -60,6 +62,17 @@ def test_a_sets_requests_are_its_own_tools_and_a_registrys_are_the_shipped_ones(
     own = {f"{tool.server}/{tool.name}": written[tool.name] for tool in given.tools}
     assert {id_: texts for id_, texts in used[0].items() if texts} == own
     assert used[1] == {}
+
+
+def test_a_server_with_a_slash_in_its_name_keeps_its_requests(
+    tmp_path: Path, encoder: Encoder
+) -> None:
+    raw = {"name": "list", "description": "Lists", "inputSchema": {"type": "object"}}
+    given = QuerySet("slash", (SetTool("@who/what", "list", raw),), {}, ())
+    texts = {"@who/what/list": ("what is there",)}
+    db = open_corpus(tmp_path / "s.db", given, CachedEncoder(encoder, None), texts)
+    assert [row[0].text for row in stored_requests.live(db).values()] == ["what is there"]
+    db.close()
 
 
 def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class PartBar(QWidget):
 class PartRows(QWidget):
     """The parts of a score, with their sum."""
 
-    ROWS = 5
+    ROWS = 6
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
