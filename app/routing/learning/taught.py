@@ -32,9 +32,9 @@ Matrix = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 # Tools without requests are taught nothing of their own. In return they get this share of what the
-# query's most favoured tool gets. With requests for half of each set's tools, nDCG@10 of queries for
-# the others goes from 76.1 to 77.1 (73.7 without a share), and of queries for these from 82.8 to
-# 83.6 (84.7).
+# query's most favoured tool gets. With requests for half of each set's tools, nDCG@10 of queries
+# for the others goes from 76.1 to 77.1 (73.7 without a share), and of queries for these from 82.8
+# to 83.6 (84.7).
 GUARD = 0.3
 
 
