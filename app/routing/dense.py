@@ -85,28 +85,27 @@ class RequestTable:
         import numpy
 
         tools = numpy.array([tool for tool, _data in stored], dtype=numpy.int64)
-        self._matrix = _rows([data for _tool, data in stored])
+        # a column each: so a product with one vector takes half the time of one with rows
+        self._columns = numpy.ascontiguousarray(_rows([data for _tool, data in stored]).T)
         self._starts = numpy.flatnonzero(numpy.diff(tools, prepend=-1))
         self._tools = tools[self._starts]
         self._place = {tool: place for place, tool in enumerate(self._tools.tolist())}
         self._best: Mapping[bytes, Matrix] = {}  # of the queries that were prepared last
 
     def prepare(self, queries: Sequence[bytes]) -> None:
-        """Compare these at once, for the questions that follow: the matrix is read once."""
-        import numpy
-
-        cosines = _rows(queries) @ self._matrix.T
-        best = numpy.maximum.reduceat(cosines, self._starts, axis=1)
-        self._best = dict(zip(queries, best, strict=True))
+        """Compare these, for the questions that follow."""
+        self._best = {query: self._compared(query) for query in queries}
 
     def _of(self, query: bytes) -> "Matrix":
         """The best cosine of each tool's requests."""
         best = self._best.get(query)
-        if best is None:
-            import numpy
+        return self._compared(query) if best is None else best
 
-            row = numpy.frombuffer(query, dtype="<f4")
-            best = numpy.maximum.reduceat(self._matrix @ row, self._starts)
+    def _compared(self, query: bytes) -> "Matrix":
+        import numpy
+
+        cosines = numpy.frombuffer(query, dtype="<f4") @ self._columns
+        best: Matrix = numpy.maximum.reduceat(cosines, self._starts)
         return best
 
     def nearest(self, query: bytes, k: int) -> set[int]:
