@@ -110,7 +110,7 @@ class Outgoing:
             self._note(flow, "sent")
             send()
         elif choice == ASK:
-            answered = partial(self._answered, flow, call, send)
+            answered = call.guarded(partial(self._answered, flow, call, send))
             if not self._question(call, f"{flow.sentence} May it be sent?", answered):
                 why = "Your profile wants you asked first, which this host cannot do."
                 self._refuse(flow, call, why)

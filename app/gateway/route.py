@@ -54,12 +54,12 @@ class Route(PendingRequest):
         self.is_refused = True
         self.answered(b"", jsonrpc.result(self.host_id, result))
 
-    def guarded(self, step: Callable[[str], None]) -> Callable[[str], None]:
+    def guarded(self, step: Callable[[Any], None]) -> Callable[[Any], None]:
         """A step that some other thread runs later: where it breaks, the host still hears."""
 
-        def run(problem: str) -> None:
+        def run(outcome: Any) -> None:
             try:
-                step(problem)
+                step(outcome)
             except Exception:  # noqa: BLE001 - whatever it was, somebody waits for an answer
                 self.failed("The gateway could not handle this call.")
 

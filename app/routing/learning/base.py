@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.routing.dense import Encoding, RequestMatrix
-from app.routing.fuse import LONGQ, NOTHING, SHORT, Lengths, shares
+from app.routing.fuse import GAPS, LONGQ, NOTHING, SHORT, Lengths, shares
 from app.routing.hierarchy import parse_request
 from app.routing.query.literals import read_literals, read_steps
 from app.routing.siblings import Siblings, prior_weight
@@ -52,7 +52,7 @@ class QuerySignals:
         if self.beside is not None:
             share = weights.siblings(self.beside_weight)
             score = (1 - share) * score + share * self.beside
-        return score if self.taught is None else score + self.taught
+        return score if self.taught is None else GAPS * (score + self.taught)
 
 
 class BaseScores:

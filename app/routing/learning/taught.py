@@ -54,7 +54,7 @@ class Taught:
         return dict(zip(self.keys, gains.tolist(), strict=True))
 
     def to_bytes(self) -> bytes:
-        """The form that the store keeps: half a kilobyte and a half a tool."""
+        """The form that the store keeps: 2 bytes a dimension and tool."""
         file = io.BytesIO()
         keys = np.array(self.keys, dtype=np.int64)
         np.savez(file, keys=keys, rows=self.rows.astype(np.float16), wrote=self.wrote)

@@ -8,11 +8,13 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from raw_host import text
 
-from app.gateway.outgoing import Seen
+from app.gateway.outgoing import Outgoing, Seen
+from app.gateway.route import Route
 from store import events
 from store.connection import open_store
 
@@ -195,6 +197,36 @@ def test_the_user_is_asked_where_the_profile_says_so(office, gateway, action):
     assert ("mail/send_mail" in [call[0] for call in reached()]) is (action == "accept")
     (event,) = host.until(lambda: noted(database))
     assert event.detail["decision"] == {"accept": "sent, the user agreed"}.get(action, "refused")
+
+
+class Owner:
+    """What answers the host, as a call sees it."""
+
+    def __init__(self):
+        self.reasons = []
+
+    def failed(self, _route, reason):
+        self.reasons.append(reason)
+
+
+class BrokenJournal:
+    def add(self, *_args, **_values):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_the_host_hears_of_an_answer_that_could_not_be_carried_out(agreed):
+    view = SimpleNamespace(setting=lambda *_names: "ask")
+    answers = []
+    question = lambda _call, _text, answered: answers.append(answered) or True  # noqa: E731
+    call = Route(None, b"", {"id": 7, "method": "tools/call", "params": {}})
+    call.forwarder = owner = Owner()
+    flow = SimpleNamespace(kind="secret", sentence="A secret leaves.", source="files", tool="mail")
+    sent = []
+    outgoing = Outgoing(Seen(), view, BrokenJournal(), question)
+    outgoing.settle(flow, call, lambda: sent.append(1))
+    answers[0](agreed)
+    assert owner.reasons == ["The gateway could not handle this call."] and not sent
 
 
 def test_a_host_that_cannot_ask_refuses_and_says_so(office, gateway):
