@@ -7,6 +7,10 @@ import apsw
 from store.records import RequestRecord
 
 _COLUMNS = "id, tool_id, text, source, text_hash, dropped, live"
+_USABLE = (
+    "requests r JOIN request_vectors v ON v.request_id = r.id JOIN tools t ON t.id = r.tool_id"
+    " WHERE r.live = 1 AND v.model = ? AND t.gone = 0 AND t.problem = ''"
+)
 
 
 def of_tool(db: apsw.Connection, tool_id: int) -> tuple[RequestRecord, ...]:
@@ -88,23 +92,15 @@ def vectors(db: apsw.Connection, model: str) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in db.execute(sql, (model,))]
 
 
-def embedded(db: apsw.Connection, model: str) -> list[tuple[int, str]]:
-    """Tool and text of every request that vectors() has, in its order."""
-    sql = (
-        "SELECT r.tool_id, r.text FROM requests r JOIN request_vectors v ON v.request_id = r.id"
-        " WHERE r.live = 1 AND v.model = ? ORDER BY r.tool_id, r.id"
-    )
-    return [(row[0], row[1]) for row in db.execute(sql, (model,))]
+def usable(db: apsw.Connection, model: str) -> list[tuple[int, str, bytes]]:
+    """Tool, text and vector of every live request of usable tools that are there, by tool."""
+    sql = f"SELECT r.tool_id, r.text, v.data FROM {_USABLE} ORDER BY r.tool_id, r.id"
+    return [(row[0], row[1], row[2]) for row in db.execute(sql, (model,))]
 
 
 def vector_count(db: apsw.Connection, model: str) -> int:
     """How many live requests of usable tools that are there have a vector of this model."""
-    sql = (
-        "SELECT count(*) FROM requests r JOIN request_vectors v ON v.request_id = r.id"
-        " JOIN tools t ON t.id = r.tool_id"
-        " WHERE r.live = 1 AND v.model = ? AND t.gone = 0 AND t.problem = ''"
-    )
-    return int(next(db.execute(sql, (model,)))[0])
+    return int(next(db.execute(f"SELECT count(*) FROM {_USABLE}", (model,)))[0])
 
 
 def embedded_texts(db: apsw.Connection, model: str) -> list[str]:

@@ -28,6 +28,15 @@ def load(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, by
     return dict(db.execute(sql, (model, view)))
 
 
+def load_usable(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, bytes]:
+    """Those of usable tools that are there: one that is gone keeps its vector."""
+    sql = (
+        "SELECT v.tool_id, v.data FROM vectors v JOIN tools t ON t.id = v.tool_id"
+        " WHERE v.model = ? AND v.view = ? AND t.gone = 0 AND t.problem = ''"
+    )
+    return dict(db.execute(sql, (model, view)))
+
+
 def hashes(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, str]:
     """The hash of the text behind each vector, by tool."""
     sql = "SELECT tool_id, hash FROM vectors WHERE model = ? AND view = ?"

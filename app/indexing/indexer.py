@@ -13,7 +13,7 @@ from app.indexing.recheck import recheck
 from app.indexing.requests import index_keywords, offer_pack
 from app.routing.floor import floor_is_stale, lacks_world, set_scan_floor
 from app.routing.learning import teaching
-from app.routing.requests import read_pack
+from app.routing.requests import read_pack, texts_mark
 from app.routing.summary import make_summary
 from app.routing.views import View, mixed, views_hash, views_of
 from app.routing.world import World
@@ -95,10 +95,12 @@ class Indexer:
         return [(id_, texts) for id_, texts in views.items() if have.get(id_) != views_hash(texts)]
 
     def is_current(self, model: ModelFiles) -> bool:
-        """Whether every text has its vector of this encoder, and the floor is theirs."""
+        """Whether every text has its vector of this encoder, and what a scan derives is theirs."""
         db, key = self._db, model.key
-        stale = floor_is_stale(db, key) or teaching.is_stale(db, key)
-        return not (stale or self.pending(model) or requests.pending(db, key))
+        if self.pending(model) or requests.pending(db, key):
+            return False
+        texts = texts_mark(db, key)
+        return not (floor_is_stale(db, key, texts) or teaching.is_stale(db, texts))
 
     def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
@@ -129,9 +131,10 @@ class Indexer:
             return "Stopped; words are searched for requests without vectors."
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         vectors.ensure_request_index(self._db, model.key, model.dims)
-        if floor_is_stale(self._db, model.key) and not self._set_floor(model, keep_going):
+        texts = texts_mark(self._db, model.key)
+        if floor_is_stale(self._db, model.key, texts) and not self._set_floor(model, keep_going):
             return "Stopped; what fits no tool is told as before."
-        if teaching.is_stale(self._db, model.key) and not self._teach(model, keep_going):
+        if teaching.is_stale(self._db, texts) and not self._teach(model, keep_going):
             return "Stopped; what requests teach is as before."
         return ""
 

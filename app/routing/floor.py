@@ -23,7 +23,7 @@ from app.routing.query.language import is_english
 from app.routing.requests import texts_mark
 from app.routing.world import BLOB as WORLD_BLOB
 from app.routing.world import World, own_places, stored_world, world_mark
-from store import queries, requests, tools, vectors
+from store import queries, requests, vectors
 
 if TYPE_CHECKING:
     from app.routing.dense import Matrix
@@ -117,9 +117,9 @@ def floor_for(query: str, floor: float) -> float:
     return floor if is_english(query) else NONE
 
 
-def floor_is_stale(db: apsw.Connection, model: str) -> bool:
-    """Whether the catalogue, its requests or the world changed since the floor was set."""
-    return queries.blob_fingerprint(db, BLOB) != _fingerprint(db, model)
+def floor_is_stale(db: apsw.Connection, model: str, texts: str) -> bool:
+    """Whether the catalogue, its requests (`texts` is their mark) or the world changed since."""
+    return queries.blob_fingerprint(db, BLOB) != _fingerprint(model, texts)
 
 
 def lacks_world(db: apsw.Connection, model: str) -> bool:
@@ -142,16 +142,13 @@ def set_scan_floor(
     (a store's first scan, and after a change of the world), they are stored: `world`, which is made
     outside of any transaction, or else one that is encoded here, at 10 s more.
     """
-    there = {tool.id for tool in tools.tools(db) if not tool.problem}
     chit_chat = [encoder.encode_bytes(text, query=True) for text in own_chit_chat()]
-    # tools that are gone keep their vectors and requests, and are no part of the catalogue
-    stored = vectors.load(db, encoder.key)
-    kept = {id_: data for id_, data in stored.items() if id_ in there}
+    kept = vectors.load_usable(db, encoder.key)
     matrix = MatrixRetriever(kept, requests.vectors(db, encoder.key))
     best = [max(row.values(), default=0.0) for row in matrix.all(chit_chat)]
     written = matrix.held_out()
     least = floor = calibrated_floor(best)
-    mark, at = _fingerprint(db, encoder.key), clock()
+    mark, at = _fingerprint(encoder.key, texts_mark(db, encoder.key)), clock()
     queries.delete_blob(db, BY_WORLD)
     if len(written) >= LEAST_REQUESTS:
         floor = max(floor, quantile(written, REFUSED_REQUESTS))
@@ -181,8 +178,9 @@ def _by_world(
     return {"number": number, "without": list(without), "world": world.mark}
 
 
-def _fingerprint(db: apsw.Connection, model: str) -> str:
-    return texts_mark(db, model, world_mark(model))
+def _fingerprint(model: str, texts: str) -> str:
+    """Begins with the model, as load_floor() looks for it."""
+    return f"{texts}+{world_mark(model)}"
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from app.routing.learning.taught import Taught
 
 
-_MOST_GAINING = 30  # tools that gain most by requests, or by the log, become candidates
+_MOST_LOGGED = 30  # tools of the log that become candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,12 @@ class DenseRetriever:
         if not cosines[0]:
             return NO_SCORES
         taught = self._taught.gains(queries[0]) if self._taught else {}
-        if taught and near is not None:
-            offered = self._offered(taught, scope)
-            most = sorted(offered, key=lambda tool: -taught[tool])[:_MOST_GAINING]
-            self._add(most, queries, cosines)
         recalled = self._past.recall(*query_vectors) if self._past and learned else None
         past: Mapping[int, float] = {}
         if recalled:
             offered = self._offered(recalled.tools, scope)
             if near is not None:
-                self._add(recalled.best(_MOST_GAINING, offered), queries, cosines)
+                self._add(recalled.best(_MOST_LOGGED, offered), queries, cosines)
             past = self._changes(recalled, cosines[0], offered)
         named = self._hierarchical(server, cosines[0]) if server else {}
         beside = {} if server else self._beside(queries[0], cosines[0])

@@ -12,7 +12,7 @@ from app.catalog.catalog import Catalog, load_catalog
 from app.routing.keyword import keyword_row
 from app.routing.summary import embedded_text, make_summary
 from app.routing.text import content_words
-from store import servers, tools, vectors
+from store import requests, servers, tools, vectors
 from store.connection import open_store, transaction
 from store.records import EntryRecord, NewTool, ServerSpec, Summary, ToolRecord, Vector
 from store.search import save_keywords
@@ -94,6 +94,15 @@ def fill(
                 ],
             )
     return tools.tools(db)
+
+
+def embed_requests(db: apsw.Connection, encoder: WordEncoder) -> None:
+    """Give every live request that lacks one its vector."""
+    waiting = requests.pending(db, encoder.key)
+    rows = encoder.encode([text for _, text in waiting])
+    with transaction(db):
+        made = [(id_, row.tobytes()) for (id_, _), row in zip(waiting, rows, strict=True)]
+        requests.save_vectors(db, encoder.key, made)
 
 
 def filled(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.routing.dense import Encoding
+from app.routing.floor import LEAST_REQUESTS
 from app.routing.requests import texts_mark
-from store import queries, requests, tools, vectors
+from store import queries, requests, vectors
 from store.connection import transaction
 from store.search import WEIGHTS
 
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
 
 BLOB = "taught by requests"
 FORMAT = 1  # of the stored bytes and of how they were trained
-LEAST_REQUESTS = 60
 MOST_TOOLS = 1_500  # above, training would take minutes; there a tool's server counts instead
 MOST_TRAINED = 2_000  # requests, from all parts of the catalogue
 
 
-def is_stale(db: apsw.Connection, model: str) -> bool:
-    """Whether the catalogue or its requests changed since it was taught."""
-    return queries.blob_fingerprint(db, BLOB) != _mark(db, model)
+def is_stale(db: apsw.Connection, texts: str) -> bool:
+    """Whether the catalogue or its requests (`texts` is their mark) changed since it was taught."""
+    return queries.blob_fingerprint(db, BLOB) != _fingerprint(texts)
 
 
 def teach_requests(
@@ -45,14 +45,15 @@ def teach_requests(
         return False
     with transaction(db):
         data = taught.to_bytes() if taught.keys else b""
-        queries.save_blob(db, BLOB, fingerprint=_mark(db, encoder.key), data=data, at=clock())
+        mark = _fingerprint(texts_mark(db, encoder.key))
+        queries.save_blob(db, BLOB, fingerprint=mark, data=data, at=clock())
     return True
 
 
 def load(db: apsw.Connection, model: str) -> "Taught | None":
     """What was taught with this model, if anything was, and in this format."""
     blob = queries.blob(db, BLOB)
-    if blob is None or not blob[0].startswith(f"{FORMAT}:{model}:") or not blob[1]:
+    if blob is None or not blob[0].startswith(_fingerprint(f"{model}:")) or not blob[1]:
         return None
     from app.routing.learning.past_use import UnreadableError
     from app.routing.learning.taught import Taught
@@ -71,9 +72,8 @@ def _taught(
     from app.routing.learning.base import BaseScores
     from app.routing.learning.taught import Lesson, Taught, teach
 
-    there = {tool.id for tool in tools.tools(db) if not tool.problem}
-    stored = {id_: row for id_, row in vectors.load(db, encoder.key).items() if id_ in there}
-    written = [(id_, row) for id_, row in requests.vectors(db, encoder.key) if id_ in stored]
+    stored = vectors.load_usable(db, encoder.key)
+    written = [row for row in requests.usable(db, encoder.key) if row[0] in stored]
     nothing = Taught((), np.zeros((0, encoder.dims), np.float32), np.zeros(0, bool))
     if len(written) < LEAST_REQUESTS or not 2 <= len(stored) <= MOST_TOOLS:
         return nothing
@@ -83,20 +83,19 @@ def _taught(
         encoder,
         tools=matrix,
         keys=list(stored),
-        requests=written,
+        requests=[(id_, vector) for id_, _text, vector in written],
         weights=(*WEIGHTS[:-1], 0.0),  # a request's own words would find it
     )
     places = np.linspace(0, len(written) - 1, min(MOST_TRAINED, len(written))).astype(int)
-    texts = [text for id_, text in requests.embedded(db, encoder.key) if id_ in stored]
-    rows, owners, scores = base.of_requests(places, [texts[place] for place in places])
+    rows, owners, scores = base.of_requests(places, [written[place][1] for place in places])
     if len(np.unique(owners)) < 2:
         return nothing
     taught = teach(Lesson(rows, owners, scores, matrix), keep_going)
     if taught is None:
         return None
-    wrote = np.isin(list(stored), [id_ for id_, _row in written])
-    return Taught(tuple(stored), taught, wrote)
+    asked = np.isin(list(stored), [row[0] for row in written])
+    return Taught(tuple(stored), taught, asked)
 
 
-def _mark(db: apsw.Connection, model: str) -> str:
-    return f"{FORMAT}:{texts_mark(db, model)}"
+def _fingerprint(texts: str) -> str:
+    return f"{FORMAT}:{texts}"

@@ -14,7 +14,7 @@ from app.routing.query.language import is_english
 from app.routing.router import Router
 from store import queries, requests, tools
 from store.connection import transaction
-from tests.fakes.routing_fakes import ANIMALS, WordEncoder, filled
+from tests.fakes.routing_fakes import ANIMALS, WordEncoder, embed_requests, filled
 
 FEW_ANIMALS = ANIMALS[:12]
 LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in FEW_ANIMALS]
@@ -37,11 +37,7 @@ def give_requests(db, encoder: WordEncoder, each: int) -> None:
         animal = tool.name.partition("_")[2]
         texts = [f"the {animal} looks hungry again {'really ' * n}today" for n in range(each)]
         editing.add(db, tool, texts, editing.MODEL)
-    waiting = requests.pending(db, encoder.key)
-    rows = encoder.encode([text for _, text in waiting])
-    with transaction(db):
-        made = [(i, row.tobytes()) for (i, _), row in zip(waiting, rows, strict=True)]
-        requests.save_vectors(db, encoder.key, made)
+    embed_requests(db, encoder)
 
 
 def test_each_request_is_compared_with_the_catalogue_that_lacks_it(store, encoder):

@@ -23,7 +23,7 @@ from app.routing.router import Router
 from store import queries, requests, serving, tools, vectors
 from store.connection import transaction
 from store.records import NewTool, ToolRecord
-from tests.fakes.routing_fakes import WordEncoder, filled
+from tests.fakes.routing_fakes import WordEncoder, embed_requests, filled
 
 LISTED = [
     ("bank", "transfer", "moves an amount between two accounts"),
@@ -48,16 +48,8 @@ def give(db: apsw.Connection, encoder: WordEncoder, name: str, *texts: str) -> T
     tool = next(t for t in tools.tools(db) if t.name == name)
     good, refused = editing.add(db, tool, texts, editing.MODEL)
     assert not refused and len(good) == len(texts)
-    encode(db, encoder)
+    embed_requests(db, encoder)
     return tool
-
-
-def encode(db: apsw.Connection, encoder: WordEncoder) -> None:
-    waiting = requests.pending(db, encoder.key)
-    rows = encoder.encode([text for _, text in waiting])
-    with transaction(db):
-        found = zip(waiting, rows, strict=True)
-        requests.save_vectors(db, encoder.key, [(i, r.tobytes()) for (i, _), r in found])
 
 
 def best(db, catalog, encoder, query: str, *, limit: int | None = None) -> str:

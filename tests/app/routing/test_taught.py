@@ -9,12 +9,14 @@ from app.catalog.catalog import load_catalog
 from app.indexing import requests as editing
 from app.routing.learning import teaching
 from app.routing.learning.base import BaseScores
+from app.routing.learning.past_use import UnreadableError
 from app.routing.learning.taught import GUARD, Lesson, Taught, teach
 from app.routing.ranked import REQUESTS
+from app.routing.requests import texts_mark
 from app.routing.router import Router
 from store import queries, requests, serving, tools, vectors
 from store.connection import transaction
-from tests.fakes.routing_fakes import ANIMALS, WordEncoder, filled
+from tests.fakes.routing_fakes import ANIMALS, WordEncoder, embed_requests, filled
 
 LISTED = [("zoo", f"care_{animal}", "keeps an animal of the zoo") for animal in ANIMALS]
 # what every keeper is asked, and what one alone is asked
@@ -39,11 +41,11 @@ def write_requests(db, encoder: WordEncoder, animals=ANIMALS) -> None:
         if animal in animals:
             texts = [f"{text} near cage {animal}house" for text in COMMON]
             editing.add(db, tool, texts, editing.MODEL)
-    waiting = requests.pending(db, encoder.key)
-    rows = encoder.encode([text for _, text in waiting])
-    with transaction(db):
-        made = [(i, row.tobytes()) for (i, _), row in zip(waiting, rows, strict=True)]
-        requests.save_vectors(db, encoder.key, made)
+    embed_requests(db, encoder)
+
+
+def is_stale(db, encoder) -> bool:
+    return teaching.is_stale(db, texts_mark(db, encoder.key))
 
 
 def route(db, encoder, query, **options):
@@ -100,10 +102,10 @@ def test_labels_are_learned_on_top_of_it(store, encoder):
 
 def test_few_requests_teach_nothing(store, encoder):
     write_requests(store, encoder, ANIMALS[:3])
-    assert teaching.is_stale(store, encoder.key)
+    assert is_stale(store, encoder)
     assert teaching.teach_requests(store, encoder, lambda: 1.0)
     assert teaching.load(store, encoder.key) is None
-    assert not teaching.is_stale(store, encoder.key)  # and it is not tried again
+    assert not is_stale(store, encoder)  # and it is not tried again
 
 
 def test_it_is_stopped_between_two_steps_and_what_was_taught_stays(store, encoder):
@@ -112,7 +114,7 @@ def test_it_is_stopped_between_two_steps_and_what_was_taught_stays(store, encode
     kept = queries.blob(store, teaching.BLOB)
     with transaction(store):
         store.execute("UPDATE requests SET live = 0 WHERE id = 1")
-    assert teaching.is_stale(store, encoder.key)
+    assert is_stale(store, encoder)
     steps = iter([True, True, False])
     assert not teaching.teach_requests(store, encoder, lambda: 2.0, lambda: next(steps))
     assert queries.blob(store, teaching.BLOB) == kept
@@ -135,6 +137,13 @@ def test_what_cannot_be_read_teaches_nothing(store, encoder, data):
         queries.save_blob(store, teaching.BLOB, fingerprint=mark or "", data=data, at=1.0)
     assert teaching.load(store, encoder.key) is None
     assert route(store, encoder, "look after lynxhouse").tools[0].name == "care_lynx"
+
+
+def test_rows_of_other_tools_are_not_read():
+    rows = np.zeros((2, 4), dtype=np.float32)
+    damaged = Taught((1, 2, 3), rows, np.array([True, True]))
+    with pytest.raises(UnreadableError):
+        Taught.from_bytes(damaged.to_bytes())
 
 
 def test_another_encoders_is_not_used(store, encoder):

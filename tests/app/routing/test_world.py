@@ -36,13 +36,13 @@ from app.routing.floor import (
     set_scan_floor,
 )
 from app.routing.learning.cases import make_case
-from app.routing.requests import pack_key, read_pack, tool_text_hash
+from app.routing.requests import pack_key, read_pack, texts_mark, tool_text_hash
 from app.routing.router import Router
 from app.routing.text import content_words
 from app.routing.world import BATCH, EVERY, NEAREST, World, WorldRequest
 from store import queries, requests, tools
 from store.connection import transaction
-from tests.fakes.routing_fakes import ANIMALS, fill, filled
+from tests.fakes.routing_fakes import ANIMALS, embed_requests, fill, filled
 
 LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in ANIMALS]
 DISHES = ["pizza", "curry", "sushi", "lasagna", "ramen", "burrito", "dumplings", "paella"]
@@ -118,11 +118,11 @@ def give_requests(db, encoder: AxisEncoder, each: int = 3, *, worldly: int = 0) 
         if place < worldly:
             texts = [f"order {dish} tonight {animal}" for dish in DISHES[place : place + each]]
         editing.add(db, tool, texts, editing.MODEL)
-    waiting = requests.pending(db, encoder.key)
-    rows = encoder.encode([text for _, text in waiting])
-    with transaction(db):
-        made = [(i, row.tobytes()) for (i, _), row in zip(waiting, rows, strict=True)]
-        requests.save_vectors(db, encoder.key, made)
+    embed_requests(db, encoder)
+
+
+def is_stale(db, encoder: AxisEncoder) -> bool:
+    return floor_is_stale(db, encoder.key, texts_mark(db, encoder.key))
 
 
 def scan(db, encoder: AxisEncoder) -> None:
@@ -263,20 +263,20 @@ def test_the_world_is_encoded_again_when_it_or_the_model_changes_and_not_otherwi
     assert encoder.of_the_world() == len(WORLD) > NEAREST
     first = blobs(db)[world.BLOB]
     assert first is not None and len(first[1]) == 2 * len(WORLD) * encoder.dims
-    assert not floor_is_stale(db, encoder.key)
+    assert not is_stale(db, encoder)
     scan(db, encoder)
     fill(db, [("inn", "cook", "prepares meals")], encoder)
     encoder.encoded.clear()
-    assert floor_is_stale(db, encoder.key)
+    assert is_stale(db, encoder)
     scan(db, encoder)
     assert encoder.of_the_world() == 0 and blobs(db)[world.BLOB] == first
     small_world((*WORLD, WorldRequest("book a window table")))
-    assert floor_is_stale(db, encoder.key)
+    assert is_stale(db, encoder)
     scan(db, encoder)
     assert encoder.of_the_world() == len(WORLD) + 1
     second = blobs(db)[world.BLOB]
     other = AxisEncoder(key="axes@2", dims=500)
-    assert floor_is_stale(db, other.key)
+    assert is_stale(db, other)
     fill(db, LISTED, other)
     give_requests(db, other)
     other.encoded.clear()
@@ -330,7 +330,7 @@ def test_tools_that_are_gone_are_no_part_of_the_catalogue(store, encoder, small_
     scan(db, encoder)
     with transaction(db):
         tools.save_list(db, inn, [], at=2.0)
-    assert floor_is_stale(db, encoder.key)
+    assert is_stale(db, encoder)
     scan(db, encoder)
     left = json.loads(blobs(db)[BY_WORLD][1])
     plain = scan_floor(db, encoder.key)
