@@ -2,8 +2,9 @@
 
 import pytest
 
+from app.routing.ranked import MEANING, PAST_USE, REQUESTS, SERVER, WORDS
 from ui.pages.playground.explain_card import ExplainCard, marked
-from ui.pages.playground.explain_parts import rounded
+from ui.pages.playground.explain_parts import PartRows, rounded
 
 
 def test_words_of_the_query_are_marked_whatever_their_ending():
@@ -23,6 +24,7 @@ def test_a_description_is_never_taken_as_markup():
     [
         ((("Words", 0.024), ("Meaning", 0.563)), 0.587),
         ((("Words", 0.005), ("Meaning", 0.005), ("Past use", 0.005)), 0.015),
+        ((("Words", 0.3), ("Meaning", 0.5), ("Requests", -0.204), ("Past use", 0.1)), 0.696),
         ((), 0.0),
     ],
 )
@@ -30,6 +32,14 @@ def test_parts_as_shown_sum_to_the_score_as_shown(parts, score):
     assert sum(part for _, part in rounded(parts, score)) == pytest.approx(
         round(score, 2), abs=1e-9
     )
+
+
+def test_every_part_that_a_score_can_have_is_shown_with_the_score(theme, qtbot):
+    parts = tuple((name, 0.1) for name in (WORDS, MEANING, SERVER, REQUESTS, PAST_USE))
+    rows = PartRows(theme)
+    qtbot.addWidget(rows)
+    rows.show_parts(parts, 0.5)
+    assert [name.text() for name, _bar, _value in rows._cells] == [n for n, _ in parts] + ["Score"]
 
 
 @pytest.mark.parametrize("zoom", [100, 150, 200])
