@@ -44,33 +44,33 @@ class Taught:
 
     keys: tuple[int, ...]
     rows: Matrix
-    asked: NDArray[np.bool_]  # which tools have requests
+    has_requests: NDArray[np.bool_]  # which tools have requests
 
     def gains(self, query: bytes) -> Mapping[int, float]:
         """What each tool gains over the others for a query, its vector as float32 bytes."""
         gains = self.rows @ np.frombuffer(query, dtype="<f4")
-        guard = GUARD * max(0.0, float(gains[self.asked].max(initial=0.0)))
-        gains = gains + np.float32(guard) * ~self.asked
+        guard = GUARD * max(0.0, float(gains[self.has_requests].max(initial=0.0)))
+        gains = gains + np.float32(guard) * ~self.has_requests
         return dict(zip(self.keys, gains.tolist(), strict=True))
 
     def to_bytes(self) -> bytes:
         """The form that the store keeps: 2 bytes a dimension and tool."""
         file = io.BytesIO()
         keys = np.array(self.keys, dtype=np.int64)
-        np.savez(file, keys=keys, rows=self.rows.astype(np.float16), asked=self.asked)
+        np.savez(file, keys=keys, rows=self.rows.astype(np.float16), has_requests=self.has_requests)
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Taught":
-        """Read what to_bytes() asked; nothing in it is executed. Raises UnreadableError."""
+        """Read what to_bytes() wrote; nothing in it is executed. Raises UnreadableError."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 keys = tuple(archive["keys"].tolist())
                 rows = archive["rows"].astype(np.float32)
-                asked = archive["asked"].astype(bool)
-                if rows.ndim != 2 or not len(keys) == len(rows) == len(asked):
+                has_requests = archive["has_requests"].astype(bool)
+                if rows.ndim != 2 or not len(keys) == len(rows) == len(has_requests):
                     raise UnreadableError("rows of other tools")
-                return cls(keys, rows, asked)
+                return cls(keys, rows, has_requests)
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise UnreadableError(str(error)) from error
 

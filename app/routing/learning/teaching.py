@@ -93,8 +93,8 @@ def _taught(
     taught = teach(Lesson(rows, owners, scores, matrix), keep_going)
     if taught is None:
         return None
-    asked = np.isin(list(stored), [row[0] for row in written])
-    return Taught(tuple(stored), taught, asked)
+    has_requests = np.isin(list(stored), [row[0] for row in written])
+    return Taught(tuple(stored), taught, has_requests)
 
 
 def _fingerprint(texts: str) -> str:
