@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from app.routing.learning.taught import Taught
 
 BLOB = "taught by requests"
-FORMAT = 1  # of the stored bytes and of how they were trained
+FORMAT = 2  # of the stored bytes and of how they were trained
 MOST_TOOLS = 1_500  # above, training would take minutes; there a tool's server counts instead
 MOST_TRAINED = 2_000  # requests, from all parts of the catalogue
 
