@@ -51,35 +51,11 @@ class Encoding(Protocol):
 
 
 class VectorTable:
-    """Tools' vectors in memory (numpy), 1.5 KB a tool: compared ten times faster than on disk."""
+    """Vectors in memory (numpy), 1.5 KB each: compared ten times faster than on disk.
 
-    def __init__(self, stored: Mapping[int, bytes]) -> None:
-        import numpy
-
-        self.ids = list(stored)
-        self.matrix = _rows(list(stored.values()))
-        self._ids = numpy.array(self.ids, dtype=numpy.int64)
-        self._place = {tool: place for place, tool in enumerate(self.ids)}
-
-    def nearest(self, query: bytes, k: int) -> dict[int, float]:
-        """Cosines of the k tools nearest to a query."""
-        import numpy
-
-        cosines = self.matrix @ numpy.frombuffer(query, dtype="<f4")
-        best = numpy.argpartition(-cosines, min(k, len(cosines)) - 1)[:k]
-        return dict(zip(self._ids[best].tolist(), cosines[best].tolist(), strict=True))
-
-    def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
-        """The cosine of each of these tools that has a vector."""
-        import numpy
-
-        kept = [tool for tool in tools if tool in self._place]
-        rows = self.matrix[[self._place[tool] for tool in kept]]
-        return dict(zip(kept, (rows @ numpy.frombuffer(query, dtype="<f4")).tolist(), strict=True))
-
-
-class RequestTable:
-    """Requests' vectors in memory (numpy), 1.5 KB each; `stored` has all of a tool together."""
+    `stored` are pairs of tool and vector, all of a tool together: one a tool, or its requests', of
+    which the best counts.
+    """
 
     def __init__(self, stored: Sequence[tuple[int, bytes]]) -> None:
         import numpy
@@ -90,37 +66,44 @@ class RequestTable:
         self._starts = numpy.flatnonzero(numpy.diff(tools, prepend=-1))
         self._tools = tools[self._starts]
         self._place = {tool: place for place, tool in enumerate(self._tools.tolist())}
-        self._best: Mapping[bytes, Matrix] = {}  # of the queries that were prepared last
+        self._prepared: Mapping[bytes, Matrix] = {}  # cosines of the queries prepared last
+
+    @property
+    def matrix(self) -> "Matrix":
+        """The vectors as rows, in their order."""
+        rows: Matrix = self._columns.T
+        return rows
 
     def prepare(self, queries: Sequence[bytes]) -> None:
         """Compare these, for the questions that follow."""
-        self._best = {query: self._compared(query) for query in queries}
+        self._prepared = {query: self._compared(query) for query in queries}
+
+    def nearest(self, query: bytes, k: int) -> dict[int, float]:
+        """Cosines of the k tools nearest to a query."""
+        import numpy
+
+        cosines = self._of(query)
+        best = numpy.argpartition(-cosines, min(k, len(cosines)) - 1)[:k]
+        return dict(zip(self._tools[best].tolist(), cosines[best].tolist(), strict=True))
+
+    def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
+        """The cosine of each of these tools that has a vector."""
+        kept = [tool for tool in tools if tool in self._place]
+        cosines = self._of(query)[[self._place[tool] for tool in kept]]
+        return dict(zip(kept, cosines.tolist(), strict=True))
 
     def _of(self, query: bytes) -> "Matrix":
-        """The best cosine of each tool's requests."""
-        best = self._best.get(query)
-        return self._compared(query) if best is None else best
+        """The cosine of each tool, its best vector's."""
+        cosines = self._prepared.get(query)
+        return self._compared(query) if cosines is None else cosines
 
     def _compared(self, query: bytes) -> "Matrix":
         import numpy
 
-        cosines = numpy.frombuffer(query, dtype="<f4") @ self._columns
-        best: Matrix = numpy.maximum.reduceat(cosines, self._starts)
-        return best
-
-    def nearest(self, query: bytes, k: int) -> set[int]:
-        """The k tools that have the nearest requests."""
-        import numpy
-
-        best = self._of(query)
-        chosen = numpy.argpartition(-best, min(k, len(best)) - 1)[:k]
-        return set(self._tools[chosen].tolist())
-
-    def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
-        """The cosine of the best request of each of these tools that has any."""
-        kept = [tool for tool in tools if tool in self._place]
-        best = self._of(query)[[self._place[tool] for tool in kept]]
-        return dict(zip(kept, best.tolist(), strict=True))
+        cosines: Matrix = numpy.frombuffer(query, dtype="<f4") @ self._columns
+        if len(self._starts) < len(cosines):
+            cosines = numpy.maximum.reduceat(cosines, self._starts)
+        return cosines
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +111,13 @@ class Tables:
     """What is held in memory of a large catalogue; no `requests` where no tool has any."""
 
     tools: VectorTable
-    requests: RequestTable | None = None
+    requests: VectorTable | None = None
+
+    def prepare(self, queries: Sequence[bytes]) -> None:
+        """Compare these, for the questions that follow."""
+        self.tools.prepare(queries)
+        if self.requests:
+            self.requests.prepare(queries)
 
 
 class IndexRetriever:
@@ -155,8 +144,8 @@ class IndexRetriever:
         scope: Scope | None = None,
     ) -> list[dict[int, float]]:
         """Cosines of the tools nearest to any query text, and of these other tools."""
-        if self._tables and self._tables.requests:
-            self._tables.requests.prepare(queries)
+        if self._tables:
+            self._tables.prepare(queries)
         near = [self._near(query, limit, scope) for query in queries]
         cosine_lists = [own for own, _ in near]
         self.fill(
@@ -172,7 +161,7 @@ class IndexRetriever:
         if self._tables and scope is None:
             own = self._tables.tools.nearest(query, limit)
             if self._tables.requests:
-                tools = self._tables.requests.nearest(query, limit)
+                tools = set(self._tables.requests.nearest(query, limit))
         else:
             hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
             own = {hit.tool_id: hit.score for hit in hits}

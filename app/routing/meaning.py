@@ -12,7 +12,6 @@ from app.routing.dense import (
     Encoding,
     IndexRetriever,
     MatrixRetriever,
-    RequestTable,
     Tables,
     VectorTable,
 )
@@ -154,9 +153,9 @@ class DenseRetriever:
         servers = [self._server_of[tool] for tool in kept]
         self._large = prior_weight(servers) > 0
         if self._large:
-            table = VectorTable(kept)
+            table = VectorTable(list(kept.items()))
             written = requests.vectors(self._db, self._encoder.key)
-            self._tables = Tables(table, RequestTable(written) if written else None)
+            self._tables = Tables(table, VectorTable(written) if written else None)
             self._siblings = Siblings(table.matrix, servers)
 
     def _beside(self, query: bytes, cosines: Mapping[int, float]) -> dict[int, float]:

@@ -14,7 +14,6 @@ from app.routing.dense import (
     REQUEST,
     IndexRetriever,
     MatrixRetriever,
-    RequestTable,
     Tables,
     VectorTable,
 )
@@ -86,8 +85,8 @@ def test_a_large_catalogues_tables_answer_as_the_store_does(tmp_path, encoder):
         give(db, encoder, f"feed_{n}", f"breakfast for number {n}", f"guest {n} looks hungry")
     queries = [encoder.encode_bytes(text, query=True) for text in ("hungry guest 9", "food")]
     held = Tables(
-        VectorTable(vectors.load(db, encoder.key)),
-        RequestTable(requests.vectors(db, encoder.key)),
+        VectorTable(list(vectors.load(db, encoder.key).items())),
+        VectorTable(requests.vectors(db, encoder.key)),
     )
     ids = [tool.id for tool in tools.tools(db)]
     stored = IndexRetriever(db, encoder.key, encoder.dims)

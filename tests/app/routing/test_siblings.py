@@ -85,7 +85,7 @@ def test_a_named_server_is_asked_for_itself(large, make_router):
 def test_a_table_in_memory_finds_what_the_index_on_disk_does(make_router):
     router, db, _catalog = make_router()
     encoder = router.encoder
-    tables = Tables(VectorTable(vectors.load(db, encoder.key)))
+    tables = Tables(VectorTable(list(vectors.load(db, encoder.key).items())))
     query = encoder.encode_bytes("merge the branch", query=True)
     for most in (3, 100):
         here = IndexRetriever(db, encoder.key, encoder.dims, tables)
