@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
-
-from store.records import Hit
 
 # bm25 weights of name, description, parameters, server, requests
 WEIGHTS = (2.0, 1.0, 1.0, 1.0, 1.0)
@@ -52,25 +51,25 @@ def save_keywords(db: apsw.Connection, rows: Iterable[KeywordRow]) -> None:
     )
 
 
-def keyword(
+def keyword_scores(
     db: apsw.Connection,
     words: Sequence[str],
     *,
-    limit: int,
     scope: Scope | None = None,
     weights: Sequence[float] = WEIGHTS,
-) -> list[Hit]:
-    """Tools that hold any of the words, best first; the score is bm25 with its sign turned."""
-    if not words or limit <= 0:
-        return []
+) -> dict[int, float]:
+    """Every tool that holds any of the words, and its bm25 with the sign turned."""
+    if not words:
+        return {}
     match = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
     within = f" AND +rowid IN ({scope.condition()})" if scope else ""
     shares = ", ".join(str(float(w)) for w in weights)
     sql = (
-        f"SELECT rowid, -bm25(keywords, {shares}) AS score FROM keywords"
-        f" WHERE keywords MATCH ?{within} ORDER BY score DESC, rowid LIMIT ?"
+        f"SELECT rowid, -bm25(keywords, {shares}) FROM keywords"
+        f" WHERE keywords MATCH ?{within} ORDER BY rowid"
     )
-    return [Hit(row[0], row[1]) for row in db.execute(sql, (match, limit))]
+    rows: Iterable[Any] = db.execute(sql, (match,))
+    return dict(rows)
 
 
 def has_word(db: apsw.Connection, word: str) -> bool:

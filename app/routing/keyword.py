@@ -7,7 +7,7 @@ import apsw
 
 from app.routing.text import content_words, distinct, split_name, words
 from store.records import ToolRecord
-from store.search import WEIGHTS, KeywordRow, Scope, keyword
+from store.search import WEIGHTS, KeywordRow, Scope, keyword_scores
 from store.typed import Json
 
 # a long schema would drown the name and the description (bm25 divides by length)
@@ -50,7 +50,6 @@ def word_scores(
     db: apsw.Connection,
     query: str,
     *,
-    limit: int,
     scope: Scope | None = None,
     weights: Sequence[float] = WEIGHTS,
 ) -> dict[int, float]:
@@ -58,9 +57,7 @@ def word_scores(
 
     `weights` are of name, description, parameters, server and requests.
     """
-    query_words = distinct(content_words(query))
-    hits = keyword(db, query_words, limit=limit, scope=scope, weights=weights)
-    return {hit.tool_id: hit.score for hit in hits}
+    return keyword_scores(db, distinct(content_words(query)), scope=scope, weights=weights)
 
 
 def stem(word: str) -> str:

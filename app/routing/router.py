@@ -30,7 +30,7 @@ NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 _READ = "Read “{}” as “{}”."
 _LITERALS = "Paths, links and ids count as what they are: “{}”."
 _MOST_SHOWN = 120  # characters of a query as it was read
-# rows asked of the keyword index per query text when only the best tools are wanted
+# tools that words make candidates, per query text, when only the best tools are wanted
 POOL = 100
 
 
@@ -144,18 +144,20 @@ class Router:
         query_words = content_words(read_literals(query))
         steps = read_steps(query)  # in a short query they count nothing, but group the answer
         texts = [read_literals(text) for text in (tool_text or query, *steps)]
-        most = len(self._rows) if limit is None else POOL
         counted = self._settings.word_weights
         keyword_scores = [
-            word_scores(self._db, text, limit=most, scope=scope, weights=counted) for text in texts
+            word_scores(self._db, text, scope=scope, weights=counted) for text in texts
         ]
         use_labels = learned and self._settings.learned
         chosen = self._labelled(request, scope) if use_labels else set()
-        near = None if limit is None else chosen.union(*keyword_scores)
+        matching = (
+            sorted(scores, key=scores.__getitem__, reverse=True)[:POOL] for scores in keyword_scores
+        )
+        near = None if limit is None else chosen.union(*matching)
         dense, note = self._meaning(texts, request, scope, near=near, learned=learned)
         whole, *parts = _paired(dense, keyword_scores)
         weights = shares(len(query_words), has_steps=bool(steps))
-        tools = chosen.union(self._candidate_ids([whole, *parts], scope, limit))
+        tools = self._candidate_ids(scope, near, dense.whole)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras)
         fused = put_first(fused, chosen) if chosen else fused
         candidates = self._candidates(fused, whole)[:limit]
@@ -299,13 +301,12 @@ class Router:
         return dense, "" if dense.whole else NOT_INDEXED
 
     def _candidate_ids(
-        self, signals: Sequence[Signals], scope: Scope | None, limit: int | None
+        self, scope: Scope | None, near: Set[int] | None, by_meaning: Mapping[int, float]
     ) -> list[int]:
-        if limit is None:
+        if near is None:
             allowed = scope.tool_ids if scope else None
             return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
-        ids = set().union(*(s.meaning.keys() | s.words.keys() for s in signals))
-        return [id_ for id_ in ids if id_ in self._rows]
+        return [id_ for id_ in near | by_meaning.keys() if id_ in self._rows]
 
     def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
         isos = whole.meaning

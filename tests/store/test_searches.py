@@ -114,16 +114,16 @@ def test_keywords_find_names_over_descriptions(db: apsw.Connection, server: Add)
     with transaction(db):
         search.save_keywords(db, rows)
         search.save_keywords(db, rows)
-    hits = search.keyword(db, ["creating", "issues"], limit=10)
-    assert [h.tool_id for h in hits] == [a.id, b.id]
-    assert hits[0].score > hits[1].score > 0
-    assert [h.tool_id for h in search.keyword(db, ["raining"], limit=10)] == [c.id]
-    unasked = search.keyword(db, ["raining"], limit=10, weights=(1, 1, 1, 1, 0))
-    assert [h.score for h in unasked] == [0.0]
-    only = search.keyword(db, ["create"], limit=10, scope=Scope(tool_ids=frozenset({b.id})))
-    assert [h.tool_id for h in only] == [b.id]
+    scores = search.keyword_scores(db, ["creating", "issues"])
+    assert scores.keys() == {a.id, b.id}
+    assert scores[a.id] > scores[b.id] > 0
+    assert search.keyword_scores(db, ["raining"]).keys() == {c.id}
+    assert search.keyword_scores(db, ["raining"], weights=(1, 1, 1, 1, 0)) == {c.id: 0.0}
+    scope = Scope(tool_ids=frozenset({b.id}))
+    assert search.keyword_scores(db, ["create"], scope=scope).keys() == {b.id}
+    assert search.keyword_scores(db, []) == {}
 
 
 @pytest.mark.parametrize("word", ['"', "NEAR(", "a OR", "*", "🦀", "-", "名前", "\u202e"])
 def test_no_word_can_break_the_keyword_query(db: apsw.Connection, word: str) -> None:
-    assert search.keyword(db, [word], limit=5) == []
+    assert search.keyword_scores(db, [word]) == {}

@@ -16,13 +16,11 @@ from app.routing.hierarchy import parse_request
 from app.routing.query.literals import read_literals, read_steps
 from app.routing.siblings import Siblings, prior_weight
 from app.routing.text import MOST_QUERY, content_words, distinct
-from store.search import WEIGHTS, keyword
+from store.search import WEIGHTS, keyword_scores
 
 if TYPE_CHECKING:
     from app.routing.learning.past_use import Matrix
     from app.routing.learning.taught import Indices, Taught
-
-_ALL = 1_000_000  # hits of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +154,9 @@ class BaseScores:
         import numpy as np
 
         scores: Matrix = np.zeros(len(self._rows), dtype=np.float32)
-        for hit in keyword(self._db, [word], limit=_ALL, weights=self._weights):
-            if hit.tool_id in self._rows:
-                scores[self._rows[hit.tool_id]] = hit.score
+        for tool_id, score in keyword_scores(self._db, [word], weights=self._weights).items():
+            if tool_id in self._rows:
+                scores[self._rows[tool_id]] = score
         return scores
 
 

@@ -74,7 +74,7 @@ def test_all_that_is_made_of_a_tool_is_there_after_a_scan(
     assert row.server.instructions == "Call tool_0 first."
     assert row.server.resources[0]["uri"] == "fake://1"
     assert tools.token_counts(db, "cl100k_base")[row.tool.id].host_text > 10
-    assert word_scores(db, "comment on an issue", limit=5).keys() == {row.tool.id}
+    assert word_scores(db, "comment on an issue").keys() == {row.tool.id}
     bad = catalog.find("one/no_schema")
     assert bad is not None
     assert not bad.shown
@@ -239,7 +239,7 @@ def test_without_an_encoder_words_are_searched_and_the_report_says_so(
     report = scan(bare, targets, replace(options, prepare_encoder=False))
     assert (report.counted, report.encoded) == (2, 0)
     assert "is not prepared yet" in report.note
-    assert word_scores(db, "thing number 1", limit=5)
+    assert word_scores(db, "thing number 1")
     later = scan(ctx, (), options)
     assert (later.counted, later.encoded) == (0, 2)
     model = next(iter({row[0] for row in db.execute("SELECT model FROM vectors")}))

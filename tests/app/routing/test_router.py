@@ -135,6 +135,19 @@ def test_the_limited_form_ranks_like_the_whole_one(make_router):
     assert [t.score for t in limited.tools] == pytest.approx([t.score for t in whole.tools[:3]])
 
 
+def test_words_of_all_candidates_count(make_router):
+    # more tools hold the word than words alone make candidates, and the one that is meant last
+    meant = ("paper", "file", "With one of the others and " * 12 + "record.")
+    short = [("a", f"number_{i}", f"Record {i}.") for i in range(150)]
+    router, _db, _catalog = make_router([*short, meant])
+    query = "file with one of the others and record"
+    whole, limited = router.route(query), router.route(query, limit=5)
+    assert whole.tools[0].tool_id == "paper/file" and whole.tools[0].keyword > 0
+    for ours, theirs in zip(limited.tools, whole.tools, strict=False):
+        assert (ours.tool_id, ours.keyword) == (theirs.tool_id, pytest.approx(theirs.keyword))
+        assert ours.score == pytest.approx(theirs.score)
+
+
 def test_allowlists_hide_tools_from_everybody_else(make_router):
     def change(db):
         with transaction(db):
