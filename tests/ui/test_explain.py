@@ -42,6 +42,25 @@ def test_every_part_that_a_score_can_have_is_shown_with_the_score(theme, qtbot):
     assert [name.text() for name, _bar, _value in rows._cells] == [n for n, _ in parts] + ["Score"]
 
 
+def test_what_a_part_takes_is_an_outline_with_a_minus(theme, qtbot):
+    rows = PartRows(theme)
+    qtbot.addWidget(rows)
+    rows.resize(300, 100)
+    rows.show()
+    rows.show_parts(((WORDS, 0.5), (REQUESTS, -0.5)), 0.0)
+    given, taken = (bar for _name, bar, _value in rows._cells[:2])
+    qtbot.waitUntil(lambda: taken.width() > 48, timeout=20_000)
+    colors = theme.colors
+
+    def color(bar, y):
+        return bar.grab().toImage().pixelColor(bar.width() // 4, y).name()
+
+    assert (color(given, 4), color(taken, 4)) == (colors.bar.name(), colors.track.name())
+    assert color(taken, 0) == colors.bar.name()
+    assert rows._cells[1][2].text() == "\u22120.50"
+    assert "Requests \u22120.50" in rows.accessibleName()
+
+
 @pytest.mark.parametrize("zoom", [100, 150, 200])
 def test_the_question_is_read_whole_beside_its_button_or_above(theme, qtbot, zoom):
     card = ExplainCard(theme)

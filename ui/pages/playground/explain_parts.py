@@ -42,7 +42,7 @@ class GateRow(QWidget):
 
 
 class PartBar(QWidget):
-    """A share from 0 to 1 as a bar."""
+    """A share from -1 to 1 as a bar: what a part takes is drawn as an outline."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +53,7 @@ class PartBar(QWidget):
 
     def set_share(self, share: float) -> None:
         """Show this share."""
-        self._share = min(1.0, max(0.0, share))
+        self._share = min(1.0, max(-1.0, share))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
@@ -64,8 +64,12 @@ class PartBar(QWidget):
         room = QRectF(self.rect())
         painter.setBrush(self._theme.colors.track)
         painter.drawRoundedRect(room, 3, 3)
-        room.setWidth(room.width() * self._share)
+        room.setWidth(room.width() * abs(self._share))
         painter.setBrush(self._theme.colors.bar)
+        if self._share < 0:
+            painter.setPen(self._theme.colors.bar)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            room.adjust(0.5, 0.5, -0.5, -0.5)
         painter.drawRoundedRect(room, 3, 3)
         painter.end()
 
@@ -98,8 +102,13 @@ class PartRows(QWidget):
             if used:
                 name.setText(figures[number][0])
                 bar.set_share(figures[number][1])
-                value.setText(f"{figures[number][1]:.2f}")
-        self.setAccessibleName(", ".join(f"{name} {part:.2f}" for name, part in figures))
+                value.setText(_figure(figures[number][1]))
+        self.setAccessibleName(", ".join(f"{name} {_figure(part)}" for name, part in figures))
+
+
+def _figure(part: float) -> str:
+    """Two digits, with a minus sign as wide as the digits."""
+    return f"{part:.2f}".replace("-", "\u2212")
 
 
 def rounded(parts: tuple[tuple[str, float], ...], score: float) -> list[tuple[str, float]]:
