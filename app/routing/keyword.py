@@ -1,7 +1,7 @@
 """Words: what FTS5 is given of a tool, and bm25 of a query."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
@@ -70,6 +70,6 @@ def stems(row: Sequence[str]) -> frozenset[str]:
     return frozenset(stem(word) for text in row for word in text.split())
 
 
-def matched_words(query: Sequence[str], known: frozenset[str]) -> Iterator[str]:
-    """The query's words that a tool's text holds, in the query's order."""
-    return (word for word in query if stem(word) in known)
+def matched_words(query: Mapping[str, str], known: frozenset[str]) -> Iterator[str]:
+    """The query's words (with their stems) that a tool's text holds, in the query's order."""
+    return (word for word, stemmed in query.items() if stemmed in known)

@@ -153,6 +153,7 @@ class DenseRetriever:
         servers = [self._server_of[tool] for tool in kept]
         self._large = prior_weight(servers) > 0
         if self._large:
+            _use_one_thread()
             table = VectorTable(list(kept.items()))
             written = requests.vectors(self._db, self._encoder.key)
             self._tables = Tables(table, VectorTable(written) if written else None)
@@ -183,6 +184,16 @@ class DenseRetriever:
                 for s in self._catalog.servers
             }
         return list(self._servers.items())
+
+
+def _use_one_thread() -> None:
+    """A product with one vector waits for memory: more threads take no time off it, but spin.
+
+    For the whole process, so that training takes one thread there, too.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1, user_api="blas")
 
 
 def _dot(left: bytes, right: bytes) -> float:

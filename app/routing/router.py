@@ -1,6 +1,6 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from app.routing.floor import NONE, floor_for
 from app.routing.fuse import Fused, Signals, fuse, put_first, shares
 from app.routing.gates import Candidate, judge
 from app.routing.hierarchy import parse_request
-from app.routing.keyword import keyword_row, matched_words, stems, word_scores
+from app.routing.keyword import keyword_row, matched_words, stem, stems, word_scores
 from app.routing.learning.labelled import LabelledQueries
 from app.routing.meaning import NO_SCORES, DenseRetriever, DenseScores
 from app.routing.query.literals import read_literals, read_steps
@@ -155,9 +155,9 @@ class Router:
         )
         near = None if limit is None else chosen.union(*matching)
         dense, note = self._meaning(texts, request, scope, near=near, learned=learned)
-        whole, *parts = _paired(dense, keyword_scores)
         weights = shares(len(query_words), has_steps=bool(steps))
         tools = self._candidate_ids(scope, near, dense.whole)
+        whole, *parts = _paired(dense, keyword_scores, tools)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras)
         fused = put_first(fused, chosen) if chosen else fused
         candidates = self._candidates(fused, whole)[:limit]
@@ -327,7 +327,7 @@ class Router:
 
     def _settled(self, scored: Scored) -> Sequence[Callable[..., RankedTool]]:
         if not scored.settled:
-            query = scored.query_words
+            query = {word: stem(word) for word in scored.query_words}
             scored.settled.extend(
                 partial(
                     RankedTool,
@@ -371,7 +371,12 @@ def _as_read(query: str) -> str:
     return _LITERALS.format(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
 
 
-def _paired(dense: DenseScores, keyword_scores: Sequence[dict[int, float]]) -> list[Signals]:
-    """Meaning and words of each text; without an encoder there are only words."""
+def _paired(
+    dense: DenseScores, keyword_scores: Sequence[Mapping[int, float]], tools: Collection[int]
+) -> list[Signals]:
+    """Meaning and words of each text, of these tools; without an encoder there are only words."""
     cosines = [dense.whole, *dense.steps]
-    return [Signals(cosines[i] if dense.whole else {}, one) for i, one in enumerate(keyword_scores)]
+    return [
+        Signals(cosines[i] if dense.whole else {}, {id_: one[id_] for id_ in tools if id_ in one})
+        for i, one in enumerate(keyword_scores)
+    ]

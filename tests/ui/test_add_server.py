@@ -117,7 +117,7 @@ def test_a_server_that_is_being_added_is_offered_also_where_cancel_comes_late(
     dialog.reject()
     model = window.catalog.reading.model
     qtbot.waitUntil(lambda: window.catalog.state == "reading" and model.rowCount() == 1)
-    assert not window.findChildren(AddServerDialog)
+    qtbot.waitUntil(lambda: not window.findChildren(AddServerDialog))
 
 
 def test_at_200_per_cent_both_ways_to_a_server_are_read_whole(window, theme, qtbot):

@@ -28,7 +28,7 @@ class LabelledQueries:
         state = queries.labels_state(self._db)
         if state != self._state:
             self._state, self._tools = state, self._read()
-        return self._tools.get(_key(query), frozenset())
+        return self._tools.get(_key(query), frozenset()) if self._tools else frozenset()
 
     def _read(self) -> Mapping[frozenset[str], frozenset[str]]:
         expected: dict[frozenset[str], frozenset[str]] = {}

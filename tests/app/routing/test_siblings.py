@@ -3,6 +3,7 @@ to compare meaning say the same."""
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from app.routing import siblings
 from app.routing.dense import IndexRetriever, Tables, VectorTable
@@ -73,6 +74,14 @@ def test_a_search_and_a_whole_ranking_agree_in_a_large_catalogue(large, make_rou
         some, every = router.route(query, limit=5), router.route(query)
         assert [one.tool_id for one in some.tools] == [one.tool_id for one in every.tools][:5]
         assert some.tools[0].score == pytest.approx(every.tools[0].score, abs=1e-5)
+
+
+def test_a_large_catalogue_is_compared_in_one_thread(large, make_router):
+    router, _db, _catalog = make_router()
+    with threadpool_limits(limits=2, user_api="blas"):
+        router.route("merge the pull request", limit=5)
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert [pool["num_threads"] for pool in pools] == [1] * len(pools)
 
 
 def test_a_named_server_is_asked_for_itself(large, make_router):
