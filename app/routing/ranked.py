@@ -35,7 +35,7 @@ class RankedTool:
     iso: float | None  # cosine of query and summary, None without an encoder
     keyword: float  # bm25, 0 when no word matches
     parts: tuple[tuple[str, float], ...]
-    matched: tuple[str, ...]  # words of the query that the tool's text holds
+    matched: tuple[str, ...]  # words of the query that its text holds; none in a limited search
     tokens: int  # of its host text
     step: int  # of the query's steps, the one it serves best; -1: none
     verdict: Verdict

@@ -46,6 +46,7 @@ class Scored:
     share: float  # of the whole query's meaning in each score
     steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
+    explained: bool = True  # whether words that match are looked up
     vector: bytes = field(default=b"", repr=False)  # of the whole query, empty without an encoder
     # the floor that the scan set for it, once a setting needed that
     floors: list[float] = field(default_factory=list, compare=False, repr=False)
@@ -94,7 +95,8 @@ class Router:
     ) -> Ranked:
         """Every tool ranked and judged; with `limit`, only the best tools a host may get.
 
-        The limited form asks sqlite-vec and FTS5 with all filters inside the SQL.
+        The limited form asks sqlite-vec and FTS5 with all filters inside the SQL, and does not look
+        up which words match: 4 ms of CPU for 50 tools that were not seen before.
         """
         return self.judge(self.score(request, state=state, limit=limit), state=state)
 
@@ -172,6 +174,7 @@ class Router:
             weights.meaning,
             steps=tuple(steps),
             labelled=bool(chosen),
+            explained=limit is None,
             vector=dense.vector,
         )
 
@@ -340,7 +343,9 @@ class Router:
                     c.iso,
                     c.keyword,
                     c.parts,
-                    tuple(matched_words(query, self._stems_of(c.row))) if c.keyword > 0 else (),
+                    tuple(matched_words(query, self._stems_of(c.row)))
+                    if scored.explained and c.keyword > 0
+                    else (),
                     c.row.cost,
                     c.step,
                 )

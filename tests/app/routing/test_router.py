@@ -133,6 +133,7 @@ def test_the_limited_form_ranks_like_the_whole_one(make_router):
     whole, limited = router.route(QUERY), router.route(QUERY, limit=3)
     assert [t.tool_id for t in limited.tools] == [t.tool_id for t in whole.tools[:3]]
     assert [t.score for t in limited.tools] == pytest.approx([t.score for t in whole.tools[:3]])
+    assert whole.tools[0].matched and not any(tool.matched for tool in limited.tools)
 
 
 def test_words_of_all_candidates_count(make_router):
