@@ -1,6 +1,8 @@
 """Servers beside tools in large catalogues: what they add, where they keep out, and that both ways
 to compare meaning say the same."""
 
+import sys
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -81,6 +83,7 @@ def test_a_large_catalogue_is_compared_in_one_thread(large, make_router):
     with threadpool_limits(limits=2, user_api="blas"):
         router.route("merge the pull request", limit=5)
         pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert pools or sys.platform == "darwin"  # whose numpy has no OpenBLAS
     assert [pool["num_threads"] for pool in pools] == [1] * len(pools)
 
 
