@@ -36,11 +36,11 @@ from encoder_network import WIDTH, Network, default_network  # noqa: E402
 from app.bench.data.developers import developer_queries  # noqa: E402
 from app.bench.data.queries import own_queries, read_servers  # noqa: E402
 from app.bench.data.sets import read_sets  # noqa: E402
-from app.routing.floor import own_chit_chat  # noqa: E402
-from app.routing.requests import pack_key, read_pack, tool_text_hash  # noqa: E402
-from app.routing.summary import make_summary  # noqa: E402
-from app.routing.text import split_name  # noqa: E402
-from app.routing.views import views_of  # noqa: E402
+from app.ranking.floor import own_chit_chat  # noqa: E402
+from app.ranking.requests import pack_key, read_pack, tool_text_hash  # noqa: E402
+from app.ranking.summary import make_summary  # noqa: E402
+from app.ranking.text import split_name  # noqa: E402
+from app.ranking.views import views_of  # noqa: E402
 from store.records import Summary, ToolRecord  # noqa: E402
 
 FOLDER = ROOT / "resources" / "encoder"

@@ -18,8 +18,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from app.discovery.probe import ProbeOptions, probe  # noqa: E402
 from app.hosts.launch import STDIO, LaunchSpec  # noqa: E402
+from app.registry.probe import ProbeOptions, probe  # noqa: E402
 from store.typed import Json  # noqa: E402
 
 LISTS = "fresh_catalog.jsonl"

@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from app.routing.requests import pack_key, read_pack  # noqa: E402
+from app.ranking.requests import pack_key, read_pack  # noqa: E402
 from store.hashes import text_hash  # noqa: E402
 
 LISTS = "fresh_catalog.jsonl"
@@ -37,7 +37,7 @@ def main(folder: Path) -> int:
 
 
 def key_of(tool: dict[str, object]) -> str:
-    """What the pack has a listed tool under, as app/routing/requests.py makes it."""
+    """What the pack has a listed tool under, as app/ranking/requests.py makes it."""
     words = str(tool.get("description") or "").split()
     return pack_key(text_hash(f"{tool['name']}\0{' '.join(words)}"))
 

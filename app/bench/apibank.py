@@ -15,8 +15,8 @@ from app.bench.data.testbed import tool_id
 from app.bench.report import PUBLISHED, Cell, Column, Report, label, table
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
-from app.routing.router import Router
-from app.routing.text import split_name
+from app.ranking.router import Router
+from app.ranking.text import split_name
 
 SET = "api-bank"
 # MCP-Zero, Table 1, "Q.Retrieval": top 1 by text-embedding-3-large

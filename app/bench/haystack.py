@@ -15,7 +15,7 @@ from app.bench.report import Cell, Column, Report, label, table
 from app.bench.searching import gateway_over
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
-from app.routing.router import Router
+from app.ranking.router import Router
 from app.tokens.counters import counter
 from app.tokens.host_text import host_text
 

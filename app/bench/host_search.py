@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from app.bench.data.metrics import Judged, judge
 from app.bench.data.sets import Labelled, QuerySet
 from app.bench.judging import DEPTH
-from app.routing.tool_search import KEYWORDS, MOST, VERSION, Deferred, ToolSearch
+from app.ranking.tool_search import KEYWORDS, MOST, VERSION, Deferred, ToolSearch
 
 AS_TYPED, BY_KEYWORDS = "tool_search", "tool_search_keywords"
 WAYS = (AS_TYPED, BY_KEYWORDS)

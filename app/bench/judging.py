@@ -9,8 +9,8 @@ import numpy as np
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import Judged, judge
 from app.bench.data.sets import Labelled, QuerySet
-from app.routing.router import Router
-from app.routing.text import clauses, split_name
+from app.ranking.router import Router
+from app.ranking.text import clauses, split_name
 
 Progress = Callable[[str], None]
 

@@ -16,8 +16,8 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import Judged, judge, mean
 from app.bench.data.sets import Labelled, QuerySet
 from app.bench.judging import Progress, encode_queries, sample
-from app.routing.fuse import LONGQ, Lengths
-from app.routing.learning.base import BaseScores, QuerySignals
+from app.ranking.fuse import LONGQ, Lengths
+from app.ranking.learning.base import BaseScores, QuerySignals
 from store import tools, vectors
 from store.typed import Json
 

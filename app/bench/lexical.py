@@ -5,7 +5,7 @@ from collections import Counter as Tally
 from typing import TYPE_CHECKING
 
 from app.bench.data.bed import EmbeddedCatalogue
-from app.routing.text import content_words, split_name
+from app.ranking.text import content_words, split_name
 
 if TYPE_CHECKING:
     import numpy as np

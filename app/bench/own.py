@@ -17,10 +17,10 @@ from app.bench.report import Cell, Column, Report, label, table
 from app.bench.requests import pack_requests, scanned
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.routing.dense import MatrixRetriever
-from app.routing.floor import calibrated_floor, floor_for, own_chit_chat, scan_floor
-from app.routing.ranked import Ranked
-from app.routing.router import Router, Scored
+from app.ranking.dense import MatrixRetriever
+from app.ranking.floor import calibrated_floor, floor_for, own_chit_chat, scan_floor
+from app.ranking.ranked import Ranked
+from app.ranking.router import Router, Scored
 from store import requests, vectors
 
 _DEPTH = 50  # ranks looked at

@@ -11,8 +11,8 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import Judged, average, mean
 from app.bench.data.sets import Labelled, QuerySet
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
-from app.routing.learning import learn
-from app.routing.router import Router
+from app.ranking.learning import learn
+from app.ranking.router import Router
 from store.records import LabelRecord
 from store.typed import Json
 

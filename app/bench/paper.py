@@ -17,7 +17,7 @@ from app.bench.report import COMPUTED, PROJECTED, PUBLISHED, Column, Report, Tab
 from app.bench.searching import gateway_over
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
-from app.routing.router import Router
+from app.ranking.router import Router
 from app.tokens.counters import counter
 
 ENCODING = "cl100k_base"  # the paper's

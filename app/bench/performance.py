@@ -22,7 +22,7 @@ from app.policy.budget import Budget
 from app.policy.pruner import propose
 from app.policy.splitter import split
 from app.policy.usage import read_usage
-from app.routing.router import Router
+from app.ranking.router import Router
 from store.connection import open_store
 from store.typed import Json
 

@@ -16,7 +16,7 @@ from app.bench.data.testbed import read_testbed
 from app.bench.report import Cell, Column, Report, Table, label, table
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.routing.summary import summarise
+from app.ranking.summary import summarise
 from app.safety.patterns import check
 from app.tokens.counters import counter
 from store.records import ToolRecord

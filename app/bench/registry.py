@@ -25,9 +25,9 @@ from app.bench.report import Cell, Column, Report, label, table
 from app.bench.requests import Texts, chose, pack_requests, set_texts
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.routing.learning import learn
-from app.routing.learning.teaching import MOST_TOOLS
-from app.routing.router import Router
+from app.ranking.learning import learn
+from app.ranking.learning.teaching import MOST_TOOLS
+from app.ranking.router import Router
 from store.records import LabelRecord
 
 SETS = ("azure-mcp", "livemcpbench")

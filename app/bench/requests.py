@@ -23,10 +23,10 @@ from app.bench.data.sets import QuerySet, SetTool, read_set
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
 from app.bench.report import Cell, Column, Report, label, table
 from app.encoder.onnx import Encoder
-from app.routing.floor import LEAST_REQUESTS, REFUSED_REQUESTS, SHARE, set_scan_floor
-from app.routing.requests import pack_key, read_pack, tool_text_hash
-from app.routing.router import Router
-from app.routing.world import EVERY, NEAREST, world_requests
+from app.ranking.floor import LEAST_REQUESTS, REFUSED_REQUESTS, SHARE, set_scan_floor
+from app.ranking.requests import pack_key, read_pack, tool_text_hash
+from app.ranking.router import Router
+from app.ranking.world import EVERY, NEAREST, world_requests
 from store.connection import transaction
 from store.records import ToolRecord
 
@@ -41,7 +41,7 @@ _NOTES = (
     " hash is even; 'other half' is what that choice did not see; livemcpbench and"
     " bfcl-live chose nothing.",
     "With requests the catalogue is also taught by them, each as a catalogue without it would rank"
-    " it (app/routing/learning/taught.py), as every scan does; how, was chosen on the same halves.",
+    " it (app/ranking/learning/taught.py), as every scan does; how, was chosen on the same halves.",
     "livemcpbench holds servers of the pack: their tools have the pack's requests.",
     "Developer queries: 120 over the real servers, typed as developers type (raw) and as an agent"
     " would word them, frozen before anything was tuned; their author also wrote the pack.",

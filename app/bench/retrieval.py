@@ -14,7 +14,7 @@ from app.bench.data.metrics import average, mean
 from app.bench.data.sets import QuerySet, read_sets
 from app.bench.judging import Progress, encode_queries, judge_ours, judge_paper, sample
 from app.encoder.onnx import Encoder
-from app.routing.router import Router
+from app.ranking.router import Router
 from store.typed import Json
 
 WAYS = ("paper", *host_search.WAYS, "ours")

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
-from app.attention.small_talk import KINDS, SmallTalk
-from app.attention.suggestion import MOST as SUGGESTED
-from app.attention.suggestion import READ, Suggestion, silence_of, suggest
 from app.bench.data.corpus import open_corpus
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import Labelled, QuerySet
@@ -24,9 +21,12 @@ from app.bench.host_search import BY_KEYWORDS, HostSearch
 from app.bench.report import Cell, Column, Report, Table, label, table
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
-from app.routing.floor import own_chit_chat, set_scan_floor
-from app.routing.router import Router
-from app.routing.tool_search import ENGINE, KEYWORDS
+from app.hooks.small_talk import KINDS, SmallTalk
+from app.hooks.suggestion import MOST as SUGGESTED
+from app.hooks.suggestion import READ, Suggestion, silence_of, suggest
+from app.ranking.floor import own_chit_chat, set_scan_floor
+from app.ranking.router import Router
+from app.ranking.tool_search import ENGINE, KEYWORDS
 from app.tokens.counters import Counter, counter
 from app.tokens.host_text import host_text
 from store.connection import transaction

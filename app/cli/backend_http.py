@@ -6,8 +6,8 @@ from app.catalog.catalog import find_profile
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
-from app.export.http.standing import over_http
 from app.gateway.backend import http_access
+from app.host_status.http import over_http
 from store import profiles
 
 _BEARER = "A client sends `Authorization: Bearer TOKEN`; toolcrib backend http token prints it."

@@ -11,11 +11,11 @@ from app.cli.ranking import load_encoder
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
-from app.routing.floor import own_chit_chat
-from app.routing.learning import learn, query_set
-from app.routing.learning.calibrate import Calibration, Sweep, calibrate
-from app.routing.learning.runs import Comparison, compare, save_run
-from app.routing.router import Router
+from app.ranking.floor import own_chit_chat
+from app.ranking.learning import learn, query_set
+from app.ranking.learning.calibrate import Calibration, Sweep, calibrate
+from app.ranking.learning.runs import Comparison, compare, save_run
+from app.ranking.router import Router
 from store import queries
 from store.records import RunRecord
 from store.typed import Json

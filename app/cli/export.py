@@ -12,20 +12,20 @@ from app.cli.console import Console, number, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.discovery.register import register_restored
 from app.export import apply as writes
-from app.export.drift import dropped, find_drift, way_out
-from app.export.hooks.files import TakenOut, remove_all
 from app.export.masking import DiffFile, masked_diff
-from app.export.overview import prepare, survey
-from app.export.own_search import advised, look
 from app.export.plan import MODES, Plan
-from app.export.sizes import host_sizes
-from app.export.status import NOT_FOUND, HostStatus
 from app.gateway.backend.http_access import endpoint, listening
+from app.hooks.files import TakenOut, remove_all
+from app.host_status.drift import dropped, find_drift, way_out
+from app.host_status.overview import prepare, survey
+from app.host_status.own_search import advised, look
+from app.host_status.sizes import host_sizes
+from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import DEFAULT
+from app.registry.register import register_restored
 from store import exports
 from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 from store.typed import Json

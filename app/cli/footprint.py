@@ -14,7 +14,7 @@ from app.tokens.footprint import Footprint, footprint
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.export.sizes import HostSize
+    from app.host_status.sizes import HostSize
     from app.policy.budget import Verdict
 
 WORST = "worst"
@@ -124,7 +124,7 @@ def read_catalog(ctx: AppContext, profile: str) -> Catalog:
 
 def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]]":
     """The catalogue as the profile sees it, and what each host's model gets."""
-    from app.export.sizes import measure
+    from app.host_status.sizes import measure
     from app.hosts.places import Places
 
     db = ctx.open_store()
@@ -137,7 +137,7 @@ def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]
 
 def _chosen(sizes: "Sequence[HostSize]", host_id: str) -> "HostSize":
     """The host of that id, or the one that is worst off; raises ToolcribError."""
-    from app.export.sizes import worst
+    from app.host_status.sizes import worst
 
     size = worst(sizes) if host_id == WORST else None
     size = size or next((size for size in sizes if size.facts.id == host_id), None)

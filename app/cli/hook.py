@@ -10,10 +10,10 @@ from app.cli.export import shown_difference
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.paths import gateway_program
-from app.export.hooks import files as hooks
-from app.export.hooks.entries import COMMAND, LIST, MCP
-from app.export.hooks.standing import SILENT, HookStanding, hook_standing
 from app.gateway.backend.rendezvous import why_none
+from app.hooks import files as hooks
+from app.hooks.entries import COMMAND, LIST, MCP
+from app.hooks.status import SILENT, HookStanding, hook_standing
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from store import exports

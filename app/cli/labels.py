@@ -12,7 +12,7 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.routing.learning.label_files import SPLIT, read
+from app.ranking.learning.label_files import SPLIT, read
 from store import queries
 from store.connection import transaction
 from store.records import LabelRecord

@@ -6,9 +6,9 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.indexing.indexer import Indexer
-from app.routing.ranked import Request
-from app.routing.report import ranked_json
-from app.routing.router import Router
+from app.ranking.ranked import Request
+from app.ranking.report import ranked_json
+from app.ranking.router import Router
 from store.errors import StoreError
 from store.typed import Json
 

@@ -14,7 +14,7 @@ from app.core.errors import ToolcribError
 from app.indexing import request_writer
 from app.indexing.requests import edited, put, request_problem
 from app.indexing.summaries import encode
-from app.routing.rewrite import COMMANDS, CommandLine, Endpoint, Model, estimate
+from app.ranking.rewrite import COMMANDS, CommandLine, Endpoint, Model, estimate
 from store import requests
 from store.records import ToolRecord
 

@@ -41,7 +41,7 @@ def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     ranked = _of_backend(args)
     if ranked is None:
         from app.cli.ranking import rank
-        from app.routing.ranked import Request
+        from app.ranking.ranked import Request
 
         asked_for = Request(args.query, server=args.server)
         ranked = rank(ctx, console, asked_for, profile=args.profile, words_only=args.words_only)

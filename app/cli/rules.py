@@ -8,8 +8,8 @@ from app.cli.export import shown_difference
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.export.apply import apply
-from app.export.hooks.files import remove
-from app.export.hooks.rules import mode_of, rules_hosts, rules_plan, rules_state
+from app.hooks.files import remove
+from app.hooks.rules import mode_of, rules_hosts, rules_plan, rules_state
 from app.hosts.facts import host
 from app.hosts.places import Places
 

@@ -16,18 +16,18 @@ from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import visible
-from app.discovery import importing
-from app.discovery.register import Registered, Target, register, targets
 from app.hosts.display import LaunchText, launch_text, spec_text
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry import importing
+from app.registry.register import Registered, Target, register, targets
 from store import servers, tools
 from store.records import NEEDS_SIGN_IN, READ, ServerRecord
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.discovery.scan import ScanReport, ServerStatus
+    from app.registry.scan import ScanReport, ServerStatus
 
 IN_PART = 5
 
@@ -270,7 +270,7 @@ def _launch_lines(name: str, text: LaunchText) -> list[str]:
 
 def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanReport":
     """Read the servers with a line of progress; Ctrl+C stops them all, then counts as such."""
-    from app.discovery.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
+    from app.registry.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
 
     done: dict[int, ServerStatus] = {}
 

@@ -15,14 +15,14 @@ from app.cli.export import shown_difference
 from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.discovery import own_servers
-from app.discovery.importing import edit_server
-from app.discovery.register import forget_secrets, register_file, stored_launch
 from app.export import apply as writes
 from app.export.entries.plan import find_entry, plan_entry
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, Plan
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
+from app.registry import own_servers
+from app.registry.importing import edit_server
+from app.registry.register import forget_secrets, register_file, stored_launch
 from app.system.secrets import SecretStore
 from store import exports, servers
 from store.records import MANUAL, EntryRecord, ServerRecord

@@ -11,9 +11,9 @@ from app.cli.options import Verbs
 from app.cli.server import known_server
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.discovery.register import Target, register, targets
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry.register import Target, register, targets
 from app.signin.grant import Client
 from store import tools
 from store.records import READ
@@ -66,8 +66,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Sign in, then read the server."""
-    from app.discovery.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
-    from app.discovery.signing import sign_in
+    from app.registry.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
+    from app.registry.signing import sign_in
 
     db = ctx.open_store()
     try:
@@ -98,7 +98,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
 def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Forget the tokens."""
-    from app.discovery.signing import sign_out
+    from app.registry.signing import sign_out
 
     db = ctx.open_store()
     try:

@@ -60,7 +60,7 @@ class Settings:
 
     @property
     def views(self) -> tuple[float, float, float, float]:
-        """The four weights in the order of app.routing.views."""
+        """The four weights in the order of app.ranking.views."""
         return self.name_view, self.description_view, self.parameters_view, self.server_view
 
     def save(self, path: "Path") -> None:
@@ -109,7 +109,7 @@ class BudgetSettings:
 
 @dataclass(frozen=True, slots=True)
 class RoutingSettings:
-    """How a query picks tools; see app.routing."""
+    """How a query picks tools; see app.ranking."""
 
     cut: str = "relative"  # relative: top - delta; theta: ISO >= theta (the paper's gate)
     theta: float = 0.28

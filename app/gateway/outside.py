@@ -11,9 +11,9 @@ from store.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from app.attention.small_talk import SmallTalk
     from app.core.paths import Paths
     from app.encoder.onnx import Encoder
+    from app.hooks.small_talk import SmallTalk
     from app.mcp.requests import UpstreamEvents
     from app.mcp.session import Upstream
     from store.serving import ServerRow
@@ -106,6 +106,6 @@ class Outside:
 
     def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
         """What suggestions for prompts are silent about, by this encoder."""
-        from app.attention.small_talk import SmallTalk
+        from app.hooks.small_talk import SmallTalk
 
         return SmallTalk(encoder)

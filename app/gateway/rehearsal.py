@@ -20,9 +20,9 @@ from app.mcp.protocol import HANDSHAKE
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.small_talk import SmallTalk
-    from app.attention.suggestion import Suggestion
     from app.encoder.onnx import Encoder
+    from app.hooks.small_talk import SmallTalk
+    from app.hooks.suggestion import Suggestion
     from store.serving import ServerRow
 
 _LIST, _SEARCH = 2, 3  # ids of the requests whose answers are wanted
@@ -131,7 +131,7 @@ def rehearse_hook(
     """What a hook of this host would add to the first prompt of a conversation, were the host
     connected as its exports say; "" is any host that goes through Toolcrib. Raises ToolcribError
     where the store cannot be served."""
-    from app.attention.suggestion import NOT_CONNECTED, SENT_ALL, Suggestion
+    from app.hooks.suggestion import NOT_CONNECTED, SENT_ALL, Suggestion
 
     way = way_of(database, host) if host else Way(through=True)
     if way is None:
@@ -156,7 +156,7 @@ def rehearse_list(
 ) -> Narrowed:
     """What the list form of this host's hook would leave out of the request of a conversation's
     first prompt. Raises ToolcribError where the store cannot be served."""
-    from app.attention.suggestion import NOT_CONNECTED, THROUGH_ALREADY, Suggestion
+    from app.hooks.suggestion import NOT_CONNECTED, THROUGH_ALREADY, Suggestion
 
     way = way_of(database, host, listed=True)
     if way is None or way.names is None:

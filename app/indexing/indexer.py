@@ -11,12 +11,12 @@ from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.indexing.findings import findings_of_tools
 from app.indexing.recheck import recheck
 from app.indexing.requests import index_keywords, offer_pack
-from app.routing.floor import floor_is_stale, lacks_world, set_scan_floor
-from app.routing.learning import teaching
-from app.routing.requests import read_pack, texts_mark
-from app.routing.summary import make_summary
-from app.routing.views import View, mixed, views_hash, views_of
-from app.routing.world import World
+from app.ranking.floor import floor_is_stale, lacks_world, set_scan_floor
+from app.ranking.learning import teaching
+from app.ranking.requests import read_pack, texts_mark
+from app.ranking.summary import make_summary
+from app.ranking.views import View, mixed, views_hash, views_of
+from app.ranking.world import World
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
 from store import findings, requests, tools, vectors

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from app.indexing import requests as editing
-from app.routing.rewrite import BATCH, Model, question, read_answer
+from app.ranking.rewrite import BATCH, Model, question, read_answer
 from store import requests
 from store.records import ToolRecord
 

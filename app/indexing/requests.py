@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import apsw
 
 from app.core.changes import Changes
-from app.routing.keyword import keyword_row
-from app.routing.requests import LONGEST, MOST, pack_key, tool_text_hash
+from app.ranking.keyword import keyword_row
+from app.ranking.requests import LONGEST, MOST, pack_key, tool_text_hash
 from app.safety import patterns
 from app.safety.sightings import ORDER_RULE
 from store import requests, search

@@ -13,8 +13,8 @@ import apsw
 
 from app.hosts.credentials import credentials_in
 from app.indexing.requests import request_problem
-from app.routing.text import content_words, split_name
-from app.routing.tool_search import HINT_KEY
+from app.ranking.text import content_words, split_name
+from app.ranking.tool_search import HINT_KEY
 from store import queries, requests, tools
 from store.records import LabelRecord, ToolRecord
 from store.typed import Json

@@ -8,7 +8,7 @@ import apsw
 from app.core.changes import Changes
 from app.core.context import AppContext
 from app.indexing.indexer import Indexer
-from app.routing.summary import MOST_TOKENS, make_summary, most_tokens
+from app.ranking.summary import MOST_TOKENS, make_summary, most_tokens
 from store import tools
 from store.connection import transaction
 from store.records import Summary, ToolRecord

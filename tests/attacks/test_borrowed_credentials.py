@@ -5,9 +5,9 @@ Secret values are kept by what is launched, and go when that does.
 
 import pytest
 
-from app.discovery.importing import add_server
-from app.discovery.register import register, targets
 from app.hosts.launch import HTTP, STDIO, LaunchSpec
+from app.registry.importing import add_server
+from app.registry.register import register, targets
 from app.signin.grant import Grant, kept, save
 from app.system.secrets import SecretStore
 from store import servers

@@ -21,11 +21,11 @@ import raw_host  # noqa: E402
 from app.core.context import AppContext  # noqa: E402
 from app.core.paths import Paths  # noqa: E402
 from app.core.settings import Settings  # noqa: E402
-from app.discovery.register import Target  # noqa: E402
-from app.discovery.scan import ScanOptions, scan  # noqa: E402
 from app.gateway.backend.client import request  # noqa: E402
 from app.gateway.backend.rendezvous import STOP, Place  # noqa: E402
 from app.hosts.launch import LaunchSpec  # noqa: E402
+from app.registry.register import Target  # noqa: E402
+from app.registry.scan import ScanOptions, scan  # noqa: E402
 from app.system.secrets import SecretStore  # noqa: E402
 from store import findings, profiles, servers, tools  # noqa: E402
 from store.connection import open_store, transaction  # noqa: E402

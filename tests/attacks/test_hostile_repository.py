@@ -169,9 +169,9 @@ flags = st.lists(
 @given(st.dictionaries(names, st.tuples(commands, flags), min_size=1, max_size=3))
 def test_no_entry_of_a_repository_is_ever_trusted(ctx, db, tmp_path, planted) -> None:
     """In-process: what registering any such file trusts, and what it would start."""
-    from app.discovery.register import register, targets
     from app.hosts.places import Places
     from app.hosts.reading import read_hosts
+    from app.registry.register import register, targets
     from store import servers
 
     home, project = tmp_path / "home", tmp_path / "project"

@@ -24,7 +24,7 @@ from app.mcp.session import Upstream
 
 READ = """
 import sys
-from app.discovery.probe import probe
+from app.registry.probe import probe
 from app.hosts.launch import LaunchSpec
 reading = probe(LaunchSpec("http", url=sys.argv[1]))
 lines = open("/proc/self/status").read().splitlines()  # ru_maxrss counts the forking parent too

@@ -22,7 +22,7 @@ def home(tmp_path_factory):
 
 SCAN = """
 import sys
-from app.discovery.probe import probe
+from app.registry.probe import probe
 from app.hosts.launch import LaunchSpec
 env = {"FAKE_MODE": "escape,hang-list", "FAKE_PIDS": sys.argv[2]}
 probe(LaunchSpec("stdio", sys.executable, ("-S", "-E", sys.argv[1]), env=env))

@@ -17,7 +17,7 @@ from app.core.safe_write import (
     write_file,
 )
 from app.export.apply import apply, undo_host
-from app.routing.learning import label_files
+from app.ranking.learning import label_files
 from app.system.secrets import Secrets, SecretStore, install_key
 
 CURSOR = {"mcpServers": {"stub": {"command": "x", "env": {"KEY": "t0p-s3cret"}}}}

@@ -39,7 +39,7 @@ def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
 
 def test_the_gateways_first_search_waits_for_no_more_than_it_needs(tmp_path: Path) -> None:
     found = loaded(
-        "import app.gateway.menu.handler, app.catalog.catalog, app.routing.router", tmp_path
+        "import app.gateway.menu.handler, app.catalog.catalog, app.ranking.router", tmp_path
     )
     assert not found & {"pathlib", "urllib", "orjson", "numpy", "platformdirs"}
 
@@ -117,7 +117,7 @@ def copied(tmp_path: Path) -> Path:
         ("app/catalog/catalog.py", "import PySide6.QtCore", "app and store know no Qt"),
         ("ui/look/theme.py", "import store.tools", "ui takes records and errors"),
         ("app/gateway/main.py", "import app.export.plan", "the gateway reaches neither"),
-        ("app/tokens/counters.py", "import app.routing.router", "layers inside app"),
+        ("app/tokens/counters.py", "import app.ranking.router", "layers inside app"),
     ],
 )
 def test_the_import_rules_notice_when_they_are_broken(

@@ -1,4 +1,4 @@
-"""The shape of the source tree: no circles, no wide folders, no long files, few untyped values."""
+"""The shape of the source tree: no circles, no long files, few untyped values."""
 
 import ast
 import re
@@ -9,8 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("app", "store", "ui")
-WIDEST = 25  # modules in one folder
-LONGEST = 400  # lines of a file
+LONGEST = 600  # lines of a file
 ANY_PER_1000_LINES = 3.0
 
 
@@ -82,16 +81,6 @@ def test_the_search_for_circles_finds_one() -> None:
 
 def test_no_import_circle_of_any_kind() -> None:
     assert circles(graph()) == []
-
-
-def test_no_folder_is_too_wide() -> None:
-    folders = {file.parent for file in modules().values()}
-    wide = {
-        str(folder.relative_to(ROOT)): count
-        for folder in folders
-        if (count := sum(f.name != "__init__.py" for f in folder.glob("*.py"))) > WIDEST
-    }
-    assert wide == {}
 
 
 def test_no_file_is_too_long() -> None:

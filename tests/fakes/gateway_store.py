@@ -12,8 +12,8 @@ import psutil
 
 from app.core.paths import Paths
 from app.hosts.launch import LaunchSpec
-from app.routing.keyword import keyword_row
-from app.routing.summary import make_summary
+from app.ranking.keyword import keyword_row
+from app.ranking.summary import make_summary
 from app.system.secrets import SecretStore
 from store import events, profiles, servers, tools
 from store.connection import open_store, transaction

@@ -9,11 +9,11 @@ import apsw
 
 from app.catalog.catalog import Catalog, load_catalog, match_tools, set_on, set_pinned
 from app.core.context import AppContext
-from app.discovery.register import register
 from app.export.apply import apply
 from app.export.plan import Plan, plan
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from store import exports, servers, tools
 from store.connection import transaction
 from store.records import READ, ExportRecord, NewTool, TokenCount

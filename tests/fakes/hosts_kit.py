@@ -3,8 +3,8 @@
 import hashlib
 import json
 
-from app.discovery.register import register
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import profiles, servers, tools

@@ -9,9 +9,9 @@ import apsw
 import numpy as np
 
 from app.catalog.catalog import Catalog, load_catalog
-from app.routing.keyword import keyword_row
-from app.routing.summary import embedded_text, make_summary
-from app.routing.text import content_words
+from app.ranking.keyword import keyword_row
+from app.ranking.summary import embedded_text, make_summary
+from app.ranking.text import content_words
 from store import requests, servers, tools, vectors
 from store.connection import open_store, transaction
 from store.records import EntryRecord, NewTool, ServerSpec, Summary, ToolRecord, Vector

@@ -18,11 +18,11 @@ from judge.real import ALL_VARIABLE, HOSTS, chosen, real_host
 from judge.trial import program
 from judge.trust import CodexWindow
 
-from app.attention.suggestion import MOST_LISTED
-from app.export.hooks.entries import COMMAND, LIST, MCP
-from app.export.hooks.files import hook_state
-from app.export.hooks.rules import RULES, rules_hosts, rules_state
-from app.export.hooks.standing import ON, WAITING
+from app.hooks.entries import COMMAND, LIST, MCP
+from app.hooks.files import hook_state
+from app.hooks.rules import RULES, rules_hosts, rules_state
+from app.hooks.status import ON, WAITING
+from app.hooks.suggestion import MOST_LISTED
 from app.hosts.facts import host as facts_of
 from store.records import AS_IS, THROUGH
 

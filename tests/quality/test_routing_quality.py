@@ -15,7 +15,7 @@ from app.bench.judging import judge_ours, judge_paper
 from app.core.context import AppContext
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
-from app.routing.router import Router
+from app.ranking.router import Router
 from store.connection import open_store
 from store.search import Scope
 
@@ -85,7 +85,7 @@ def test_filters_inside_the_sql_answer_like_brute_force(tmp_path, given, encoder
     servers = dict(db.execute("SELECT id, server_id FROM tools"))
     stored = dict(db.execute("SELECT tool_id, data FROM vectors"))
     matrix = np.frombuffer(b"".join(stored[i] for i in ids), dtype="<f4").reshape(len(ids), -1)
-    from app.routing.dense import IndexRetriever
+    from app.ranking.dense import IndexRetriever
 
     index = IndexRetriever(db, encoder.key, encoder.dims)
     for asked in given.queries[:6]:

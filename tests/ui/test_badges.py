@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.export.drift import GONE, IN_SYNC, OUTSIDE
-from app.export.status import CHANGES, NOT_FOUND, UNREADABLE
+from app.hooks.usage import HIT, MISSED, NONE, OTHER, SILENT, UNSEEN
+from app.host_status.drift import GONE, IN_SYNC, OUTSIDE
+from app.host_status.status import CHANGES, NOT_FOUND, UNREADABLE
 from app.policy.budget import BLOCK, PASS, WARN
-from app.policy.hook_use import HIT, MISSED, NONE, OTHER, SILENT, UNSEEN
 from app.safety.review import APPROVED, KEPT, OFF
 from store import records
 from ui.pages.activity.event_rows import FAILED, WARNED

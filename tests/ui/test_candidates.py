@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.catalog.availability import Reason
-from app.routing.gates import SCORE, TRUSTED, Verdict
-from app.routing.ranked import RankedTool
+from app.ranking.gates import SCORE, TRUSTED, Verdict
+from app.ranking.ranked import RankedTool
 from ui.pages.playground.candidates import CandidateModel
 from ui.pages.playground.cells import RANKED_ROLE
 from ui.shell.gate_lines import Line

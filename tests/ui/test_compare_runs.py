@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.core.settings import RoutingSettings
-from app.routing.learning.calibrate import choose as choose_values
-from app.routing.learning.calibrate import prepare
-from app.routing.learning.cases import Case
+from app.ranking.learning.calibrate import choose as choose_values
+from app.ranking.learning.calibrate import prepare
+from app.ranking.learning.cases import Case
 from store import queries
 from store.connection import transaction
 from store.records import RunRecord

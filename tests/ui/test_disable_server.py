@@ -4,10 +4,10 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from app.catalog import reasons
-from app.discovery.importing import add_server
-from app.discovery.register import register, targets
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import read_hosts
+from app.registry.importing import add_server
+from app.registry.register import register, targets
 from store import servers, tools
 from store.connection import transaction
 from store.records import NewTool

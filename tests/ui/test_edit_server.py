@@ -5,9 +5,9 @@ from PySide6.QtWidgets import QLineEdit
 from shiboken6 import isValid
 
 from app.catalog.catalog import match_tools, set_on
-from app.discovery.importing import add_server, edit_server
-from app.discovery.register import stored_launch
 from app.hosts.launch import STDIO, LaunchSpec
+from app.registry.importing import add_server, edit_server
+from app.registry.register import stored_launch
 from app.system.secrets import SecretStore
 from store import servers, tools
 from store.connection import transaction

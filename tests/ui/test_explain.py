@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.routing.ranked import MEANING, PAST_USE, REQUESTS, SERVER, WORDS
+from app.ranking.ranked import MEANING, PAST_USE, REQUESTS, SERVER, WORDS
 from ui.pages.playground.explain_card import ExplainCard, marked
 from ui.pages.playground.explain_parts import PartRows, rounded
 

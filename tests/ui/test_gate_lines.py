@@ -6,8 +6,8 @@ import pytest
 
 from app.catalog.availability import Reason
 from app.core.settings import RoutingSettings
-from app.routing.gates import BUDGET, GATES, ON, SCORE, TOP_K, TRUSTED, Cut, Verdict
-from app.routing.ranked import Ranked, RankedTool
+from app.ranking.gates import BUDGET, GATES, ON, SCORE, TOP_K, TRUSTED, Cut, Verdict
+from app.ranking.ranked import Ranked, RankedTool
 from ui.shell.gate_lines import FAILED, NOT_ASKED, PASSED, Line, gate_lines
 
 TOOL = RankedTool(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
-from app.discovery.register import register
 from app.export.plan import DISABLE, EDIT, REMOVE
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from store import servers
 from ui.pages.catalog.add_server import AddServerDialog
 

@@ -9,7 +9,7 @@ from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, stock
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton
 
 from app.core.settings import GatewaySettings
-from app.export.hooks.files import CACHE, KEEPS, READS, reads
+from app.hooks.files import CACHE, KEEPS, READS, reads
 from app.indexing.indexer import Indexer
 from app.safety.review import approve
 from store import servers, tools

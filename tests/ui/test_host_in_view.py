@@ -6,10 +6,10 @@ import json
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from app.discovery.register import register
 from app.export.model_tools import model_tools
-from app.export.overview import prepare, survey
+from app.host_status.overview import prepare, survey
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import profiles, servers, tools

@@ -4,7 +4,7 @@ import pytest
 from hosts_kit import CODEX, GITHUB, open_host, open_page, put, put_files, write
 from PySide6.QtWidgets import QPushButton
 
-from app.export.hooks.rules import BEGIN, COST, END, RULES
+from app.hooks.rules import BEGIN, COST, END, RULES
 
 TIMEOUT = 20_000
 SETTINGS = ".claude/settings.json"

@@ -10,13 +10,13 @@ import pytest
 
 from app.catalog.catalog import load_catalog
 from app.cli.main import run
-from app.discovery.register import register
 from app.export.apply import apply
-from app.export.overview import prepare, survey
 from app.export.plan import MODES
-from app.export.sizes import measure
+from app.host_status.overview import prepare, survey
+from app.host_status.sizes import measure
 from app.hosts.facts import load_hosts
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import profiles, servers, tools

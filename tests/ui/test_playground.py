@@ -13,7 +13,7 @@ from app.core.settings import ProfileSettings
 from app.export.model_tools import model_tools
 from app.gateway.rehearsal import rehearse, rehearse_hook
 from app.hosts.facts import host
-from app.routing import phrases
+from app.ranking import phrases
 from app.tokens.counters import counter
 from store import servers
 from store.connection import transaction

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from query_set_kit import column, put, routing, run, settled, stored
 
-from app.routing.host_ranking import searched, usable
-from app.routing.learning.learn import LearnedModel
+from app.ranking.host_ranking import searched, usable
+from app.ranking.learning.learn import LearnedModel
 from store.records import LabelRecord
 from ui.pages.query_set.learning_line import learned_from
 from ui.pages.query_set.query_rows import ALONE, FOUND, VERDICT

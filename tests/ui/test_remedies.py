@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.settings import RoutingSettings
-from app.routing.gates import Remedy
+from app.ranking.gates import Remedy
 from ui.shell.remedies import settings_remedy
 
 SETTINGS = RoutingSettings()

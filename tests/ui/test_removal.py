@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.discovery.importing import add_server, import_file
-from app.discovery.register import register
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import read_hosts
+from app.registry.importing import add_server, import_file
+from app.registry.register import register
 from store import servers
 
 

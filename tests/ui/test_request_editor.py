@@ -3,7 +3,7 @@
 import pytest
 
 from app.indexing.requests import MODEL, add
-from app.routing.requests import LONGEST, MOST
+from app.ranking.requests import LONGEST, MOST
 from store import requests
 from ui.pages.catalog.request_editor import RequestsDialog, origins
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
-from app.discovery.importing import add_server
-from app.discovery.register import targets
-from app.discovery.scan import ScanOptions, scan
 from app.hosts.launch import LaunchSpec
+from app.registry.importing import add_server
+from app.registry.register import targets
+from app.registry.scan import ScanOptions, scan
 from store import servers
 from ui.pages.catalog.tree_cells import FLAGS
 from ui.widgets.columns import place

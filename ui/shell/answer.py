@@ -4,10 +4,10 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from app.core.settings import RoutingSettings
-from app.routing import phrases
-from app.routing.gates import TRUSTED, Cut
-from app.routing.ranked import PAST_USE, Ranked, RankedTool
-from app.routing.router import Router, Scored
+from app.ranking import phrases
+from app.ranking.gates import TRUSTED, Cut
+from app.ranking.ranked import PAST_USE, Ranked, RankedTool
+from app.ranking.router import Router, Scored
 from ui.shell.gate_lines import Line
 from ui.shell.strip_marks import HELD, IN, OUT, WANTED, Mark
 

@@ -44,7 +44,7 @@ BADGES: Mapping[str, BadgeText] = {
     "approved": BadgeText("Approved", "passed", "check-circle-outline"),
     "kept": BadgeText("Held", "neutral", "lock-outline"),
     "off": BadgeText("Off", "neutral", "minus-circle-outline"),
-    # a host (app.export.status, app.export.drift)
+    # a host (app.host_status.status, app.host_status.drift)
     "changes": BadgeText("Changes to export", "warn", "alert"),
     "changed outside": BadgeText("Changed outside", "warn", "alert"),
     "endpoint off": BadgeText("HTTP endpoint off", "warn", "alert"),
@@ -64,7 +64,7 @@ BADGES: Mapping[str, BadgeText] = {
     # a query set, two runs
     "few queries": BadgeText("Too few queries", "warn", "alert"),
     "other tools": BadgeText("Tools differ between these runs", "warn", "alert"),
-    # what became of a suggestion (app.policy.hook_use)
+    # what became of a suggestion (app.hooks.usage)
     "hit": BadgeText("Called", "passed", "check-circle"),
     "other": BadgeText("Another called", "warn", "alert"),
     "none": BadgeText("None called", "neutral", "minus-circle-outline"),

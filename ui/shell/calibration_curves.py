@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from app.core.settings import RoutingSettings
-from app.routing.gates import THETA
-from app.routing.learning.calibrate import Calibration, Point, Sweep
+from app.ranking.gates import THETA
+from app.ranking.learning.calibrate import Calibration, Point, Sweep
 
 Curve = tuple[float, ...]
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from app.core.settings import RoutingSettings
-from app.routing import phrases
-from app.routing.gates import BUDGET, GATES, SCORE, TOP_K
-from app.routing.phrases import short
-from app.routing.ranked import Ranked, RankedTool
+from app.ranking import phrases
+from app.ranking.gates import BUDGET, GATES, SCORE, TOP_K
+from app.ranking.phrases import short
+from app.ranking.ranked import Ranked, RankedTool
 
 PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
 

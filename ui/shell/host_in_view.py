@@ -10,10 +10,10 @@ from app.policy.budget import Budget, Verdict, verdict, verdict_on
 from ui.shell.live_catalog import LiveCatalog
 
 if TYPE_CHECKING:
-    from app.export.sizes import HostSize
-    from app.export.status import HostStatus
+    from app.host_status.sizes import HostSize
+    from app.host_status.status import HostStatus
 
-WORST, EVERY = "", "*"  # choices beside the ids of hosts, as app.export.sizes takes them
+WORST, EVERY = "", "*"  # choices beside the ids of hosts, as app.host_status.sizes takes them
 UNREAD = "Nothing is read yet"  # in place of a verdict
 
 
@@ -45,7 +45,9 @@ class HostInView(QObject):
         """The host in view; None for the sum, and where no host of this computer has a server."""
         if not self.sizes:
             return None
-        from app.export.sizes import in_view  # as all of export, not needed for the window's start
+        from app.host_status.sizes import (
+            in_view,  # as all of export, not needed for the window's start
+        )
 
         return in_view(self.sizes, self.choice)
 
@@ -93,7 +95,7 @@ class HostInView(QObject):
     def _measure(self) -> None:
         catalog = self._live.catalog
         if catalog is not None and self._statuses:
-            from app.export.sizes import host_sizes
+            from app.host_status.sizes import host_sizes
 
             self.sizes = host_sizes(self._statuses, catalog)
         self.changed.emit()

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from app.core.text import plural
-from app.export.drift import OUTSIDE
 from app.export.plan import MODES
-from app.export.status import CHANGES, ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
+from app.host_status.drift import OUTSIDE
+from app.host_status.status import CHANGES, ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from app.hosts.facts import HostFacts
 from app.policy.profiles import DEFAULT
 from store.records import AS_IS, NATIVE

@@ -10,8 +10,8 @@ from app.core.errors import ToolcribError
 from app.core.settings import RoutingSettings
 from app.encoder.onnx import Encoder
 from app.indexing.indexer import Indexer
-from app.routing.host_ranking import host_ranking
-from app.routing.router import Router
+from app.ranking.host_ranking import host_ranking
+from app.ranking.router import Router
 from ui.shell.answer import Answer, rank_query
 from ui.shell.tasks import Job, Tasks
 

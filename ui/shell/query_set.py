@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal
 
 from app.core.changes import Changes
-from app.routing.learning.learn import LearnedModel
-from app.routing.learning.query_set import StoredQuerySet, change_labels, held
+from app.ranking.learning.learn import LearnedModel
+from app.ranking.learning.query_set import StoredQuerySet, change_labels, held
 from store.records import LabelRecord, RunRecord
 from ui.shell.tasks import Tasks
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from app.core.settings import RoutingSettings
-from app.routing.gates import ON, PIN, Remedy
+from app.ranking.gates import ON, PIN, Remedy
 
 _TICKS = {ON: "Turn it on", PIN: "Pin it"}
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from app.core.settings import RoutingSettings
-from app.routing.gates import THETA
-from app.routing.ranked import RankedTool
+from app.ranking.gates import THETA
+from app.ranking.ranked import RankedTool
 from ui.shell.actions import SettingsCommand
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import with_threshold

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.core.errors import ToolcribError
 from app.core.safe_write import write_file
 from app.core.text import plural
-from app.export.report import FORMS, report_of, written
-from app.export.sizes import HostSize
+from app.host_status.report import FORMS, report_of, written
+from app.host_status.sizes import HostSize
 from ui.shell.services import Services
 
 _KINDS = "Markdown (*.md);;CSV table (*.csv);;JSON (*.json)"

@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QPushButton, QWidget
 
 from app.indexing.summaries import MADE, summary_problem
-from app.routing.summary import MOST_TOKENS, most_tokens
+from app.ranking.summary import MOST_TOKENS, most_tokens
 from store.records import Summary
 from ui.look.text import visible
 from ui.widgets.form_dialog import FormDialog, plain_label

@@ -11,7 +11,7 @@ from app.core.text import plural
 from ui.shell.services import Services
 
 if TYPE_CHECKING:
-    from app.export.status import HostStatus
+    from app.host_status.status import HostStatus
 
 _REST_MS = 250  # ticks that follow each other are looked at together
 
@@ -49,8 +49,8 @@ class ExportState(QObject):
             return
 
         def inspect_hosts(db: Db) -> "tuple[HostStatus, ...]":
-            from app.export.overview import survey  # not needed for the window's start
             from app.gateway.backend.http_access import endpoint
+            from app.host_status.overview import survey  # not needed for the window's start
 
             return survey(db, places, catalog, endpoint=endpoint(ctx))
 
@@ -71,7 +71,7 @@ class ExportState(QObject):
 
 def button_words(rows: "Sequence[HostStatus]") -> tuple[int, str, bool]:
     """How many changes wait, what the button's tooltip says, whether pressing it helps."""
-    from app.export.status import CHANGES, NOT_FOUND
+    from app.host_status.status import CHANGES, NOT_FOUND
     from store.records import AS_IS
     from ui.shell.host_state import urgency
 

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, Q
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.export.http.standing import over_http
 from app.gateway.backend.http_access import HttpState, bring_up, token_for, url_of
+from app.host_status.http import over_http
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
 from ui.widgets.form_dialog import plain_label

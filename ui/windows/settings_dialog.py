@@ -243,6 +243,6 @@ def _page(*widgets: QWidget) -> QScrollArea:
 
 
 def _gain(db: Db, catalog: Catalog) -> str:
-    from app.export.own_search import hint_gain  # not needed for the window's start
+    from app.host_status.own_search import hint_gain  # not needed for the window's start
 
     return hint_gain(db, catalog)

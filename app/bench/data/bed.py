@@ -9,7 +9,7 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import Gold
 from app.bench.data.sets import Labelled, SetTool
 from app.bench.data.testbed import changes_something, tool_id
-from app.routing.summary import summarise
+from app.ranking.summary import summarise
 from app.tokens.counters import Counter
 from app.tokens.host_text import host_text
 

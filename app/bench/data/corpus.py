@@ -11,10 +11,10 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import QuerySet, SetTool
 from app.catalog.catalog import Catalog, load_catalog
 from app.indexing.requests import PACK, index_keywords
-from app.routing.learning.teaching import teach_requests
-from app.routing.requests import tool_text_hash
-from app.routing.summary import make_summary
-from app.routing.views import mixed, views_of
+from app.ranking.learning.teaching import teach_requests
+from app.ranking.requests import tool_text_hash
+from app.ranking.summary import make_summary
+from app.ranking.views import mixed, views_of
 from store import requests, servers, tools, vectors
 from store.connection import open_store, transaction
 from store.records import (

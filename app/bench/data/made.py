@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import apsw
 
-from app.routing.keyword import keyword_row
-from app.routing.summary import make_summary
+from app.ranking.keyword import keyword_row
+from app.ranking.summary import make_summary
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import servers, tools, vectors

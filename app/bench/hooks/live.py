@@ -15,12 +15,12 @@ from app.bench.data.corpus import open_corpus
 from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.sets import QuerySet
 from app.core.paths import gateway_program
-from app.export.hooks.entries import words_of
 from app.export.wrapping import GatewayCall
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place, connect
+from app.hooks.entries import words_of
 from app.hosts.facts import host
-from app.routing.floor import set_scan_floor
+from app.ranking.floor import set_scan_floor
 from store.connection import transaction
 from store.typed import Json
 

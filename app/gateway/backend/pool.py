@@ -22,8 +22,8 @@ from app.system.threads import start_thread
 from store.serving import ServerRow
 
 if TYPE_CHECKING:
-    from app.attention.small_talk import SmallTalk
     from app.encoder.onnx import Encoder
+    from app.hooks.small_talk import SmallTalk
 
 _IDLE_GRACE = 2.0  # seconds that an idle server has to exit
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from app.core.context import AppContext
     from app.encoder.onnx import Encoder
-    from app.routing.router import Router
+    from app.ranking.router import Router
 
 
 class Rankings:
@@ -48,8 +48,8 @@ class Rankings:
 
     def _ranked(self, fields: Json, hello: Hello) -> Json:
         from app.core.context import AppContext
-        from app.routing.ranked import Request
-        from app.routing.report import ranked_json
+        from app.ranking.ranked import Request
+        from app.ranking.report import ranked_json
         from store.connection import data_version
 
         ctx = AppContext.default()
@@ -82,6 +82,6 @@ def _router(
     ctx: "AppContext", db: "apsw.Connection", profile: str, encoder: "Encoder | None"
 ) -> "Router":
     from app.catalog.catalog import load_catalog
-    from app.routing.router import Router
+    from app.ranking.router import Router
 
     return Router.from_store(db, load_catalog(db, profile, ctx.settings.encoding), encoder=encoder)

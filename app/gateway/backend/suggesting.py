@@ -24,8 +24,8 @@ from app.gateway.serving.through import Through
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.suggestion import Suggestion
     from app.gateway.backend.web.session import WebSession
+    from app.hooks.suggestion import Suggestion
 
 SUGGEST = "suggest"
 _LIST = "list"  # the form of a hook that leaves tools out of the host's list
@@ -136,7 +136,7 @@ def _json(made: "Suggestion") -> Json:
 
 
 def _silent(kind: str) -> Json:
-    from app.attention.suggestion import SILENCES
+    from app.hooks.suggestion import SILENCES
 
     return {"text": "", "why": SILENCES[kind], "tools": []}
 

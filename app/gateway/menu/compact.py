@@ -4,8 +4,8 @@ Only a signature that is too long itself loses parameters: those that may be lef
 checked against the whole schema all the same, and a tool's exact name always gets all of it.
 """
 
-from app.attention.signatures import as_json, cut, signature
 from app.gateway import slim
+from app.hooks.signatures import as_json, cut, signature
 from store.typed import Json
 
 DESCRIPTION = 700  # characters of a description in full,

@@ -27,13 +27,13 @@ from app.gateway.profile_view import ProfileView
 from app.gateway.route import Route
 from app.mcp.protocol import params_of, text_result
 from app.mcp.session import Upstream
-from app.routing.text import query_hash
+from app.ranking.text import query_hash
 from store.serving import ToolRow
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.suggestion import Suggestion
     from app.encoder.onnx import Encoder
+    from app.hooks.suggestion import Suggestion
 
 SESSION_KEY = "toolcrib/session"  # in _meta: a host that runs several conversations at once
 _NOTES = 600  # characters of a server's instructions, given once a session

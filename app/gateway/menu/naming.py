@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.attention.suggestion import Suggestion
     from app.gateway.profile_view import ProfileView
+    from app.hooks.suggestion import Suggestion
 
 Naming = Callable[[str, str], str]  # a host's own name for (server, tool)
 

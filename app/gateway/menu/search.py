@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from app.attention.signatures import cut, signature
 from app.gateway.menu.compact import describe
+from app.hooks.signatures import cut, signature
 from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.small_talk import SmallTalk
     from app.catalog.catalog import Catalog, CatalogTool
     from app.catalog.conditions import State
     from app.encoder.onnx import Encoder
-    from app.routing.ranked import Ranked, RankedTool
-    from app.routing.router import Router
+    from app.hooks.small_talk import SmallTalk
+    from app.ranking.ranked import Ranked, RankedTool
+    from app.ranking.router import Router
 
 _CHARACTERS_A_TOKEN = 3.6  # an estimate for names, prose and JSON together
 # The best tool's score must lead by this much for its schema to stand alone: then it is right in 87
@@ -138,7 +138,7 @@ class ToolSearch:
     def _prepare(self, generation: int) -> "Router":
         """The router over the present catalogue."""
         from app.catalog.catalog import load_catalog
-        from app.routing.router import Router
+        from app.ranking.router import Router
         from store import findings
         from store.connection import open_store
 
@@ -156,7 +156,7 @@ class ToolSearch:
 
     def rank(self, fields: Json, state: "State", generation: int, limit: int) -> "Ranked":
         """The ranking of a search's arguments; `{server, tool}` requests route by both."""
-        from app.routing.ranked import Request
+        from app.ranking.ranked import Request
 
         query = str(fields.get("query") or fields.get("tool") or "")
         request = Request(query, str(fields.get("server") or ""), str(fields.get("tool") or ""))
@@ -198,7 +198,7 @@ class ToolSearch:
         pinned = {row.tool.id for row in catalog.tools if row.pinned} if catalog else None
         if catalog is None or not pinned:
             return tools
-        from app.routing.tiers import in_tiers
+        from app.ranking.tiers import in_tiers
 
         return in_tiers(tools, pinned, catalog.settings.routing)
 
@@ -279,7 +279,7 @@ class _Answer:
 
     def _of_steps(self, shown: "list[RankedTool]") -> "list[RankedTool]":
         """The best tool of each step, where the request has several that differ."""
-        from app.routing.ranked import first_of_steps
+        from app.ranking.ranked import first_of_steps
 
         steps = list(first_of_steps(shown).values())
         return steps if not steps or shown[0] in steps else [shown[0], *steps]

@@ -7,15 +7,15 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.attention.suggestion import LOADING, READ, Suggestion, silence_of, suggest
 from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import Encoders, ToolSearch
+from app.hooks.suggestion import LOADING, READ, Suggestion, silence_of, suggest
 from app.system.threads import start_thread
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.attention.small_talk import SmallTalk
     from app.catalog.conditions import State
+    from app.hooks.small_talk import SmallTalk
 
 _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
 _POOL = 10  # tools asked of the router

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from app.bench import leave_one_out, retrieval
-from app.routing.fuse import LONGQ, Lengths
+from app.ranking.fuse import LONGQ, Lengths
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from app.bench.data.embeddings import CachedEncoder
 from app.bench.data.metrics import FIELDS, Gold, average, judge, mean
 from app.bench.data.sets import read_set, read_sets
 from app.core.errors import ToolcribError
-from app.routing.learning import learn
+from app.ranking.learning import learn
 
 
 class WordEncoder:
@@ -26,7 +26,7 @@ class WordEncoder:
     def encode(self, texts, *, query=False):
         import numpy as np
 
-        from app.routing.text import content_words
+        from app.ranking.text import content_words
 
         rows = []
         for text in texts:

@@ -15,7 +15,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
-from app.routing.learning import learn
+from app.ranking.learning import learn
 from store import tools, vectors
 from store.connection import transaction
 from store.records import Vector

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import run
-from app.discovery.importing import add_server
-from app.discovery.register import register
 from app.hosts.launch import HTTP, STDIO, LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry.importing import add_server
+from app.registry.register import register
 from app.signin.grant import Grant, kept, load, save
 from app.system.secrets import SecretStore
 from store import servers

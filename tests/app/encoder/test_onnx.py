@@ -10,12 +10,12 @@ import onnx
 import pytest
 
 from app.core.errors import ToolcribError
-from app.discovery.probe import ProbeOptions, probe
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ModelFiles, packaged_weights
 from app.hosts.launch import STDIO, LaunchSpec
 from app.indexing.reading import Limits
-from app.routing.summary import summarise
+from app.ranking.summary import summarise
+from app.registry.probe import ProbeOptions, probe
 from tests.fakes.tool_texts import tool_texts
 from tests.servers import launches
 

@@ -2,8 +2,8 @@ import json
 import os
 
 from app.export.apply import restore_all, restore_host
-from app.export.drift import dropped, find_drift, watched
-from app.export.status import host_status
+from app.host_status.drift import dropped, find_drift, watched
+from app.host_status.status import host_status
 from app.hosts.facts import host
 from store import exports
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ToolcribError
-from app.discovery.register import register
 from app.export.apply import apply, undo_host
-from app.export.drift import IN_SYNC, find_drift
 from app.export.entries.plan import find_entry, plan_entry
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange
+from app.host_status.drift import IN_SYNC, find_drift
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry.register import register
 from store import exports, servers
 from store.records import AS_IS, EntryRecord
 

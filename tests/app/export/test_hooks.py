@@ -16,12 +16,12 @@ from app.core.errors import ToolcribError
 from app.core.paths import Paths, gateway_program
 from app.core.settings import Settings
 from app.export.apply import apply
-from app.export.drift import IN_SYNC, file_drift, way_out
 from app.export.entries.plan import plan_entry
-from app.export.hooks import files as hooks
-from app.export.hooks.entries import COMMAND, LIST, MCP, is_ours, words_of
 from app.export.plan import REMOVE, EntryChange, Plan
 from app.export.wrapping import GatewayCall
+from app.hooks import files as hooks
+from app.hooks.entries import COMMAND, LIST, MCP, is_ours, words_of
+from app.host_status.drift import IN_SYNC, file_drift, way_out
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from store import exports

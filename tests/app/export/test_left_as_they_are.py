@@ -6,8 +6,8 @@ import pytest
 
 from app.catalog.catalog import change_settings
 from app.core.settings import GatewaySettings
-from app.export.sizes import host_size
-from app.export.status import host_status
+from app.host_status.sizes import host_size
+from app.host_status.status import host_status
 from app.hosts.documents.values import read_values
 from app.hosts.facts import host
 from store import exports, servers

@@ -11,22 +11,22 @@ import pytest
 from app.core.endpoint import profile_at
 from app.core.errors import ToolcribError
 from app.core.settings import Settings
-from app.discovery.register import register
 from app.export.apply import apply, restore_host, undo_host
-from app.export.drift import IN_SYNC, OUTSIDE
 from app.export.entries.plan import plan_entry
 from app.export.http.checks import is_open_to_others
 from app.export.masking import masked_diff
 from app.export.plan import EDIT, EntryChange
 from app.export.snippet import snippet
-from app.export.status import CHANGES, ENDPOINT_OFF, host_status
 from app.export.wrapping import GatewayCall
+from app.host_status.drift import IN_SYNC, OUTSIDE
+from app.host_status.status import CHANGES, ENDPOINT_OFF, host_status
 from app.hosts.entries import THROUGH_NAME, view_entry
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.importing import read_data
 from app.hosts.launch import HTTP
 from app.hosts.reading import read_host, style_of
 from app.policy.profiles import create, forget
+from app.registry.register import register
 from app.system.endpoint import Address, Endpoint, renew_secret
 from store import exports, servers
 from store.records import EntryRecord

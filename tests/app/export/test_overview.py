@@ -4,8 +4,8 @@ import pytest
 
 from app.catalog.catalog import load_catalog, match_tools, set_on
 from app.export.apply import apply
-from app.export.overview import prepare, survey
-from app.export.sizes import host_sizes
+from app.host_status.overview import prepare, survey
+from app.host_status.sizes import host_sizes
 from app.policy import profiles
 
 

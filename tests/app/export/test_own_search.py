@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from app.core.settings import Settings
-from app.export.overview import survey
-from app.export.own_search import advised, hint_gain, host_alone, look, own_search, recommends
 from app.export.wrapping import narrowed_servers
+from app.host_status.overview import survey
+from app.host_status.own_search import advised, hint_gain, host_alone, look, own_search, recommends
 from app.hosts.facts import host
 from store import queries, requests, servers, tools
 from store.connection import transaction

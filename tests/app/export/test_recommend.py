@@ -1,8 +1,8 @@
 import pytest
 
-from app.export.recommend import recommend
 from app.export.snippet import snippet
 from app.export.wrapping import GatewayCall
+from app.host_status.recommend import recommend
 from app.hosts.documents.values import read_values
 from app.hosts.facts import host, load_hosts
 from app.hosts.importing import read_data

@@ -9,8 +9,8 @@ import pytest
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export.apply import apply, undo_writes
-from app.export.hooks.files import remove, remove_all
-from app.export.hooks.rules import (
+from app.hooks.files import remove, remove_all
+from app.hooks.rules import (
     BEGIN,
     COST,
     END,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from app.catalog.catalog import set_pinned
-from app.export.overview import survey
-from app.export.sizes import host_sizes
+from app.host_status.overview import survey
+from app.host_status.sizes import host_sizes
 from app.tokens.menu import menu_tokens
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from app.export.report import HostReport, report_of, written
-from app.export.sizes import measure
-from app.export.tool_list import ListedTool, listed_tools
+from app.host_status.report import HostReport, report_of, written
+from app.host_status.sizes import measure
+from app.host_status.tool_list import ListedTool, listed_tools
 from store.records import AS_IS, PRUNED, THROUGH
 
 FILES = {

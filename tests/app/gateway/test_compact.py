@@ -2,9 +2,9 @@
 
 import json
 
-from app.attention.signatures import cut, signature
 from app.gateway.menu.compact import bare, describe
 from app.gateway.slim import LOSSLESS
+from app.hooks.signatures import cut, signature
 
 LONG = "Searches issues. " + "It knows many things about them. " * 40
 RAW = {

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from app.attention.small_talk import SmallTalk
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import ProfileSettings, Settings
 from app.encoder.onnx import Encoder
 from app.gateway.rehearsal import rehearse_hook
+from app.hooks.small_talk import SmallTalk
 from app.indexing.indexer import Indexer
 from app.policy.profiles import create
 from store import findings, profiles, servers, tools

@@ -9,11 +9,11 @@ from raw_host import text
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.discovery.probe import ProbeOptions, probe
-from app.discovery.register import Target
-from app.discovery.scan import ScanOptions, scan
 from app.hosts.launch import STDIO, LaunchSpec
 from app.indexing.reading import Limits
+from app.registry.probe import ProbeOptions, probe
+from app.registry.register import Target
+from app.registry.scan import ScanOptions, scan
 from app.system.secrets import install_key
 from store import profiles, servers, tools
 from store.connection import transaction

@@ -11,11 +11,11 @@ from guarded import Browser, running
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.discovery.importing import add_server
-from app.discovery.register import targets
-from app.discovery.scan import ScanOptions, scan
-from app.discovery.signing import sign_in, sign_out
 from app.hosts.launch import LaunchSpec
+from app.registry.importing import add_server
+from app.registry.register import targets
+from app.registry.scan import ScanOptions, scan
+from app.registry.signing import sign_in, sign_out
 from app.signin.grant import kept
 from app.system.secrets import SecretStore
 from store import profiles, servers

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from app.catalog.catalog import load_catalog
 from app.catalog.menu_tools import SUGGEST
-from app.discovery.register import register, targets
-from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
-from app.export.hooks import files as hooks
-from app.export.hooks.entries import LIST, words_of
-from app.export.hooks.rules import rules_plan, rules_state
-from app.export.hooks.standing import HookStanding, hook_standing
 from app.export.plan import plan
 from app.export.wrapping import GatewayCall
 from app.gateway.backend.client import request
 from app.gateway.backend.rendezvous import STOP, Place
+from app.hooks import files as hooks
+from app.hooks.entries import LIST, words_of
+from app.hooks.rules import rules_plan, rules_state
+from app.hooks.status import HookStanding, hook_standing
 from app.hosts.facts import host as facts_of
 from app.hosts.reading import read_hosts
+from app.registry.register import register, targets
+from app.registry.scan import ScanOptions, scan
 from judge.fake_model import FakeModel
 from judge.journey import GATEWAY, Household
 from judge.real import PROMPT, RealHost

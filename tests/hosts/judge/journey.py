@@ -10,13 +10,13 @@ from app.catalog.catalog import load_catalog, match_tools, set_on, set_pinned
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.discovery.register import register, targets
-from app.discovery.scan import ScanOptions, scan
 from app.export.apply import apply
 from app.export.plan import plan
-from app.export.sizes import HostSize, measure
+from app.host_status.sizes import HostSize, measure
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.registry.register import register, targets
+from app.registry.scan import ScanOptions, scan
 from app.system.endpoint import Endpoint
 from judge.fake_model import CALL, SEARCH, FakeModel, Request, Script
 from judge.real import RealHost, Stub

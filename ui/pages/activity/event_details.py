@@ -7,7 +7,7 @@ from html import escape
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from app.core.text import plural
-from app.routing import phrases
+from app.ranking import phrases
 from store.records import EventRecord
 from ui.look.text import APPROX, count, visible
 from ui.pages.activity.event_rows import Row

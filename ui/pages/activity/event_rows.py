@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, Qt
 
-from app.policy.hook_use import SUGGEST
+from app.hooks.usage import SUGGEST
 from store.records import EventRecord
 from ui.look.text import moment
 from ui.shell.badges import badge

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.attention.suggestion import SILENCES
 from app.catalog.activity import label_query
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.text import plural
-from app.policy.hook_use import (
+from app.hooks.suggestion import SILENCES
+from app.hooks.usage import (
     HIT,
     MISSED,
     NONE,

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
-from app.export.sizes import HostSize
+from app.host_status.sizes import HostSize
 from app.policy.budget import Verdict
 from app.policy.pruner import Move, PrunePlan
 from store.records import AS_IS, THROUGH

@@ -22,10 +22,10 @@ from PySide6.QtWidgets import (
 from app.catalog.catalog import CatalogTool
 from app.core.context import Db
 from app.core.settings import BudgetSettings
-from app.export.overview import survey
-from app.export.sizes import HostSize, host_sizes, in_view
-from app.export.status import HostStatus
 from app.gateway.backend.http_access import endpoint
+from app.host_status.overview import survey
+from app.host_status.sizes import HostSize, host_sizes, in_view
+from app.host_status.status import HostStatus
 from app.policy.budget import Verdict, verdict_on
 from app.policy.profiles import DEFAULT
 from app.policy.pruner import Move, PrunePlan, propose

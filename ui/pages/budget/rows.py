@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt
 
-from app.export.sizes import HostSize
+from app.host_status.sizes import HostSize
 from ui.shell.badges import badge
 from ui.shell.host_names import MODE_NAMES
 from ui.widgets.columns import Column

@@ -281,7 +281,7 @@ class CatalogContent(QWidget):
 
     def removed_with(self, server: ServerRecord) -> tuple[ServerRecord, ...]:
         """What goes when an own server is removed; none where a host's file names it."""
-        from app.discovery.own_servers import given_with, is_own  # not needed for the start
+        from app.registry.own_servers import given_with, is_own  # not needed for the start
 
         catalog = self._services.live.catalog
         return given_with(server, catalog.servers) if catalog and is_own(server) else ()

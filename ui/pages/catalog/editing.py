@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.context import Db
 from app.core.errors import ToolcribError
-from app.discovery.importing import edit_server
-from app.discovery.own_servers import is_own
-from app.discovery.register import stored_launch
 from app.export.entries.plan import find_entry
 from app.export.plan import EDIT, REMOVE, EntryChange
 from app.hosts.facts import host
 from app.hosts.launch import LaunchSpec
+from app.registry.importing import edit_server
+from app.registry.own_servers import is_own
+from app.registry.register import stored_launch
 from app.system.secrets import SecretStore
 from store.records import MANUAL, EntryRecord, ServerRecord
 from ui.pages.catalog.add_server import AddServerDialog

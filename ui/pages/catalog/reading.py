@@ -34,7 +34,7 @@ from ui.widgets.rows import as_rows
 from ui.widgets.whole_text import WholeText
 
 if TYPE_CHECKING:
-    from app.discovery.scan import ScanReport, ServerStatus
+    from app.registry.scan import ScanReport, ServerStatus
 
 _PROMISE = (
     "Toolcrib starts each ticked server once, asks it for its list of tools, and stops it."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtGui import QUndoCommand
 
 from app.core.text import plural
-from app.discovery.own_servers import bring_back, remove_own
+from app.registry.own_servers import bring_back, remove_own
 from store.records import ServerRecord
 from ui.shell.tasks import Tasks
 

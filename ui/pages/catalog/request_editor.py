@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from app.catalog.catalog import CatalogTool
 from app.indexing.requests import LABEL, MODEL, PACK, USER, edited, put, request_problem, rows_of
 from app.indexing.summaries import encode
-from app.routing.requests import LONGEST, MOST
+from app.ranking.requests import LONGEST, MOST
 from store.records import RequestRecord, ToolRecord
 from ui.look.text import visible
 from ui.shell.services import Services

@@ -1,6 +1,6 @@
 """Finding and reading servers, as work for the long-work thread; no widgets here.
 
-The parts of app.discovery are imported when needed: they cost more than the window's start.
+The parts of app.registry are imported when needed: they cost more than the window's start.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ from store.records import CONFIGURED, RETIRED, ServerRecord
 from ui.shell.tasks import Job
 
 if TYPE_CHECKING:
-    from app.discovery.register import Registered, Target
-    from app.discovery.scan import ScanReport
+    from app.registry.register import Registered, Target
+    from app.registry.scan import ScanReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Discovery:
 
 def find_servers(ctx: AppContext, places: Places) -> Discovery:
     """Read the hosts' files; starts nothing and writes no host's file."""
-    from app.discovery.register import register
     from app.hosts.reading import read_hosts
+    from app.registry.register import register
 
     readings = read_hosts(places)
     db = ctx.open_store()
@@ -73,7 +73,7 @@ def find_servers(ctx: AppContext, places: Places) -> Discovery:
 
 def take_file(ctx: AppContext, path: Path) -> Discovery:
     """Register the servers of one file; raises ToolcribError when it names none."""
-    from app.discovery.importing import import_file
+    from app.registry.importing import import_file
 
     db = ctx.open_store()
     try:
@@ -84,7 +84,7 @@ def take_file(ctx: AppContext, path: Path) -> Discovery:
 
 def take_text(ctx: AppContext, text: str) -> Discovery:
     """Register the servers of a pasted config; raises ToolcribError when it names none."""
-    from app.discovery.importing import import_text
+    from app.registry.importing import import_text
 
     db = ctx.open_store()
     try:
@@ -95,7 +95,7 @@ def take_text(ctx: AppContext, text: str) -> Discovery:
 
 def add(ctx: AppContext, name: str, launch: LaunchSpec) -> Discovery:
     """Register one server that was typed in."""
-    from app.discovery.importing import add_server
+    from app.registry.importing import add_server
 
     db = ctx.open_store()
     try:
@@ -109,7 +109,7 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
 
     Reports each ServerStatus, then (text, share done) while tools are indexed.
     """
-    from app.discovery.scan import ScanOptions, scan
+    from app.registry.scan import ScanOptions, scan
 
     chosen = tuple(targets)
     db = ctx.open_store()
@@ -131,7 +131,7 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
 def _discovery(
     ctx: AppContext, db: Db, registered: "Registered", problems: tuple[str, ...]
 ) -> Discovery:
-    from app.discovery.register import targets
+    from app.registry.register import targets
 
     ready = {target.server_id: target for target in targets(ctx, db, registered)}
     servers = load_catalog(db).servers

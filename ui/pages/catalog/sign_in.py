@@ -15,8 +15,8 @@ from ui.shell.tasks import Job
 from ui.widgets.message_bar import DONE, INFO, WARN, MessageBar
 
 if TYPE_CHECKING:
-    from app.discovery.register import Target
-    from app.discovery.scan import ScanReport
+    from app.registry.register import Target
+    from app.registry.scan import ScanReport
 
 
 class SignIn(QObject):

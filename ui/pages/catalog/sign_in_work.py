@@ -11,7 +11,7 @@ from ui.pages.catalog.server_work import find_servers
 from ui.shell.tasks import Job
 
 if TYPE_CHECKING:
-    from app.discovery.register import Target
+    from app.registry.register import Target
 
 
 def can_sign_in(server: ServerRecord) -> bool:
@@ -29,7 +29,7 @@ def sign_in(ctx: AppContext, places: Places, server_id: int, job: Job) -> "Targe
 
     Reports the address of the authorization page.
     """
-    from app.discovery.signing import sign_in as enter
+    from app.registry.signing import sign_in as enter
 
     target = find_servers(ctx, places).targets.get(server_id)
     if target is None:
@@ -40,7 +40,7 @@ def sign_in(ctx: AppContext, places: Places, server_id: int, job: Job) -> "Targe
 
 def sign_out(ctx: AppContext, name: str) -> None:
     """Forget the server's tokens."""
-    from app.discovery.signing import sign_out as leave
+    from app.registry.signing import sign_out as leave
 
     db = ctx.open_store()
     try:

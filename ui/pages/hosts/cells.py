@@ -6,8 +6,8 @@ from PySide6.QtCore import QObject, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from app.export.drift import OUTSIDE
-from app.export.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
+from app.host_status.drift import OUTSIDE
+from app.host_status.status import CHANGES, NOT_FOUND, UNREADABLE, HostStatus
 from ui.look.theme import Theme
 from ui.pages.hosts.host_list import HOST_ROLE
 from ui.shell.host_state import state_text

@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.export.drift import OUTSIDE
 from app.export.plan import MODES
-from app.export.status import NOT_FOUND, HostStatus
+from app.host_status.drift import OUTSIDE
+from app.host_status.status import NOT_FOUND, HostStatus
 from store.records import AS_IS, PRUNED, THROUGH
 from ui.look.text import with_tilde
 from ui.look.theme import CARD, GAP, Theme

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.export.hooks.files import reads
-from app.export.hooks.rules import RulesStanding
-from app.export.hooks.standing import OFF, WAITING, HookStanding
+from app.hooks.files import reads
+from app.hooks.rules import RulesStanding
+from app.hooks.status import OFF, WAITING, HookStanding
 from ui.look.theme import CARD, GAP, Theme
 
 _BESIDE = 10  # px around a switch's box

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from app.export.hooks.entries import LIST
-from app.export.hooks.plugin import plugin_form
-from app.export.hooks.rules import is_rules
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import Plan
+from app.hooks.entries import LIST
+from app.hooks.plugin import plugin_form
+from app.hooks.rules import is_rules
 from ui.look.theme import Theme
 from ui.pages.hosts.change_sheet import ChangeSheet
 

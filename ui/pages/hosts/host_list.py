@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.export.status import NOT_FOUND, HostStatus
+from app.host_status.status import NOT_FOUND, HostStatus
 from ui.shell.host_state import state_text
 
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10

@@ -3,8 +3,8 @@
 from PySide6.QtCore import QObject
 
 from app.export.plan import Plan
-from app.export.status import HostStatus
 from app.gateway.backend.http_access import HttpState, endpoint, possible, switch_on
+from app.host_status.status import HostStatus
 from ui.pages.hosts.http_row import HttpRow
 from ui.pages.hosts.session import HostsSession
 from ui.shell.services import Services

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from app.export.status import HostStatus
+from app.host_status.status import HostStatus
 from store.records import THROUGH
 from ui.look.theme import CARD
 

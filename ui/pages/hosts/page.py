@@ -10,9 +10,9 @@ from app.core.changes import Changes
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.export.backups import Backup
-from app.export.drift import OUTSIDE, Drift
 from app.export.plan import EntryChange, Plan
-from app.export.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
+from app.host_status.drift import OUTSIDE, Drift
+from app.host_status.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
 from store.records import HOOK
 from ui.look.theme import MARGIN
 from ui.pages.hosts.backups import BackupsSheet

@@ -8,8 +8,8 @@ from app.core.context import AppContext, Db
 from app.export.apply import list_backups
 from app.export.backups import Backup, read
 from app.export.masking import DiffFile, masked_change, masked_diff
-from app.export.overview import prepare
 from app.export.plan import Plan
+from app.host_status.overview import prepare
 from app.hosts.documents.values import format_of
 from app.hosts.places import Places
 from app.policy.budget import Budget, Verdict, verdict

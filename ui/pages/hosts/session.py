@@ -11,21 +11,21 @@ from app.catalog.catalog import Catalog
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.discovery.register import register_file, register_restored
 from app.export.apply import apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
-from app.export.drift import way_out
 from app.export.entries.plan import load_plan
-from app.export.hooks.entries import LIST
-from app.export.hooks.files import change_plan, remove_all
-from app.export.hooks.rules import rules_change
-from app.export.overview import survey
-from app.export.own_search import OwnSearch, advised, evidence_key, look
 from app.export.plan import EntryChange, Plan
-from app.export.status import HostStatus
 from app.gateway.backend.http_access import endpoint
 from app.gateway.backend.rendezvous import why_none
+from app.hooks.entries import LIST
+from app.hooks.files import change_plan, remove_all
+from app.hooks.rules import rules_change
+from app.host_status.drift import way_out
+from app.host_status.overview import survey
+from app.host_status.own_search import OwnSearch, advised, evidence_key, look
+from app.host_status.status import HostStatus
 from app.hosts.facts import host
+from app.registry.register import register_file, register_restored
 from store.records import ExportRecord
 from ui.pages.hosts.entry_sheet import EntryPreview
 from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import (
 
 from app.catalog.catalog import CatalogTool
 from app.core.text import plural
-from app.export.report import report_of, written
-from app.export.sizes import HostSize
-from app.export.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
+from app.host_status.report import report_of, written
+from app.host_status.sizes import HostSize
+from app.host_status.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
 from ui.look.text import APPROX, count
 from ui.look.theme import GAP, Theme
 from ui.shell.host_names import MODE_NAMES

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from app.core.paths import Paths
-from app.export.drift import watched
-from app.export.status import NOT_FOUND, HostStatus
+from app.host_status.drift import watched
+from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.places import Places
 
 SETTLE_MS = 300  # editors write in several steps

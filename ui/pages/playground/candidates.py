@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QObject, Qt
 
-from app.routing import phrases
-from app.routing.gates import GATES
-from app.routing.ranked import RankedTool
+from app.ranking import phrases
+from app.ranking.gates import GATES
+from app.ranking.ranked import RankedTool
 from ui.pages.playground.cells import (
     RANKED_ROLE,
     ScoreDelegate,

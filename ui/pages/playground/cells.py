@@ -4,8 +4,8 @@ from PySide6.QtCore import QObject, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from app.routing.gates import TRUSTED
-from app.routing.ranked import RankedTool
+from app.ranking.gates import TRUSTED
+from app.ranking.ranked import RankedTool
 from ui.look.theme import ROW, Theme
 from ui.shell.badges import badge
 from ui.shell.gate_lines import Line

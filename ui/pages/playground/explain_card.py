@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.routing import phrases
-from app.routing.gates import GATES
-from app.routing.keyword import stem
-from app.routing.ranked import RankedTool
+from app.ranking import phrases
+from app.ranking.gates import GATES
+from app.ranking.keyword import stem
+from app.ranking.ranked import RankedTool
 from ui.look.theme import Theme
 from ui.pages.playground.explain_parts import GateRow, PartRows
 from ui.shell.answer import Answer

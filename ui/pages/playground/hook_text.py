@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.attention.small_talk import SmallTalk
-from app.attention.suggestion import MARGIN, Suggestion
 from app.core.text import plural
-from app.export.hooks.standing import no_hook
 from app.export.limits import host_name
-from app.export.sizes import HostSize
 from app.gateway.rehearsal import Narrowed, rehearse_hook, rehearse_list
+from app.hooks.small_talk import SmallTalk
+from app.hooks.status import no_hook
+from app.hooks.suggestion import MARGIN, Suggestion
+from app.host_status.sizes import HostSize
 from app.tokens.counters import Counter
 from store.records import THROUGH
 from ui.look.text import APPROX

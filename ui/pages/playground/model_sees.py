@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.text import plural
-from app.export.sizes import HostSize
+from app.host_status.sizes import HostSize
 from ui.look.theme import Theme
 from ui.pages.playground.model_text import ModelText
 from ui.shell.host_names import MODE_NAMES

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.attention.small_talk import SmallTalk
 from app.catalog.catalog import Catalog
-from app.export.sizes import HostSize
 from app.gateway.rehearsal import rehearse
+from app.hooks.small_talk import SmallTalk
+from app.host_status.sizes import HostSize
 from app.mcp.jsonrpc import dump
 from app.tokens.counters import counter
 from store.records import PRUNED, THROUGH

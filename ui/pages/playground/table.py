@@ -4,7 +4,7 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QTreeView, QVBoxLayout, QWidget
 
-from app.routing.ranked import RankedTool
+from app.ranking.ranked import RankedTool
 from ui.look.theme import GAP, Theme
 from ui.pages.playground.candidates import NUMBER, SCORE, TOKENS, TOOL, WHY, CandidateModel
 from ui.pages.playground.cells import ScoreDelegate

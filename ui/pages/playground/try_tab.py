@@ -13,9 +13,9 @@ from PySide6.QtWidgets import (
 
 from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
-from app.routing import phrases
-from app.routing.ranked import RankedTool
-from app.routing.tool_search import ENGINE
+from app.ranking import phrases
+from app.ranking.ranked import RankedTool
+from app.ranking.tool_search import ENGINE
 from ui.look.text import short
 from ui.look.theme import GAP
 from ui.pages.playground.controls import PlaygroundControls

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.settings import RoutingSettings
-from app.routing.learning.calibrate import LEAST, Calibration, Point, Sweep
-from app.routing.learning.cases import Outcome
+from app.ranking.learning.calibrate import LEAST, Calibration, Point, Sweep
+from app.ranking.learning.cases import Outcome
 from ui.look.theme import GAP, Theme
 from ui.pages.query_set.plot_legend import PlotLegend
 from ui.shell.badges import badge

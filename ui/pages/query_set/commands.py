@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtGui import QUndoCommand
 
-from app.routing.learning.query_set import put_back
+from app.ranking.learning.query_set import put_back
 from store.records import LabelRecord
 from ui.shell.query_set import QuerySet
 from ui.shell.tasks import Tasks

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
 
-from app.routing.gates import THETA
-from app.routing.learning.runs import Comparison, compare
+from app.ranking.gates import THETA
+from app.ranking.learning.runs import Comparison, compare
 from store.records import RunRecord
 from store.typed import JsonMapping
 from ui.pages.query_set.query_rows import FIXED, NEW, PASSED, REGRESSED, STILL

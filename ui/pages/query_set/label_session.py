@@ -6,7 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from app.core.errors import ToolcribError
-from app.routing.learning.label_files import read, write
+from app.ranking.learning.label_files import read, write
 from store.records import LabelRecord
 from ui.pages.query_set.commands import LabelsCommand, LearnedCommand
 from ui.pages.query_set.run_session import Learned

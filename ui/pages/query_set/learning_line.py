@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.routing.learning.learn import LEAST, LearnedModel, LearnReport
+from app.ranking.learning.learn import LEAST, LearnedModel, LearnReport
 from ui.look.theme import GAP, Theme
 from ui.pages.query_set.label_session import plural_queries
 from ui.widgets.elided import ElidedLabel

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
 
-from app.routing.learning.cases import Outcome
-from app.routing.tool_search import ENGINE, MOST
+from app.ranking.learning.cases import Outcome
+from app.ranking.tool_search import ENGINE, MOST
 from store.records import LabelRecord, RunRecord
 from ui.shell.badges import BADGES
 from ui.widgets.columns import Column, MakeDelegate, Roles

@@ -11,14 +11,14 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import RoutingSettings
 from app.encoder.onnx import Encoder
-from app.routing.floor import own_chit_chat
-from app.routing.host_ranking import found_alone
-from app.routing.learning.calibrate import Calibration, Prepared, choose, prepare
-from app.routing.learning.cases import Case, Outcome, Progress, make_cases, nearest_iso, outcome
-from app.routing.learning.learn import LearnReport
-from app.routing.learning.query_set import blob, learn_from_all, summed_up
-from app.routing.learning.runs import save_run
-from app.routing.router import Router
+from app.ranking.floor import own_chit_chat
+from app.ranking.host_ranking import found_alone
+from app.ranking.learning.calibrate import Calibration, Prepared, choose, prepare
+from app.ranking.learning.cases import Case, Outcome, Progress, make_cases, nearest_iso, outcome
+from app.ranking.learning.learn import LearnReport
+from app.ranking.learning.query_set import blob, learn_from_all, summed_up
+from app.ranking.learning.runs import save_run
+from app.ranking.router import Router
 from store.records import LabelRecord
 from ui.shell.tasks import Job, Tasks
 

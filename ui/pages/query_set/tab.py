@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import ToolcribError
-from app.routing.learning.query_set import blob, digest
+from app.ranking.learning.query_set import blob, digest
 from store.records import RunRecord
 from ui.look.theme import GAP
 from ui.pages.query_set.actions import QuerySetActions

@@ -16,18 +16,18 @@ import psutil
 import pytest
 import raw_host
 
-from app.attention.small_talk import SmallTalk
-from app.attention.suggestion import MOST_TOKENS
 from app.catalog.catalog import change_settings
 from app.core.paths import Paths, gateway_program
 from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
-from app.export.hooks.entries import COMMAND, entry
 from app.export.wrapping import GatewayCall
 from app.gateway.backend import suggesting
 from app.gateway.hook import HOSTS, printed
 from app.gateway.rehearsal import rehearse_hook, rehearse_list
+from app.hooks.entries import COMMAND, entry
+from app.hooks.small_talk import SmallTalk
+from app.hooks.suggestion import MOST_TOKENS
 from app.hosts.facts import host as facts_of
 from app.tokens.counters import counter
 from store import events, exports, findings, profiles, servers, tools

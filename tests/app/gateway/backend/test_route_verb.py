@@ -53,7 +53,7 @@ def verb(notes: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Verb:
 
 def ranked_alone(done: subprocess.CompletedProcess[str]) -> bool:
     """Whether the process ranked by itself: what that imports shows."""
-    return "app.routing.router" in done.stderr
+    return "app.ranking.router" in done.stderr
 
 
 def same(verb: Verb, *words: str) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def test_the_light_form_imports_little(verb: Verb) -> None:
     verb("backend", "restart")
     verb("route", QUERY)
     done = verb("route", QUERY)
-    heavy = ("numpy", "onnxruntime", "re2", "app.indexing", "app.routing", "PySide6", "tiktoken")
+    heavy = ("numpy", "onnxruntime", "re2", "app.indexing", "app.ranking", "PySide6", "tiktoken")
     lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     assert not [name for name in lines if name.startswith(heavy)]
 

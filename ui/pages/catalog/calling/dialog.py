@@ -35,7 +35,7 @@ from ui.widgets.form_dialog import plain_label
 from ui.widgets.question import confirm
 
 if TYPE_CHECKING:
-    from app.discovery.calling import HandCall
+    from app.registry.calling import HandCall
 
 _LATER = "Earlier calls"
 
@@ -57,7 +57,7 @@ class CallDialog(QDialog):
     def __init__(
         self, services: Services, tool: CatalogTool, history: CallHistory, parent: QWidget
     ) -> None:
-        from app.discovery.calling import HandServer  # not needed for the window's start
+        from app.registry.calling import HandServer  # not needed for the window's start
 
         super().__init__(parent)
         self._services, self._tool, self._history = services, tool, history

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.discovery.calling import HandCall
+    from app.registry.calling import HandCall
 
 _MOST_KEPT = 50  # calls
 

@@ -16,7 +16,7 @@ from ui.look.text import visible
 from ui.look.theme import GAP, Theme
 
 if TYPE_CHECKING:
-    from app.discovery.calling import HandCall
+    from app.registry.calling import HandCall
 
 RESULT, STRUCTURED, WHOLE, MESSAGES = "Result", "Structured", "JSON", "Messages"
 _MOST_PIXELS = 40_000_000  # of a picture; larger ones are named only

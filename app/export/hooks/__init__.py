@@ -1,1 +1,0 @@
-"""Hooks before prompts: in hosts' files, written and taken out, and how they stand."""

@@ -1,0 +1,1 @@
+"""State of each host: how it gets its tools, drift, sizes, reports."""

@@ -1,0 +1,84 @@
+"""What the Hosts page and its like ask: all hosts' states, one host's plan, from the store."""
+
+from dataclasses import replace
+
+import apsw
+
+from app.catalog.catalog import Catalog, load_catalog
+from app.core.paths import gateway_program
+from app.export.plan import Plan, plan
+from app.hooks.rules import rules_standing
+from app.hooks.status import hook_standing
+from app.host_status.recommend import recommend
+from app.host_status.status import NOT_FOUND, HostStatus, host_status
+from app.hosts.facts import load_hosts
+from app.hosts.places import Places
+from app.policy.profiles import names, profile_of
+from app.system.endpoint import Endpoint
+from store import exports
+
+
+def survey(
+    db: apsw.Connection,
+    places: Places,
+    catalog: Catalog,
+    *,
+    no_backend: str = "",
+    endpoint: Endpoint | None = None,
+) -> tuple[HostStatus, ...]:
+    """Every known host's state, by rank; starts nothing, writes nothing.
+
+    `no_backend` is why a hook has no backend to ask, "" where it may have one; `endpoint` is what
+    hosts that were written as a URL are held against.
+    A host that gets another profile is held against that one: ticks in this one do not concern it.
+    """
+    gateway = gateway_program()
+    seen = {catalog.profile.name: catalog}
+    known = names(db)
+    statuses = []
+    for facts in load_hosts():
+        history = exports.for_host(db, facts.id)
+        gets = profile_of([record for record in history if record.scope != "project"])
+        if gets in known and gets not in seen:
+            seen[gets] = load_catalog(db, gets, catalog.encoding)
+        own = seen.get(gets, catalog)
+        status = host_status(
+            places,
+            facts,
+            catalog=own,
+            gateway_path=gateway,
+            history=history,
+            endpoint=endpoint,
+        )
+        if own is not catalog:  # what would be written is of the one in view
+            status = replace(status, recommendation=recommend(facts, catalog))
+        here = status.state != NOT_FOUND
+        hook = hook_standing(places, facts, mode=status.mode, here=here, no_backend=no_backend)
+        rules = rules_standing(places, facts, mode=status.mode, here=here)
+        statuses.append(replace(status, hook=hook, rules=rules))
+    return tuple(statuses)
+
+
+def prepare(
+    db: apsw.Connection,
+    places: Places,
+    catalog: Catalog,
+    *,
+    host_id: str,
+    mode: str,
+    endpoint: Endpoint | None = None,
+) -> Plan:
+    """The plan of exporting the catalogue's profile to a host, on top of its earlier writes.
+
+    With an `endpoint` as its URL.
+    """
+    return plan(
+        places,
+        host_id,
+        catalog=catalog,
+        mode=mode,
+        profile=catalog.profile.name,
+        gateway_path=gateway_program(),
+        history=exports.for_host(db, host_id),
+        endpoint=endpoint,
+    )

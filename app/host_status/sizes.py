@@ -1,0 +1,105 @@
+"""What each host's model gets of tool definitions, held against the host's budget."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import apsw
+
+from app.catalog.catalog import Catalog
+from app.export.model_tools import ModelTools, host_rows, model_tools
+from app.host_status.overview import survey
+from app.host_status.status import NOT_FOUND, HostStatus
+from app.hosts.facts import HostFacts
+from app.hosts.places import Places
+from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
+from store.records import AS_IS, THROUGH
+
+_WORST = {BLOCK: 0, WARN: 1, PASS: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class HostSize:
+    """One host against its profile's budget.
+
+    Computed from what is on now: changes that were not written yet count as if they were. Of a host
+    that loads tools on demand itself (`defers`) it is the names, `sent.later` the schemas.
+    """
+
+    facts: HostFacts
+    mode: str
+    sent: ModelTools
+    verdict: Verdict
+    profile: str  # that the host gets by Toolcrib's writes, "" for none
+    catalog: Catalog = field(repr=False, compare=False)  # as that profile sees it
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+        return self.facts.name
+
+    @property
+    def once_written(self) -> int:
+        """Tokens of what is on, for a host that is left as it is: what writing it would leave."""
+        return sum(row.cost for row in self.sent.tools if row.shown)
+
+    @property
+    def through(self) -> int:
+        """Tokens that its model would get through Toolcrib."""
+        return model_tools(self.facts, THROUGH, self.catalog).tokens
+
+    @property
+    def defers(self) -> bool:
+        """Whether the host itself loads tools on demand."""
+        return self.facts.defers_tools
+
+
+def host_size(status: HostStatus, catalog: Catalog) -> HostSize:
+    """One host's size; `catalog` is as the profile sees it that the host gets."""
+    mode, rows = status.mode, None
+    if mode == THROUGH and status.drift and not any(r.through for r in status.readings):
+        # the entry was taken out by someone else: the model gets what the files name now
+        named = {(str(r.file), entry.name) for r in status.readings for entry in r.entries}
+        mode = AS_IS
+        rows = [
+            row
+            for row in host_rows(status.host, catalog)
+            if any((e.file, e.name) in named for e in row.server.entries)
+        ]
+    sent = model_tools(status.host, mode, catalog, rows)
+    budget = Budget.from_settings(catalog.settings.budget, host_limit=status.host.tool_limit)
+    outcome = verdict(sent.tokens, sent.count, budget)
+    return HostSize(status.host, mode, sent, outcome, status.profile, catalog)
+
+
+def host_sizes(
+    statuses: Iterable[HostStatus], present: Catalog | None = None
+) -> tuple[HostSize, ...]:
+    """The hosts of this computer that get tools of the catalogue, in the order given.
+
+    `present` is the catalogue as it is now, for the hosts that are held against its profile.
+    """
+    sizes = []
+    for status in statuses:
+        same = present is not None and present.profile.name == status.catalog.profile.name
+        catalog = present if present is not None and same else status.catalog
+        is_sent = status.mode == THROUGH or host_rows(status.host, catalog)
+        if status.state != NOT_FOUND and is_sent:
+            sizes.append(host_size(status, catalog))
+    return tuple(sizes)
+
+
+def measure(db: apsw.Connection, places: Places, catalog: Catalog) -> tuple[HostSize, ...]:
+    """The sizes of this computer's hosts, as their files are now."""
+    return host_sizes(survey(db, places, catalog), catalog)
+
+
+def in_view(sizes: Sequence[HostSize], choice: str) -> HostSize | None:
+    """The host of that id, the worst for "" and for one that is gone, None for "*" (the sum)."""
+    if choice == "*":
+        return None
+    return next((size for size in sizes if size.facts.id == choice), None) or worst(sizes)
+
+
+def worst(sizes: Iterable[HostSize]) -> HostSize | None:
+    """The host that is nearest to, or furthest over, what it may get."""
+    return min(sizes, key=lambda s: (_WORST[s.verdict.word], -s.verdict.tokens), default=None)

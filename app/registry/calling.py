@@ -1,0 +1,185 @@
+"""Tools called by hand, through the client that reads servers and serves hosts."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.scrubber import Scrubber
+from app.hosts.interpolation import expand
+from app.hosts.launch import STDIO, inherited_secrets
+from app.indexing.reading import MODERN, Limits
+from app.mcp.connection import Connection, NoAnswerError, greet
+from app.mcp.limits import HungError, StoppedError, Watch
+from app.mcp.traced import TracedChannel, TracedMessage
+from app.registry.conversation import answer, envelope, hello
+from app.registry.probe import channel_of, fail_pending
+from app.registry.register import Target, targets
+from app.signin.auth import StoredAuth
+from app.system.secrets import SecretStore
+from store.servers import all_servers
+from store.typed import Json
+
+_LONGEST_CALL = 3600.0  # seconds, whatever the server does
+_GRACE = 2.0  # seconds that a server has to exit
+_REFUSAL = "Nobody can answer this in a call by hand."
+
+
+@dataclass(frozen=True, slots=True)
+class HandCall:
+    """What one call gave; holds no secret value of the server."""
+
+    result: Json  # {} where there is none
+    problem: str  # why there is none, "" else
+    seconds: float  # from the question to the answer
+    start_seconds: float  # that starting the server took before, 0 where it ran
+    messages: tuple[TracedMessage, ...]
+    printed: str  # the last of the server's stderr
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no result, or one that says of itself that it is an error."""
+        return bool(self.problem) or self.result.get("isError") is True
+
+
+class HandServer:
+    """One server for calls by hand: started at the first one, kept until `close`."""
+
+    def __init__(self, ctx: AppContext, server_id: int) -> None:
+        self._ctx = ctx
+        self._server_id = server_id
+        self._connection: Connection | None = None
+        self._trace: TracedChannel | None = None
+        self._scrubber = Scrubber()
+        self._given_up = False  # nobody waits for its answer any more: it cannot be used again
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+
+    def call(
+        self,
+        tool: str,
+        arguments: Json,
+        *,
+        secrets: Iterable[str] = (),
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> HandCall:
+        """Call a tool; `secrets` are values among the arguments that are shown nowhere.
+
+        Blocks until there is an answer. Raises ToolcribError where the server may not be started.
+        """
+        with self._lock:
+            self._scrubber.add(secrets)
+            return self._call(tool, arguments, lambda: cancelled() or self._closed.is_set())
+
+    def close(self) -> None:
+        """End the server with all that it started; a call under way ends first, at once."""
+        self._closed.set()
+        with self._lock:
+            self._end()
+
+    def _call(self, tool: str, arguments: Json, cancelled: Callable[[], bool]) -> HandCall:
+        limits = Limits.of(self._ctx.settings)
+        start = before = time.monotonic()
+        problem, result, self._given_up = "", {}, False
+        watch = Watch(limits.quiet_seconds, limits.total_seconds, cancelled=cancelled)
+        try:
+            connection = self._connected(watch)
+            start = time.monotonic()
+            watch = Watch(_LONGEST_CALL, _LONGEST_CALL, cancelled=cancelled)
+            params: Json = {"name": tool, "arguments": arguments}
+            result = connection.call("tools/call", params, watch, quiet=_LONGEST_CALL)
+        except StoppedError:
+            problem, self._given_up = "You stopped it; the server was ended.", True
+        except HungError as error:
+            problem = f"Waited {error.seconds:g} s for it {watch.waiting_for}; it was ended."
+            self._given_up = True
+        except NoAnswerError as error:
+            problem = str(error)
+        ended = time.monotonic()
+        if not self._running or self._given_up:
+            self._end()
+        return self._hand_call(result, problem, ended - start, start - before)
+
+    def _hand_call(self, result: Json, problem: str, seconds: float, starting: float) -> HandCall:
+        hidden, trace = self._scrubber, self._trace
+        messages = trace.take() if trace is not None else ()
+        return HandCall(
+            hidden.json(result),
+            hidden.text(problem),
+            seconds,
+            starting if starting > 0.001 else 0.0,
+            tuple(replace(one, text=hidden.text(one.text)) for one in messages),
+            hidden.text(trace.printed()) if trace is not None else "",
+        )
+
+    @property
+    def _running(self) -> bool:
+        """Whether the connection can take another call: nothing was left unanswered."""
+        connection = self._connection
+        return (
+            connection is not None
+            and not connection.gone
+            and not connection.channel.ended()
+            and connection.worked
+        )
+
+    def _connected(self, watch: Watch) -> Connection:
+        if self._connection is not None and self._running:
+            return self._connection
+        self._end()
+        target, transport = self._target()
+        open_one = partial(self._open, target, transport)
+        try:
+            self._connection = greet(open_one, watch, hello, modern=target.era == MODERN)
+        except (ToolcribError, NoAnswerError, HungError, StoppedError):
+            self._end()
+            raise
+        return self._connection
+
+    def _open(self, target: Target, transport: str) -> Connection:
+        self._end()
+        launch = expand(target.placed(Path.home()), os.environ, Path.home())
+        self._scrubber.add((*launch.secret_values(), *inherited_secrets(os.environ)))
+        auth = None
+        if launch.transport != STDIO:
+            auth = StoredAuth(SecretStore.open(self._ctx.paths), target.name, launch.url)
+            self._scrubber.watch(auth.values)
+        limits = Limits.of(self._ctx.settings)
+        channel = channel_of(launch, os.environ, limits, auth=auth, transport=transport)
+        self._trace = TracedChannel(channel)
+        self._connection = Connection(
+            self._trace,
+            on_message=partial(answer, why=_REFUSAL),
+            on_end=fail_pending,
+            envelope=envelope,
+        )
+        self._connection.name = target.name
+        self._connection.open()
+        return self._connection
+
+    def _target(self) -> tuple[Target, str]:
+        """How the server is started, and its transport if that was seen; raises ToolcribError."""
+        number, db = self._server_id, self._ctx.open_store()
+        try:
+            record = next((one for one in all_servers(db) if one.id == number), None)
+            target = next((t for t in targets(self._ctx, db) if t.server_id == number), None)
+        finally:
+            db.close()
+        if record is not None and record.disabled:
+            hint = "Enable it in the Catalog, then call."
+            raise ToolcribError(f"{record.name} is disabled in Toolcrib.", hint)
+        if record is None or target is None:
+            raise ToolcribError("The server is gone.", "Read the servers again.")
+        if not record.trusted:
+            raise ToolcribError(f"{record.name} is not trusted yet.", "Trust it first.")
+        return target, str(record.taken_with.get("transport", ""))
+
+    def _end(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.channel.close(_GRACE, self._closed.is_set)

@@ -1,0 +1,246 @@
+"""Reads servers, two at a time, and stores what is new; indexing goes on beside it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import anyio
+import apsw
+from anyio import to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.server_logs import add_lines
+from app.indexing.indexer import Indexer, Progress
+from app.indexing.ingest import save_reading, text_judge
+from app.indexing.reading import Limits, Reading
+from app.registry.probe import ProbeOptions, read_server
+from app.registry.register import Target
+from app.registry.session_log import log_lines
+from app.signin.auth import StoredAuth
+from app.system.secrets import SecretStore
+from store.connection import transaction
+from store.errors import StoreError
+from store.records import READING, STOPPED, WAITING, ToolDelta
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """How far the reading of one server is, in the words of store.records."""
+
+    server_id: int
+    name: str
+    status: str
+    problem: str = ""
+    tools: int = 0
+
+    @property
+    def text(self) -> str:
+        """The status as people read it."""
+        return f"read {self.tools} tools" if self.status == "read" else self.status
+
+
+OnStatus = Callable[[ServerStatus], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What a scan came to; `counted` and `encoded` are how many tools had to be done anew."""
+
+    servers: tuple[ServerStatus, ...]
+    counted: int = 0
+    encoded: int = 0
+    delta: ToolDelta = field(default_factory=ToolDelta)
+    note: str = ""  # why meaning is not searched yet, "" when it is
+    changes: Changes = field(default_factory=lambda: Changes(servers=True, tools=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """Who is told what, and how thorough the scan is."""
+
+    on_status: OnStatus = lambda _status: None
+    on_progress: Progress = lambda _text, _done: None
+    cancel: Event = field(default_factory=Event)
+    prepare_encoder: bool = True  # False: use it only where it was prepared before
+    probe: ProbeOptions | None = None  # None: as the settings say
+
+
+def scan(
+    ctx: AppContext, targets: Sequence[Target], options: ScanOptions | None = None
+) -> ScanReport:
+    """Read these servers and index what is new; call it on a thread that may block.
+
+    `on_status` is called on this thread, `on_progress` on a helper, perhaps at the same time.
+    Raises StoreError when the store cannot be written.
+    """
+    work = _Scan(ctx, targets, options or ScanOptions())
+    try:
+        return anyio.run(work.run)
+    except ExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _once(action: Callable[[], None]) -> Callable[[], None]:
+    """The action, but only the first time."""
+    left = [action]
+
+    def act() -> None:
+        if left:
+            left.pop()()
+
+    return act
+
+
+def _first(error: Exception) -> Exception:
+    """What a task group wrapped."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+class _Scan:
+    """One scan: readers put server ids into a stream, one worker thread indexes them."""
+
+    def __init__(self, ctx: AppContext, targets: Sequence[Target], options: ScanOptions) -> None:
+        self._ctx = ctx
+        self._targets = targets
+        self._options = options
+        self._probe = options.probe or ProbeOptions(
+            Limits.of(ctx.settings), scratch_home=ctx.settings.scratch_home
+        )
+        self._secrets = SecretStore.open(ctx.paths)
+        self._statuses: dict[int, ServerStatus] = {}
+        self._deltas: list[ToolDelta] = []
+        self._note = ""
+
+    async def run(self) -> ScanReport:
+        """Everything, in order."""
+        db = self._ctx.open_store()
+        indexing = self._ctx.open_store()
+        try:
+            indexer = Indexer(self._ctx, indexing, progress=self._options.on_progress)
+            await self._all(db, indexer)
+        finally:
+            db.close()
+            indexing.close()
+        return ScanReport(
+            tuple(self._statuses.values()),
+            counted=indexer.counted,
+            encoded=indexer.encoded,
+            delta=_sum(self._deltas),
+            note=self._note,
+        )
+
+    async def _all(self, db: apsw.Connection, indexer: Indexer) -> None:
+        slots = anyio.Semaphore(max(1, self._ctx.settings.scan_at_once))
+        for target in self._targets:
+            self._say(target, WAITING)
+        send, receive = anyio.create_memory_object_stream[int](len(self._targets))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._index, receive, indexer)
+            async with send, anyio.create_task_group() as readers:
+                for target in self._targets:
+                    readers.start_soon(partial(self._read, db, target, slots=slots, send=send))
+
+    async def _read(
+        self,
+        db: apsw.Connection,
+        target: Target,
+        *,
+        slots: anyio.Semaphore,
+        send: MemoryObjectSendStream[int],
+    ) -> None:
+        await slots.acquire()
+        free = _once(slots.release)
+        try:
+            if self._options.cancel.is_set():
+                self._say(target, STOPPED)
+                return
+            self._say(target, READING)
+
+            def on_reading(reading: Reading) -> None:
+                self._read_done(target, reading)
+                free()  # a server that is slow to stop holds up nobody
+
+            reading = await read_server(
+                target.placed(Path.home()),
+                options=self._probe,
+                cancel=self._options.cancel,
+                era=target.era,
+                on_reading=on_reading,
+                auth_for=partial(StoredAuth, self._secrets, target.name),
+            )
+        finally:
+            free()
+        await self._save(db, target, reading)
+        self._read_done(target, reading)
+        self._log(target, reading)
+        if reading.read:
+            await send.send(target.server_id)
+
+    async def _save(self, db: apsw.Connection, target: Target, reading: Reading) -> None:
+        """Store a reading with its findings; the texts are judged where others are not held up."""
+        judged = await to_thread.run_sync(text_judge(db, target.server_id, reading.tools))
+        with transaction(db):
+            delta = save_reading(db, target.server_id, reading, judged, at=self._ctx.clock())
+            self._deltas.append(delta)
+
+    async def _index(self, receive: MemoryObjectReceiveStream[int], indexer: Indexer) -> None:
+        """Index each server as it comes, and encode once nothing else waits."""
+        try:
+            await to_thread.run_sync(indexer.recheck, self._goes_on)
+            async with receive:
+                async for server_id in receive:
+                    await to_thread.run_sync(indexer.texts, server_id)
+                    if not receive.statistics().current_buffer_used:
+                        await self._encode(receive, indexer, prepare=False)
+            if not self._options.cancel.is_set():
+                await to_thread.run_sync(indexer.texts)
+                await self._encode(None, indexer, prepare=self._options.prepare_encoder)
+        except (ToolcribError, StoreError) as error:
+            self._note = error.title
+
+    def _goes_on(self) -> bool:
+        return not self._options.cancel.is_set()
+
+    async def _encode(
+        self, receive: MemoryObjectReceiveStream[int] | None, indexer: Indexer, *, prepare: bool
+    ) -> None:
+        """Encode until servers wait to be indexed, or the user gives up."""
+
+        def keep_going() -> bool:
+            waits = receive is not None and receive.statistics().current_buffer_used
+            return not waits and not self._options.cancel.is_set()
+
+        work = partial(indexer.vectors, keep_going=keep_going, prepare=prepare)
+        self._note = await to_thread.run_sync(work)
+
+    def _read_done(self, target: Target, reading: Reading) -> None:
+        known = self._statuses[target.server_id]
+        if known.status == READING:  # said before the server was stopped, or now
+            self._say(target, reading.status, reading.problem, tools=len(reading.tools))
+
+    def _log(self, target: Target, reading: Reading) -> None:
+        """Keep what was said and printed; a log that cannot be written stops no reading."""
+        with suppress(OSError, ToolcribError):
+            add_lines(self._ctx.paths.logs, target.name, log_lines(reading, self._ctx.clock()))
+
+    def _say(self, target: Target, status: str, problem: str = "", *, tools: int = 0) -> None:
+        state = ServerStatus(target.server_id, target.name, status, problem, tools)
+        self._statuses[target.server_id] = state
+        self._options.on_status(state)
+
+
+def _sum(deltas: Sequence[ToolDelta]) -> ToolDelta:
+    return ToolDelta(
+        added=tuple(i for delta in deltas for i in delta.added),
+        changed=tuple(i for delta in deltas for i in delta.changed),
+        gone=tuple(i for delta in deltas for i in delta.gone),
+        unchanged=sum(delta.unchanged for delta in deltas),
+    )
