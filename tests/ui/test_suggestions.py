@@ -165,7 +165,7 @@ def test_live_names_suggestions_and_never_sums_up_different_ones(page, services,
 
 
 def test_every_outcome_has_its_words():
-    from app.policy import hook_use
+    from app.hooks import usage as hook_use
 
     every = {hook_use.SILENT, hook_use.MISSED, *hook_use.SPOKEN}
     assert set(OUTCOMES) == every
