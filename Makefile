@@ -30,7 +30,7 @@ servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
 	$(BIN)/python tests/servers/install.py
 	$(BIN)/python tests/hosts/install.py
 
-bench: $(TEST_STAMP)  ## every experiment, then BENCHMARKS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
+bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
 
 pictures: $(TEST_STAMP) servers  ## the README's pictures anew, over real servers in a throwaway home

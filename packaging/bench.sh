@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make bench`: every experiment's JSON into build/bench, then BENCHMARKS.md from what is there.
+# `make bench`: every experiment's JSON into build/bench, then tests/bench/RESULTS.md from what is there.
 # Usage: bench.sh DATA [EXPERIMENT ...]   (without experiments: all of them)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,4 +47,4 @@ if [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" attacks "* ]]; then
   .venv/bin/python packaging/attacks.py > "$out/6-attacks.json.new" || echo "an attack came through"
   mv "$out/6-attacks.json.new" "$out/6-attacks.json"
 fi
-"$toolcrib" bench document "$out" --out BENCHMARKS.md
+"$toolcrib" bench document "$out" --out tests/bench/RESULTS.md

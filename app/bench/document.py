@@ -1,4 +1,4 @@
-"""BENCHMARKS.md, put together from the JSON that the experiments wrote."""
+"""tests/bench/RESULTS.md, put together from the JSON that the experiments wrote."""
 
 import json
 import os

@@ -86,10 +86,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     judged.add_argument("raw", type=Path)
     judged.set_defaults(run=run_judged)
     writes = kinds.add_parser(
-        "document", parents=[common], help="put BENCHMARKS.md together from the experiments' JSON"
+        "document",
+        parents=[common],
+        help="put tests/bench/RESULTS.md together from the experiments' JSON",
     )
     writes.add_argument("folder", type=Path, help="what the experiments wrote with --json")
-    writes.add_argument("--out", type=Path, default=Path("BENCHMARKS.md"))
+    writes.add_argument("--out", type=Path, default=Path("tests/bench/RESULTS.md"))
     writes.set_defaults(run=run_document)
 
 
@@ -220,7 +222,7 @@ def run_judged(args: argparse.Namespace, _ctx: AppContext, console: Console) -> 
 
 
 def run_document(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Put BENCHMARKS.md together."""
+    """Put tests/bench/RESULTS.md together."""
     from app.bench.document import document
 
     before = args.out.read_text(encoding="utf-8") if args.out.is_file() else ""

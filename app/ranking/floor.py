@@ -37,7 +37,7 @@ FALSE_REFUSALS = 0.01  # of known good queries, at most
 # Where tools have this many requests, each is compared with the rest of the catalogue as if it had
 # not been written, and this share of them may be refused: nothing is tuned on queries.
 LEAST_REQUESTS = 60
-REFUSED_REQUESTS = 0.015  # chosen on our own queries (DECISIONS.md)
+REFUSED_REQUESTS = 0.015  # chosen on our own queries (docs/decisions/19-floor.md)
 SHARE = 0.7  # of a query's likeness to the world, by which it must be nearer to the catalogue
 NONE = -1.0  # a floor that refuses nothing
 BLOB = "floor"  # the plain one, which earlier builds read, too

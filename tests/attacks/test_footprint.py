@@ -1,6 +1,6 @@
 """What each program writes and whom it talks to, watched by strace in a throwaway HOME.
 
-SECURITY.md's page "What each program reads, writes and sends" has a row for each of them.
+docs/security.md's section "What each program reads, writes and sends" has a row for each of them.
 """
 
 import json
@@ -234,7 +234,7 @@ def test_the_encoder_export_writes_its_folder_and_temporary_files_only(machine: 
 
 
 def test_the_page_has_a_row_for_each_program_that_is_watched() -> None:
-    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     section = page.split("## What each program reads, writes and sends")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (?!program|-)(?:[^|]+\|){4} `(test_\w+)` \|$", section, re.MULTILINE)
     here = re.findall(r"^def (test_\w+_writes_\w+)\(", Path(__file__).read_text(), re.MULTILINE)

@@ -9,7 +9,12 @@ import pytest
 from app.cli.parser import make_parser
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(p.name for p in ROOT.glob("*.md") if p.name not in ("CHANGELOG.md",))
+DOCUMENTS = sorted(
+    page.relative_to(ROOT).as_posix()
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if page.name != "CHANGELOG.md"
+)
+LONGEST_TOGETHER = 80_000  # characters: what a newcomer reads in an evening
 _PATH = re.compile(r"(?:app|ui|store|tests|resources|packaging)(?:/[\w.*-]+)*/?")
 _VERB = re.compile(r"(?:^|\s)toolcrib ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -29,6 +34,22 @@ def test_every_path_in_a_document_exists(name: str) -> None:
     missing = sorted(p for p in paths if not (list(ROOT.glob(p)) if "*" in p else [ROOT / p]))
     missing += sorted(p for p in paths if "*" not in p and not (ROOT / p).exists())
     assert missing == []
+
+
+def test_the_documents_stay_short() -> None:
+    pages = [ROOT / name for name in (*DOCUMENTS, "CHANGELOG.md")]
+    assert sum(len(page.read_text(encoding="utf-8")) for page in pages) <= LONGEST_TOGETHER
+    assert len((ROOT / "README.md").read_text(encoding="utf-8")) <= 5_000
+
+
+def test_every_link_between_documents_leads_to_a_file() -> None:
+    broken = []
+    for name in (*DOCUMENTS, "CHANGELOG.md"):
+        page = ROOT / name
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in link and not (page.parent / link).exists():
+                broken.append(f"{name}: {link}")
+    assert broken == []
 
 
 def verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -54,7 +75,7 @@ def test_every_verb_in_a_document_exists(name: str) -> None:
 
 
 def glossary() -> list[tuple[str, str]]:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     section = text.split("## Words", 1)[1].split("\n## ", 1)[0]
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", section, re.M)
     return [row for row in rows if row[0] not in ("word",)]
@@ -67,14 +88,14 @@ def test_the_glossary_gives_each_word_one_meaning() -> None:
 
 
 def test_the_packages_page_names_every_package() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     packages = {f"{p.parent.relative_to(ROOT)}/" for p in (ROOT / "app").glob("*/__init__.py")}
     packages |= {f"ui/{p.parent.name}/" for p in (ROOT / "ui").glob("*/__init__.py")} - {"ui/dev/"}
     assert sorted(p for p in packages if f"`{p}`" not in text) == []
 
 
 def test_every_claim_of_the_security_page_names_a_test_that_exists() -> None:
-    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \|$", text, re.M)
     assert len(rows) >= 20 and len(rows) == text.split("## Not")[0].count("\n| ") - 1
     missing = []

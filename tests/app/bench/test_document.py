@@ -1,4 +1,4 @@
-"""BENCHMARKS.md is put together from what was run; what was not run again stays."""
+"""tests/bench/RESULTS.md is put together from what was run; what was not run again stays."""
 
 import json
 from pathlib import Path
