@@ -10,6 +10,8 @@ from app.cli.console import Console, mend_streams, standard_console
 from app.cli.parser import make_parser
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.export.recovery import recover
 from store.connection import sentences
 from store.errors import StoreError
@@ -30,8 +32,7 @@ def run(argv: Sequence[str]) -> int:
         return int(stop.code or 0)
     console = standard_console(as_json=args.json)
     try:
-        ctx = AppContext.default()
-        recover(ctx)
+        ctx = _context(args)
         return _run(args, ctx, console)
     except (ToolcribError, StoreError) as error:
         console.note(f"toolcrib: {error.title}")
@@ -47,6 +48,15 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         console.note(f"toolcrib: {error.filename or 'A file'} cannot be used: {error.strerror}.")
         return FAILED
+
+
+def _context(args: argparse.Namespace) -> AppContext:
+    """The user's own context; defaults, and nothing cleaned up, for a verb without settings."""
+    if not getattr(args, "needs_settings", True):
+        return AppContext(Paths.default(), Settings())
+    ctx = AppContext.default()
+    recover(ctx)
+    return ctx
 
 
 def _run(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 
 from app.cli.console import PlainParser
 
@@ -32,6 +33,7 @@ VERBS = {
     "calibrate": "calibrate",
     "learn": "calibrate",
     "backend": "backend",
+    "doctor": "doctor",
     "bench": "bench",
 }
 _EPILOG = """\
@@ -56,6 +58,7 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"toolcrib {version('toolcrib')}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")

@@ -1,0 +1,159 @@
+"""The list of checks: each looks at one thing and returns results; none starts or writes anything.
+
+A new check is one function here and its name in CHECKS.
+"""
+
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import apsw
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.logs import redact
+from app.core.paths import gateway_program
+from app.core.settings import Settings
+from app.core.text import plural
+from app.encoder.weights import ready_model
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from store.connection import sentences
+from store.damage import damaged_rows, missing_tables
+from store.errors import StoreError
+from store.migrate import version as store_version
+
+GOOD, NOTE, BAD = "ok", "note", "problem"
+_DAMAGED_SHOWN = 10
+REPAIR = "Repair it with: toolcrib doctor --repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one check saw; no secret value and no name of the user's home folder is in it."""
+
+    check: str
+    text: str
+    state: str = GOOD
+    hint: str = ""  # what to do next, "" when there is nothing to do
+
+
+Check = Callable[[AppContext], Iterator[Result]]
+
+
+def _version(_ctx: AppContext) -> Iterator[Result]:
+    yield Result("version", f"Toolcrib {version('toolcrib')}")
+
+
+def _platform(_ctx: AppContext) -> Iterator[Result]:
+    frozen = ", bundled" if getattr(sys, "frozen", False) else ""
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield Result("platform", f"{system}, Python {platform.python_version()}{frozen}")
+
+
+def _paths(ctx: AppContext) -> Iterator[Result]:
+    yield Result("home", str(ctx.paths.home))
+    yield Result("models", str(ctx.paths.models))
+    program = gateway_program()
+    if program.is_file():
+        yield Result("gateway program", str(program))
+    else:
+        hint = "Install Toolcrib again: hosts start this program."
+        yield Result("gateway program", f"{program} is missing", BAD, hint)
+
+
+def _settings(ctx: AppContext) -> Iterator[Result]:
+    file = ctx.paths.settings_file
+    try:
+        Settings.load(file)
+    except ToolcribError as error:
+        yield Result("settings", error.title, BAD, error.hint)
+        return
+    yield Result("settings", str(file) if file.exists() else "defaults (no file)")
+
+
+def _store(ctx: AppContext) -> Iterator[Result]:
+    file = ctx.paths.database
+    if not file.exists():
+        yield Result("store", "not made yet", NOTE, "Read your servers with: toolcrib scan")
+        return
+    try:
+        with (
+            sentences(str(file)),
+            closing(apsw.Connection(str(file), apsw.SQLITE_OPEN_READONLY)) as db,
+        ):
+            yield from _looked_through(db)
+    except StoreError as error:
+        yield Result("store", error.title, BAD, REPAIR)
+
+
+def _looked_through(db: apsw.Connection) -> Iterator[Result]:
+    report = [row[0] for row in db.execute("PRAGMA quick_check(3)")]
+    if report != ["ok"]:
+        yield Result("store", f"damaged: {'; '.join(report)}", BAD, REPAIR)
+        return
+    if missing := missing_tables(db):
+        yield Result("store", f"without its table {', '.join(missing)}", BAD, REPAIR)
+        return
+    rows = list(damaged_rows(db))
+    for row in rows[:_DAMAGED_SHOWN]:
+        yield Result("store", f"{row.table} {row.name}: {row.column} is damaged", BAD, REPAIR)
+    if len(rows) > _DAMAGED_SHOWN:
+        yield Result("store", f"{len(rows) - _DAMAGED_SHOWN} more are damaged", BAD, REPAIR)
+    servers, tools, profiles = (
+        db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for table in ("servers", "tools", "profiles")
+    )
+    counts = f"{plural(servers, 'server')}, {plural(tools, 'tool')}, {plural(profiles, 'profile')}"
+    yield Result("store", f"version {store_version(db)}: {counts}")
+
+
+def _encoder(ctx: AppContext) -> Iterator[Result]:
+    try:
+        name = Settings.load(ctx.paths.settings_file).model
+    except ToolcribError:
+        return  # the check of the settings says it
+    model = ready_model(ctx.paths, name)
+    if model is None:
+        hint = "The next scan prepares it; without it the search is by words only."
+        yield Result("encoder", f"{name} is not prepared", NOTE, hint)
+    else:
+        yield Result("encoder", f"{model.key}, {model.dims} dimensions")
+
+
+def _hosts(_ctx: AppContext) -> Iterator[Result]:
+    readings = read_hosts(Places.here())
+    for reading in readings:
+        ways = f", through profile {reading.through}" if reading.through else ""
+        count = plural(len(reading.entries), "server")
+        text = f"{reading.host.name}: {reading.file}, {count}{ways}"
+        if reading.problem:
+            yield Result(
+                "host", f"{text}. {reading.problem}", BAD, "Mend the file, then scan again."
+            )
+        else:
+            yield Result("host", text)
+    if not readings:
+        yield Result("host", "no host's file was seen", NOTE)
+
+
+CHECKS: tuple[Check, ...] = (_version, _platform, _paths, _settings, _store, _encoder, _hosts)
+
+
+def examine(ctx: AppContext) -> tuple[Result, ...]:
+    """The results of every check, without what should not be in an issue."""
+    return tuple(_shared(result) for check in CHECKS for result in check(ctx))
+
+
+def _shared(result: Result) -> Result:
+    return Result(result.check, shareable(result.text), result.state, shareable(result.hint))
+
+
+def shareable(text: str) -> str:
+    """The text with the home folder as `~` and without what looks like a secret."""
+    home = str(Path.home())
+    return redact(text.replace(home, "~") if len(home) > 1 else text)
