@@ -104,10 +104,11 @@ def _looked_through(db: apsw.Connection) -> Iterator[Result]:
         yield Result("store", f"{row.table} {row.name}: {row.column} is damaged", BAD, REPAIR)
     if len(rows) > _DAMAGED_SHOWN:
         yield Result("store", f"{len(rows) - _DAMAGED_SHOWN} more are damaged", BAD, REPAIR)
-    servers, tools, profiles = (
-        db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in ("servers", "tools", "profiles")
+    sql = (
+        "SELECT (SELECT count(*) FROM servers), (SELECT count(*) FROM tools),"
+        " (SELECT count(*) FROM profiles)"
     )
+    ((servers, tools, profiles),) = db.execute(sql)
     counts = f"{plural(servers, 'server')}, {plural(tools, 'tool')}, {plural(profiles, 'profile')}"
     yield Result("store", f"version {store_version(db)}: {counts}")
 
