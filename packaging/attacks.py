@@ -50,7 +50,7 @@ def read(*files: Path) -> dict[str, Counter[str]]:
 
 
 def report(cases: dict[str, Counter[str]]) -> dict[str, object]:
-    """The report in the form of app.bench.report."""
+    """The report in the form of tests.bench.report."""
     rows = []
     for module in sorted(cases):
         counts = cases[module]

@@ -9,14 +9,14 @@ out=build/bench
 cache=build/embeddings
 mkdir -p "$out" "$cache"
 export OMP_NUM_THREADS=1
-toolcrib=.venv/bin/toolcrib
+python=.venv/bin/python
 
 run() {
   local file=$1 name=$2
   shift 2
   if [ "${#wanted[@]}" -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then return; fi
   echo "bench $name $*"
-  "$toolcrib" bench "$name" --json "$@" > "$out/$file.json.new" || [ "$name" = performance ]
+  "$python" -m tests.bench "$name" --json "$@" > "$out/$file.json.new" || [ "$name" = performance ]
   mv "$out/$file.json.new" "$out/$file.json"
 }
 
@@ -38,13 +38,13 @@ if [ -d "$data" ]; then
   run 5-scanner scanner --data "$data" --last "${own[@]}"
   # PEERS=PYTHON: of an environment with cisco-ai-mcp-scanner
   if [ -n "${PEERS:-}" ]; then
-    .venv/bin/python packaging/peers.py "$PEERS" "$data" "${own[@]:1}" > "$out/5-scanner-peers.json"
+    "$python" packaging/peers.py "$PEERS" "$data" "${own[@]:1}" > "$out/5-scanner-peers.json"
   fi
 else
   echo "No data at $data: only Toolcrib's own costs were measured."
 fi
 if [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" attacks "* ]]; then
-  .venv/bin/python packaging/attacks.py > "$out/6-attacks.json.new" || echo "an attack came through"
+  "$python" packaging/attacks.py > "$out/6-attacks.json.new" || echo "an attack came through"
   mv "$out/6-attacks.json.new" "$out/6-attacks.json"
 fi
-"$toolcrib" bench document "$out" --out tests/bench/RESULTS.md
+"$python" -m tests.bench document "$out" --out tests/bench/RESULTS.md

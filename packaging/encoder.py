@@ -33,15 +33,15 @@ sys.path.insert(0, str(ROOT))
 
 from encoder_network import WIDTH, Network, default_network  # noqa: E402
 
-from app.bench.data.developers import developer_queries  # noqa: E402
-from app.bench.data.queries import own_queries, read_servers  # noqa: E402
-from app.bench.data.sets import read_sets  # noqa: E402
 from app.ranking.floor import own_chit_chat  # noqa: E402
 from app.ranking.requests import pack_key, read_pack, tool_text_hash  # noqa: E402
 from app.ranking.summary import make_summary  # noqa: E402
 from app.ranking.text import split_name  # noqa: E402
 from app.ranking.views import views_of  # noqa: E402
 from store.records import Summary, ToolRecord  # noqa: E402
+from tests.bench.data.developers import developer_queries  # noqa: E402
+from tests.bench.data.queries import own_queries, read_servers  # noqa: E402
+from tests.bench.data.sets import read_sets  # noqa: E402
 
 FOLDER = ROOT / "resources" / "encoder"
 JUDGED_SETS = ("azure-mcp", "livemcpbench", "mcpproxy-golden")  # whose servers are real ones
@@ -136,7 +136,7 @@ def tuning(server: str) -> bool:
 
 def small_talk() -> list[str]:
     """Texts that no tool should come nearer to; none that judges."""
-    honest = ROOT / "resources" / "bench" / "honest_sentences.txt"
+    honest = ROOT / "tests" / "bench" / "inputs" / "honest_sentences.txt"
     lines = [line.strip() for line in honest.read_text(encoding="utf-8").splitlines()]
     talk = [*own_chit_chat(), *own_chit_chat("steering")]
     return talk + [line for line in lines if line and not line.startswith("#")][:300]

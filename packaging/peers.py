@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from app.bench.scanner.corpus import own_tools, real_tools, specimens
-from app.bench.scanner.measure import group_of
 from app.safety.patterns import check
+from tests.bench.scanner.corpus import own_tools, real_tools, specimens
+from tests.bench.scanner.measure import group_of
 
 COLUMNS = ("tools", "peer flagged %", "ours flagged %", "ours held %")
 PEER = """

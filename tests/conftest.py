@@ -33,7 +33,7 @@ os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv"
 
 
 _PROCESSES = (  # folders whose tests start processes, or run whole experiments
-    "app/bench", "app/cli", "app/registry", "app/encoder", "app/gateway", "app/mcp", "attacks",
+    "bench", "app/cli", "app/registry", "app/encoder", "app/gateway", "app/mcp", "attacks",
     "contracts", "hosts", "journeys", "quality",
 )  # fmt: skip
 _ENCODER = {"encoder", "encoder_at_hand", "model", "stock"}  # fixtures that export it

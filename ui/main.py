@@ -40,7 +40,7 @@ def pictures(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     from app.core.context import AppContext
     from app.core.errors import ToolcribError
-    from ui.dev.pictures import save_pictures
+    from ui.pictures import save_pictures
 
     try:
         ctx = AppContext.default()

@@ -24,8 +24,12 @@ INTERRUPTED = 130
 
 def run(argv: Sequence[str]) -> int:
     """Run one verb; the exit code (see `toolcrib --help`)."""
+    return run_parser(make_parser(argv), argv)
+
+
+def run_parser(parser: argparse.ArgumentParser, argv: Sequence[str]) -> int:
+    """Run the function that the parsed arguments hold as `run`; return its exit code."""
     mend_streams()
-    parser = make_parser(argv)
     try:
         args = parser.parse_args(argv)
     except SystemExit as stop:

@@ -34,7 +34,6 @@ VERBS = {
     "learn": "calibrate",
     "backend": "backend",
     "doctor": "doctor",
-    "bench": "bench",
 }
 _EPILOG = """\
 exit codes:

@@ -36,7 +36,7 @@ def sample_texts() -> list[str]:
     for name in ("natural.jsonl", "more.jsonl"):
         lines = resources.joinpath("queries", name).read_text(encoding="utf-8").splitlines()
         texts += [json.loads(line)["query"] for line in lines]
-    bed = tomllib.loads(resources.joinpath("bench", "testbed.toml").read_text(encoding="utf-8"))
+    bed = tomllib.loads(resources.joinpath("queries", "testbed.toml").read_text(encoding="utf-8"))
     return texts + [line for server in bed.values() for line in server["tools"]]
 
 

@@ -111,7 +111,6 @@ ODD_WORDS = (
     ["hook", "install", "nohost"],
     ["requests", "list", "nosuch"],
     ["learn"],
-    ["bench", "retrieval", "--data", "/nonexistent"],
 )
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.paths import Paths
 from app.encoder.runtime import NO_TELEMETRY
-from app.encoder.weights import ensure_model, packaged_weights
 from app.gateway.backend.rendezvous import Place
 from app.gateway.menu.search import LOADING
 from resources.sample.config import write_sample_config, write_sample_home
@@ -197,24 +195,6 @@ def test_the_window_writes_its_own_folder_only(machine: Machine) -> None:
     footprint = machine.run("toolcrib", until=look)
     assert footprint.outside(machine.own) == []
     assert footprint.addresses == frozenset()
-
-
-@pytest.mark.timeout(900)
-def test_bench_writes_its_own_folder_and_temporary_files_only(machine: Machine) -> None:
-    folder = machine.base / "data" / "api-bank"
-    folder.mkdir(parents=True)
-    tool = {"server": "mail", "description": "Send a mail", "input_schema": {"type": "object"}}
-    rows = [{**tool, "name": f"send_{number}"} for number in range(3)]
-    query = {"id": "a", "query": "mail Bob", "gold": ["mail/send_1"]}
-    (folder / "catalogue.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "queries.jsonl").write_text(json.dumps(query) + "\n")
-    models = Path(machine.env["TOOLCRIB_MODELS"])
-    ensure_model(Paths(models.parent, models), str(packaged_weights()))  # the paper's, made once
-    footprint = machine.run("toolcrib", "bench", "retrieval", "--data", folder.parent)
-    assert footprint.code == 0, footprint.output
-    assert footprint.outside(machine.own, machine.base / "tmp") == []
-    assert footprint.addresses == frozenset()
-    assert list((machine.base / "tmp").iterdir()) == []
 
 
 @pytest.mark.slow

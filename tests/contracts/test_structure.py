@@ -9,16 +9,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("app", "store", "ui")
+BENCH = "tests/bench"  # the experiments, without their tests
 LONGEST = 600  # lines of a file
 ANY_PER_1000_LINES = 3.0
 
 
 def modules() -> dict[str, Path]:
-    files = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    files = (file for package in (*PACKAGES, BENCH) for file in (ROOT / package).rglob("*.py"))
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts): file
         for file in files
-        if file.name != "__init__.py"
+        if file.name != "__init__.py" and not file.is_relative_to(ROOT / BENCH / "tests")
     }
 
 
@@ -83,6 +84,16 @@ def test_no_import_circle_of_any_kind() -> None:
     assert circles(graph()) == []
 
 
+def test_the_product_imports_nothing_of_the_tests() -> None:
+    importers = {
+        name
+        for name, file in modules().items()
+        if not name.startswith("tests.")
+        and any(t.split(".")[0] == "tests" for t in imports(ast.parse(file.read_text("utf-8")), {}))
+    }
+    assert importers == set()
+
+
 def test_no_file_is_too_long() -> None:
     long = {
         name: count
@@ -112,14 +123,13 @@ def test_package_files_hold_a_docstring_only(package: str) -> None:
         assert len(body) == 1 and isinstance(body[0], ast.Expr), file
 
 
-# who else writes, and why: the export keeps a journal of each step, the trainer and the export of
-# an encoder fill a folder of their own, the store is below app and copies in parts
+# who else writes, and why: the export keeps a journal of each step, the export of an encoder
+# fills a folder of its own, the store is below app and copies in parts
 WRITERS = {
     "app.core.safe_write",
     "app.export.writing",
     "app.export.write_journal",
     "app.encoder.export",
-    "app.bench.scanner.train",
     "store.migrate",
 }
 WRITES = re.compile(
@@ -131,6 +141,8 @@ def test_files_are_written_by_the_one_function() -> None:
     others = {
         name
         for name, file in modules().items()
-        if name not in WRITERS and WRITES.search(file.read_text(encoding="utf-8"))
+        if not name.startswith("tests.")
+        and name not in WRITERS
+        and WRITES.search(file.read_text(encoding="utf-8"))
     }
     assert others == set()

@@ -1,6 +1,6 @@
 """The window's start: what it loads and shows, and that it costs no more than was promised.
 
-CPU time, which says the same beside other programs; figures are `toolcrib bench performance`.
+CPU time, which says the same beside other programs; figures: `python -m tests.bench performance`.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ def told(home: Path) -> dict:
 
 def _measured(home: Path) -> dict:
     ended = subprocess.run(
-        [sys.executable, "-m", "ui.dev.measure", str(home)],
+        [sys.executable, "-m", "tests.bench.window.opening", str(home)],
         cwd=ROOT,
         env={**os.environ, "TOOLCRIB_HOME": str(home / "toolcrib"), "OMP_NUM_THREADS": "1"},
         capture_output=True,

@@ -16,9 +16,9 @@ from judge.journey import ALL, KEPT, Outcome, travel
 from judge.real import HOSTS, RealHost, real_host
 from judge.trial import program
 
-from app.bench.report import COMPUTED, Cell, Column, Report, Table, label, table
 from app.hosts.facts import host as facts_of
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
+from tests.bench.report import COMPUTED, Cell, Column, Report, Table, label, table
 
 PINS = Path(__file__).with_name("package.json")
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)

@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.bench.data.corpus import catalog_of, open_corpus
-from app.bench.data.embeddings import CachedEncoder
-from app.bench.data.metrics import mean
-from app.bench.data.queries import own_queries, servers_of
-from app.bench.data.sets import Labelled, QuerySet, SetTool
-from app.bench.judging import judge_ours, judge_paper
 from app.core.context import AppContext
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.ranking.router import Router
 from store.connection import open_store
 from store.search import Scope
+from tests.bench.data.corpus import catalog_of, open_corpus
+from tests.bench.data.embeddings import CachedEncoder
+from tests.bench.data.metrics import mean
+from tests.bench.data.queries import own_queries, servers_of
+from tests.bench.data.sets import Labelled, QuerySet, SetTool
+from tests.bench.judging import judge_ours, judge_paper
 
 CATALOGUE = Path(__file__).parents[1] / "data" / "well_known_tools.jsonl"
 

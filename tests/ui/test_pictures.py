@@ -6,7 +6,7 @@ from PySide6.QtGui import QImage
 from store.connection import transaction
 from store.queries import save_labels
 from store.records import LabelRecord
-from ui.dev.pictures import SIZE, save_pictures
+from ui.pictures import SIZE, save_pictures
 from ui.windows.sections import SECTIONS
 
 

@@ -12,7 +12,6 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pytest
 
-from app.bench.data.queries import own_queries
 from app.core.settings import RoutingSettings
 from app.hooks.suggestion import suggest
 from app.indexing import requests as editing
@@ -42,6 +41,7 @@ from app.ranking.text import content_words
 from app.ranking.world import BATCH, EVERY, NEAREST, World, WorldRequest
 from store import queries, requests, tools
 from store.connection import transaction
+from tests.bench.data.queries import own_queries
 from tests.fakes.routing_fakes import ANIMALS, embed_requests, fill, filled
 
 LISTED = [("zoo", f"feed_{animal}", f"gives the {animal} its food") for animal in ANIMALS]

@@ -1,1 +1,0 @@
-"""The field's experiments, rerun."""

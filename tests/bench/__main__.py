@@ -1,0 +1,283 @@
+"""`python -m tests.bench ...`: the field's experiments and Toolcrib's own costs, rerun."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cli.console import Console, PlainParser, table
+from app.cli.main import run_parser
+from app.cli.options import NEEDS_CONSENT, Verbs
+from app.core.context import AppContext
+from app.core.safe_write import write_file
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ensure_model
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from tests.bench.report import Report
+
+
+_EXPERIMENTS = {
+    "paper": "Tool Attention's testbed and baselines, every figure marked",
+    "haystack": "MCP-Zero's needle test, from one tool to all",
+    "registry": "labelled sets inside 8,000 real tools, and what a query costs there",
+    "discovery": "semantic discovery over 10 to 200 tools",
+    "apibank": "API-Bank, beside MCP-Zero's figures",
+    "poison": "how many poisoned tools gate and rules keep out",
+    "requests": "what requests beside descriptions are worth, on sets and on developers' queries",
+    "suggest": "what hooks suggest for prompts: coverage, right tools, silence on small talk",
+    "own": "our own queries over real servers, and the floor that refuses chit-chat",
+}
+_REPORT = 'JSON: {"experiment", "tables": [{"title", "kinds", "rows"}], "notes"}.'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one experiment; return its exit code, as `toolcrib` gives it."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    return run_parser(make_parser(), args)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all experiments."""
+    parser: argparse.ArgumentParser = PlainParser(
+        prog="python -m tests.bench",
+        description="Measure routing quality and Toolcrib's own costs.",
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print one JSON document")
+    kinds = parser.add_subparsers(metavar="EXPERIMENT", required=True)
+    retrieval = kinds.add_parser(
+        "retrieval",
+        parents=[common],
+        help="the paper's method, a host's own search and ours on labelled sets",
+        description='JSON: {"macro": {"paper": {...}, "tool_search": {...}, '
+        '"tool_search_keywords": {...}, "ours": {"hit1", "r5", "r10", "ndcg10", "mrr", "active", '
+        '"empty", "cpu_ms"}}, "sets": {NAME: {...}}}.',
+    )
+    retrieval.add_argument("--data", type=Path, required=True, metavar="DIR")
+    retrieval.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
+    retrieval.add_argument("--own-log", type=int, default=0, metavar="N", help="learn from N")
+    retrieval.add_argument(
+        "--logs", type=int, default=1, metavar="K", help="with --own-log: draw K logs"
+    )
+    retrieval.add_argument(
+        "--leave-one-out", action="store_true", help="constants chosen on the other sets"
+    )
+    retrieval.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    retrieval.set_defaults(run=run_retrieval)
+    for name, help_ in _EXPERIMENTS.items():
+        experiment = kinds.add_parser(name, parents=[common], help=help_, description=_REPORT)
+        experiment.add_argument("--data", type=Path, required=True, metavar="DIR")
+        experiment.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+        experiment.set_defaults(run=run_experiment, experiment=name)
+    _add_scanner(kinds, common)
+    costs = kinds.add_parser(
+        "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
+    )
+    costs.set_defaults(run=run_performance)
+    hook = kinds.add_parser(
+        "hook",
+        parents=[common],
+        help="what a hook's command costs a prompt: backend warm, cold, off",
+        description=_REPORT,
+    )
+    hook.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    hook.set_defaults(run=run_hook)
+    memory = kinds.add_parser(
+        "memory",
+        parents=[common],
+        help="what 1 to 6 hosts take over the servers of a config file, which are started",
+        description=_REPORT,
+    )
+    memory.add_argument("config", type=Path, help="an mcpServers file; each entry is run")
+    memory.add_argument("--yes", action="store_true", help="start them without asking")
+    memory.set_defaults(run=run_memory)
+    judged = kinds.add_parser(
+        "judged", parents=[common], help="the gateway judge's raw folder as a report"
+    )
+    judged.add_argument("raw", type=Path)
+    judged.set_defaults(run=run_judged)
+    writes = kinds.add_parser(
+        "document",
+        parents=[common],
+        help="put tests/bench/RESULTS.md together from the experiments' JSON",
+    )
+    writes.add_argument("folder", type=Path, help="what the experiments wrote with --json")
+    writes.add_argument("--out", type=Path, default=Path("tests/bench/RESULTS.md"))
+    writes.set_defaults(run=run_document)
+    return parser
+
+
+def _add_scanner(kinds: Verbs, common: argparse.ArgumentParser) -> None:
+    scanner = kinds.add_parser(
+        "scanner",
+        parents=[common],
+        help="what the text scanner holds and warns of, on data split by hash",
+        description=_REPORT,
+    )
+    scanner.add_argument("--data", type=Path, required=True, metavar="DIR")
+    scanner.add_argument("--own", type=Path, metavar="FILE", help="tool lists in none of the data")
+    scanner.add_argument("--last", action="store_true", help="read the untouched half, too")
+    scanner.add_argument("--train", type=Path, metavar="DIR", help="fit, and write weights here")
+    scanner.set_defaults(run=run_scanner)
+
+
+def run_scanner(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure the text scanner, or train its classifier."""
+    from tests.bench.scanner import measure, train
+
+    if args.train is not None:
+        report = train.train(args.data, args.train)
+        console.result(report, lambda: "\n".join(f"{k}: {v}" for k, v in report.items()))
+    else:
+        _print(measure.run(args.data, last=args.last, own=args.own), console)
+    return 0
+
+
+def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Run the retrieval sets."""
+    from tests.bench.retrieval import Options, run
+
+    options = Options(
+        limit=args.limit,
+        own_log=args.own_log,
+        logs=max(1, args.logs),
+        leave_one_out=args.leave_one_out,
+        cache=args.cache,
+    )
+    encoder = prepared_encoder(ctx, console)
+    value = run(args.data, encoder, options, progress=console.progress)
+    console.progress_done()
+    console.result(value, lambda: _retrieval_text(value))
+    return 0
+
+
+def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure start-up and hot paths; 1 when a figure is over its bound."""
+    from tests.bench.performance import measure, report
+
+    figures = measure()
+    _print(report(figures), console)
+    return 0 if all(f.kept for f in figures) else 1
+
+
+def run_hook(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Measure the hook's command."""
+    from tests.bench.hooks.cost import run
+
+    _print(run(prepared_encoder(ctx, console), cache=args.cache), console)
+    return 0
+
+
+def run_memory(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure what hosts take together; 4 without consent to start the servers."""
+    from tests.bench.memory import run
+
+    question = f"Start every server of {args.config}, up to six times?"
+    if not args.yes and not console.confirm(question):
+        return NEEDS_CONSENT
+    _print(run(args.config), console)
+    return 0
+
+
+def run_experiment(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Run one of the field's experiments."""
+    from tests.bench import (
+        apibank,
+        discovery,
+        haystack,
+        own,
+        paper,
+        poison,
+        registry,
+        requests,
+        suggest,
+    )
+    from tests.bench.data.catalogues import find_folder, read_catalogue
+    from tests.bench.data.sets import read_set, read_sets
+
+    encoder, data, cache = prepared_encoder(ctx, console), args.data, args.cache
+    real = data / "catalog" / "real_catalog.jsonl"
+    catalogue = read_catalogue(real) if real.is_file() else ()
+    if args.experiment == "paper":
+        made = paper.run(encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "poison":
+        file = data / "poison" / "tools.jsonl"
+        made = poison.run(file, encoder, catalogue=catalogue, cache=cache)
+    elif args.experiment == "requests":
+        made = requests.run(data, encoder, cache=cache, progress=console.progress)
+    elif args.experiment == "registry":
+        made = registry.run(data, encoder, cache=cache, progress=console.progress)
+    elif args.experiment == "own":
+        sets = read_sets(data) if any(data.rglob("catalogue.jsonl")) else ()
+        made = own.run(real, encoder, sets=sets, cache=cache)
+    elif args.experiment == "suggest":
+        made = suggest.run(read_sets(data), encoder, cache=cache)
+    elif args.experiment == "apibank":
+        made = apibank.run(find_folder(data, ["api-bank"]), encoder, cache=cache)
+    elif args.experiment == "haystack":
+        # queries with one right tool; the real catalogue is the hay
+        given = read_set(find_folder(data, ["azure-mcp", "livemcpbench"]))
+        made = haystack.run(given, encoder, hay=catalogue, cache=cache)
+    else:
+        given = read_set(find_folder(data, ["livemcpbench", "azure-mcp"]))
+        made = discovery.run(given, encoder, cache=cache)
+    _print(made, console)
+    return 0
+
+
+def run_judged(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Print what the gateway judge measured."""
+    from tests.bench.judged import run
+
+    _print(run(args.raw), console)
+    return 0
+
+
+def run_document(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Put tests/bench/RESULTS.md together."""
+    from tests.bench.document import document
+
+    before = args.out.read_text(encoding="utf-8") if args.out.is_file() else ""
+    text = document(args.folder, ctx.clock(), before)
+    write_file(args.out, text.encode())
+    console.result({"written": str(args.out)}, lambda: f"Written: {args.out}")
+    return 0
+
+
+def _print(made: "Report", console: Console) -> None:
+    console.progress_done()
+    console.result(made.as_json(), made.as_text)
+
+
+def prepared_encoder(ctx: AppContext, console: Console) -> Encoder:
+    """The encoder of the settings, exported first if need be."""
+    files = ensure_model(
+        ctx.paths,
+        ctx.settings.model,
+        lambda step, done: console.progress(f"{step} ({done:.0%})"),
+    )
+    console.progress_done()
+    return Encoder.load(files)
+
+
+_COLUMNS = ("hit1", "r5", "r10", "ndcg10", "mrr", "active", "empty", "cpu_ms")
+
+
+def _retrieval_text(value: Json) -> str:
+    from tests.bench import host_search
+
+    ways = ("paper", *host_search.WAYS, "ours", "learned", "shipped", "left_out")
+    rows = [["set", "method", *_COLUMNS]]
+    blocks = [*value["sets"].items(), ("macro", value["macro"])]
+    for name, block in blocks:
+        for way in (way for way in ways if way in block):
+            cells = [f"{block[way][column]:.1f}" for column in _COLUMNS if column in block[way]]
+            rows.append([name, way, *cells, *[""] * (len(_COLUMNS) - len(cells))])
+    return table(rows, right=frozenset(range(2, 10)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Measurements of the window: `python -m tests.bench.window.NAME HOME`."""

@@ -1,1 +1,0 @@
-"""Programs for developers: pictures and measurements of the window."""
