@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.catalog.catalog import Catalog, CatalogTool, load_catalog
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from app.policy.budget import Verdict
 
 WORST = "worst"
+FORMATS = ("text", "markdown", "junit", "json", "sarif")
 OVER_BUDGET = 4
 
 
@@ -58,7 +60,22 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     check.add_argument("--block", type=int, metavar="PCT", help="BLOCK above this share")
     check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
     check.add_argument("--fail-on", choices=("warn", "block"), default="block")
+    _add_project_options(check)
     check.set_defaults(run=run_check)
+
+
+def _add_project_options(check: argparse.ArgumentParser) -> None:
+    """The options of `check` that judge a repository instead of this machine's catalogue."""
+    group = check.add_argument_group("a repository")
+    group.add_argument(
+        "--project",
+        type=Path,
+        metavar="DIR",
+        help="judge this folder's .toolcrib.toml and toolcrib.lock; needs nothing installed",
+    )
+    group.add_argument("--start", action="store_true", help="start the project's servers")
+    group.add_argument("--yes", action="store_true", help="start them without asking")
+    group.add_argument("--format", choices=FORMATS, default="text", help="form of the answer")
 
 
 def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -76,7 +93,11 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
 
 
 def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Compare with the budget."""
+    """Compare with the budget, of this machine's catalogue or of a repository."""
+    if args.project is not None:
+        from app.cli.project_check import run_project_check
+
+        return run_project_check(args, ctx, console)
     from app.policy.budget import Budget, verdict
 
     if args.host:

@@ -17,6 +17,7 @@ VERBS = {
     "sign-out": "signing",
     "footprint": "footprint",
     "check": "footprint",
+    "lock": "project_check",
     "route": "route",
     "hosts": "export",
     "export": "export",

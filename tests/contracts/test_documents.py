@@ -1,12 +1,16 @@
 """What the documents name exists: modules, folders, verbs, tests."""
 
 import argparse
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.cli.parser import make_parser
+from app.policy.policy_file import parse_policy
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -105,3 +109,22 @@ def test_every_claim_of_the_security_page_names_a_test_that_exists() -> None:
         if name and f"def {name}(" not in source:
             missing.append(row)
     assert missing == []
+
+
+def test_the_policy_page_describes_every_key_of_the_schema() -> None:
+    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    schema = json.loads((ROOT / "resources" / "policy.schema.json").read_text(encoding="utf-8"))
+
+    def keys(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+        for name, inner in node.get("properties", {}).items():
+            yield f"{path}{name}", inner["description"]
+            yield from keys(inner, f"{path}{name}.")
+
+    rows = {row[0]: row[1] for row in re.findall(r"^\| `([^`]+)` \| [^|]+ \| (.+) \|$", page, re.M)}
+    assert rows == dict(keys(schema))
+
+
+def test_the_example_of_the_policy_page_is_a_policy() -> None:
+    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    assert parse_policy(example.encode(), "example").evidence is not None
