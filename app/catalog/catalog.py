@@ -160,7 +160,11 @@ def match_tools(catalog: Catalog, patterns: Iterable[str]) -> tuple[CatalogTool,
     matches: dict[int, CatalogTool] = {}
     for pattern in patterns:
         wide = pattern if "/" in pattern else f"{pattern}/*"
-        hits = [t for t in catalog.tools if fnmatchcase(t.tool.tool_id, wide)]
+        hits = [
+            t
+            for t in catalog.tools
+            if t.tool.tool_id == wide or fnmatchcase(t.tool.tool_id, wide)  # "a/b[1]" is a name too
+        ]
         if not hits:
             raise ToolcribError(
                 f"No tool is called {pattern}.",

@@ -1,22 +1,25 @@
 """`toolcrib footprint` and `toolcrib check`: what the tools cost, and whether that is too much."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.catalog.catalog import Catalog, CatalogTool, load_catalog
+from app.catalog.catalog import Catalog, load_catalog
 from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.tokens.footprint import Footprint, footprint
 from store.typed import Json
 
 if TYPE_CHECKING:
     from app.host_status.sizes import HostSize
     from app.policy.budget import Verdict
+    from app.policy.pruner import Move
 
 WORST = "worst"
 FORMATS = ("text", "markdown", "junit", "json", "sarif")
@@ -46,7 +49,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
         '"tools", "reasons"}; --suggest adds "moves" [{"kind", "title", "tools", "saves", '
-        '"evidence", "needed"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
+        '"evidence", "needed", "command"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
     )
     add_profile(check)
     check.add_argument(
@@ -59,6 +62,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     check.add_argument("--warn", type=int, metavar="PCT", help="WARN from this share on")
     check.add_argument("--block", type=int, metavar="PCT", help="BLOCK above this share")
     check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
+    check.add_argument(
+        "--allow-empty", action="store_true", help="pass where no tool has been read at all"
+    )
     check.add_argument("--fail-on", choices=("warn", "block"), default="block")
     _add_project_options(check)
     check.set_defaults(run=run_check)
@@ -102,9 +108,12 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
     if args.host:
         catalog, sizes = _read(ctx, args.profile)
-        size = _chosen(sizes, args.host)
+        _require_tools(catalog, allow_empty=args.allow_empty)
+        size = _chosen(sizes, args.host, allow_empty=args.allow_empty)
     else:
         catalog, size = read_catalog(ctx, args.profile), None
+        _require_tools(catalog, allow_empty=args.allow_empty)
+    _note_unread(catalog, size, console)
     given = {
         "limit": args.budget,
         "warn_percent": args.warn,
@@ -127,8 +136,7 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "reasons": list(outcome.reasons),
     }
     if args.suggest:
-        tools = size.sent.tools if size else catalog.tools
-        value |= _suggestions(ctx, catalog, tools, outcome, counted=size is not None)
+        value |= _suggestions(ctx, catalog, size, outcome)
     console.result(value, lambda: _check_text(value))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if outcome.word in failing else 0
@@ -156,12 +164,50 @@ def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]
         db.close()
 
 
-def _chosen(sizes: "Sequence[HostSize]", host_id: str) -> "HostSize":
-    """The host of that id, or the one that is worst off; raises ToolcribError."""
+def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
+    """Raise ToolcribError where no tool is known: a check of nothing says nothing."""
+    if catalog.tools or allow_empty:
+        return
+    servers = plural(len(catalog.servers), "server")
+    unread = f" {servers} could not be read yet." if catalog.servers else ""
+    raise ToolcribError(
+        f"No tools have been read, so there is nothing to check.{unread}",
+        "Read them first with: toolcrib scan --yes. If none is right here, add --allow-empty.",
+    )
+
+
+def _note_unread(catalog: Catalog, size: "HostSize | None", console: Console) -> None:
+    """Name the servers whose tools are not in the number, as they were never read."""
+    host = size.facts.id if size else ""
+    unread = [
+        server.name
+        for server in catalog.servers
+        if not server.read_at and any(not host or e.host == host for e in server.entries)
+    ]
+    if unread:
+        count = plural(len(unread), "server")
+        console.note(f"Not counted, as never read: {count} ({', '.join(unread)}).")
+
+
+def _chosen(
+    sizes: "Sequence[HostSize]", host_id: str, *, allow_empty: bool = False
+) -> "HostSize | None":
+    """The host of that id, or the one that is worst off; raises ToolcribError.
+
+    None, for all servers together, where no host is worst as none gets anything and that is right.
+    """
     from app.host_status.sizes import worst
 
     size = worst(sizes) if host_id == WORST else None
     size = size or next((size for size in sizes if size.facts.id == host_id), None)
+    if size is None and host_id == WORST:
+        if allow_empty:
+            return None
+        raise ToolcribError(
+            "No host here gets a tool, so there is nothing to check.",
+            "Read the hosts' servers with: toolcrib scan --yes. If none is right here, add"
+            " --allow-empty.",
+        )
     if size is None:
         known = ", ".join(size.facts.id for size in sizes) or "none"
         raise ToolcribError(
@@ -258,7 +304,7 @@ def _check_text(value: Json) -> str:
         mark = "needed" if move["needed"] else "more"
         lines.append(f"  [{mark}] {move['title']}: saves {number(move['saves'])}")
         lines.append(f"    {move['evidence']}")
-        lines.append(f"    toolcrib profile off {' '.join(move['tools'][:8])}")
+        lines.append(f"    {move['command']}")
     if len(value.get("parts", ())) > 1:
         lines.append("Or give narrower agents a profile each:")
         for part in value["parts"]:
@@ -268,20 +314,11 @@ def _check_text(value: Json) -> str:
 
 
 def _suggestions(
-    ctx: AppContext,
-    catalog: Catalog,
-    tools: Sequence[CatalogTool],
-    outcome: "Verdict",
-    *,
-    counted: bool,
+    ctx: AppContext, catalog: Catalog, size: "HostSize | None", outcome: "Verdict"
 ) -> Json:
-    """The cheapest moves under the budget, and how the profile could be split.
-
-    `counted` is whether the verdict is on what a host is sent of these tools.
-    """
-    from app.policy.pruner import propose
+    """The cheapest moves under the budget, and how the profile could be split."""
+    from app.policy.moves import moves_for
     from app.policy.splitter import split
-    from app.policy.suggestions import suggest
     from app.policy.usage import DAY, read_usage
     from store import events
 
@@ -292,22 +329,12 @@ def _suggestions(
         together = events.called_together(db, now - 30 * DAY)
     finally:
         db.close()
-    budget = outcome.budget
-    plan = propose(tools, budget, usage, outcome if counted else None)
-    moves = (*plan.moves, *suggest(tools, plan, usage))
-    parts = split(catalog.tools, budget, together)
+    tools = size.sent.tools if size else catalog.tools
+    host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
+    profile = (size.catalog if size else catalog).profile.name
+    moves = moves_for(tools, outcome, usage, host=host, limit=limit).all
     return {
-        "moves": [
-            {
-                "kind": m.kind,
-                "title": m.title,
-                "tools": [t.tool.tool_id for t in m.tools],
-                "saves": m.saves,
-                "evidence": m.evidence,
-                "needed": m.chosen,
-            }
-            for m in moves
-        ],
+        "moves": [_move_json(move, profile) for move in moves],
         "parts": [
             {
                 "name": p.name,
@@ -315,6 +342,25 @@ def _suggestions(
                 "tools": len(p.tools),
                 "tokens": p.tokens,
             }
-            for p in parts
+            for p in split(tools, outcome.budget, together)
         ],
+    }
+
+
+def _move_json(move: "Move", profile: str) -> Json:
+    """A move with the command that makes it, of all its tools."""
+    from app.policy.profiles import DEFAULT
+
+    tools = [t.tool.tool_id for t in move.tools]
+    of = [] if profile == DEFAULT else ["--profile", profile]
+    if any(name.startswith("-") for name in tools):
+        of.append("--")
+    return {
+        "kind": move.kind,
+        "title": move.title,
+        "tools": tools,
+        "saves": move.saves,
+        "evidence": move.evidence,
+        "needed": move.chosen,
+        "command": shlex.join(["toolcrib", "profile", "off", *of, *tools]),
     }

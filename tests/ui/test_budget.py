@@ -1,5 +1,6 @@
 """The Budget page: numbers changed in place, hosts against them, and moves carried out."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from app.catalog.catalog import change_settings
+from app.cli.main import run
 from app.policy.budget import Budget
 from app.policy.usage import DAY
 from store import events
@@ -240,6 +242,25 @@ def test_the_proposals_count_what_the_hosts_model_gets(show, services, places, q
     )
     through = f"{services.hosts.size.through:,}"
     assert f"Through Toolcrib the model of Cursor gets {through} tokens" in text
+
+
+def test_window_and_command_line_offer_the_same_moves(
+    show, services, places, qtbot, monkeypatch, capsys
+):
+    (places.home / ".cursor").mkdir()
+    (places.home / ".cursor/mcp.json").write_text(CURSOR)
+    monkeypatch.setenv("HOME", str(places.home))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(services.ctx.paths.home))
+    page = show()
+    set_budget(page, qtbot, 1_000)
+    capsys.readouterr()
+    assert run(["check", "--host", "cursor", "--suggest", "--json"]) == 4
+    printed = json.loads(capsys.readouterr().out)["moves"]
+    offered = [
+        (move.title, move.saves, [t.tool.tool_id for t in move.tools])
+        for move in page.moves.model.rows
+    ]
+    assert offered and [(m["title"], m["saves"], m["tools"]) for m in printed] == offered
 
 
 def test_each_host_is_held_against_the_budget(show, services, places, qtbot):

@@ -1,6 +1,7 @@
 """Every verb's JSON keeps the shape that its help promises, and refusals are sentences."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,68 @@ def test_check_suggests_moves_and_parts(verb: Verb, db: apsw.Connection, add_ser
     (move,) = found["moves"]
     assert (move["kind"], move["saves"], move["needed"]) == ("duplicate", 100, True)
     assert sum(part["tools"] for part in found["parts"]) == 3
+
+
+def test_the_command_of_a_move_names_every_tool_of_it(
+    verb: Verb, db: apsw.Connection, add_server: Add, capsys: Any
+) -> None:
+    names = [*(f"tool{n}" for n in range(12)), "odd name's [1]"]
+    add_server("one", *names)
+    add_server("two", *names)
+    verb("profile", "create", "it's mine")
+    argv = ["check", "--budget", "1000", "--suggest", "--profile", "it's mine"]
+    (move,) = [m for m in verb(*argv, code=4)["moves"] if m["needed"]]
+    before = verb("footprint", "--profile", "it's mine")["total_tokens"]
+    words = shlex.split(move["command"])
+    assert words[0] == "toolcrib" and len(move["tools"]) == 13
+    off = verb(*words[1:])
+    assert sorted(off["changed"]) == sorted(move["tools"])
+    assert before - off["tokens"] == move["saves"] == 1300
+    assert run([*argv[:-1], "default"]) == 4
+    line = next(x for x in capsys.readouterr().out.splitlines() if "profile off" in x)
+    assert line.count("two/") == 13
+
+
+def test_what_is_proposed_for_a_host_is_of_its_own_servers(
+    verb: Verb, db: apsw.Connection, add_server: Add
+) -> None:
+    add_server("elsewhere", "create_issue", "big")
+    with transaction(db):
+        db.execute("UPDATE entries SET host = 'vscode' WHERE name = 'elsewhere'")
+    found = verb("check", "--budget", "50", "--host", "cursor", "--suggest", code=4)
+    assert {tool.split("/")[0] for move in found["moves"] for tool in move["tools"]} == {"github"}
+    assert {server for part in found["parts"] for server in part["servers"]} == {"github"}
+
+
+def test_a_check_of_nothing_fails_with_a_sentence(
+    ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    for host in ([], ["--host", "worst"]):
+        argv = ["check", "--budget", "1000", *host]
+        assert run(argv) == 1
+        text = capsys.readouterr()
+        assert "PASS" not in text.out
+        assert "No tools have been read" in text.err and "toolcrib scan --yes" in text.err
+        assert run([*argv, "--allow-empty"]) == 0
+        assert capsys.readouterr().out.startswith("PASS")
+
+
+def test_a_check_after_servers_that_failed_is_no_pass(
+    ctx: AppContext, db: apsw.Connection, add_server: Add, monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: Any,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    add_server("broken")
+    assert run(["check", "--budget", "1000"]) == 1
+    assert "1 server could not be read yet." in capsys.readouterr().err
+    add_server("files", "read_file")
+    with transaction(db):
+        db.execute("UPDATE servers SET read_at = 1 WHERE name = 'files'")
+    assert run(["check", "--budget", "1000"]) == 0
+    assert "Not counted, as never read: 1 server (broken)." in capsys.readouterr().err
 
 
 def test_what_writing_the_host_frees_by_itself_needs_no_suggestion(verb: Verb) -> None:

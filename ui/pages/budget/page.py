@@ -27,9 +27,8 @@ from app.host_status.overview import survey
 from app.host_status.sizes import HostSize, host_sizes, in_view
 from app.host_status.status import HostStatus
 from app.policy.budget import Verdict, verdict_on
+from app.policy.moves import Moves, moves_for
 from app.policy.profiles import DEFAULT
-from app.policy.pruner import Move, PrunePlan, propose
-from app.policy.suggestions import suggest
 from app.policy.usage import read_usage
 from ui.look.theme import GAP, MARGIN, ROW
 from ui.pages.budget.form import BudgetForm
@@ -54,8 +53,7 @@ class _Measured:
     statuses: tuple[HostStatus, ...]
     size: HostSize | None  # of the host in view
     verdict: Verdict
-    plan: PrunePlan
-    suggestions: tuple[Move, ...]  # that need no log
+    moves: Moves
 
 
 class BudgetPage(Page):
@@ -137,10 +135,9 @@ class BudgetPage(Page):
             verdict = size.verdict if size else verdict_on(catalog)
             tools = size.sent.tools if size else catalog.tools
             usage = read_usage(db, now)
-            plan = propose(tools, verdict.budget, usage, verdict if size else None)
             host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
-            more = suggest(tools, plan, usage, host=host, limit=limit)
-            return _Measured(statuses, size, verdict, plan, more)
+            moves = moves_for(tools, verdict, usage, host=host, limit=limit)
+            return _Measured(statuses, size, verdict, moves)
 
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
@@ -148,8 +145,8 @@ class BudgetPage(Page):
         if self.services.hosts.unread:
             self.moves.show_unread()
         else:
-            moves = measured.suggestions
-            self.moves.show_plan(measured.verdict, measured.plan, measured.size, moves)
+            plan, more = measured.moves.plan, measured.moves.suggestions
+            self.moves.show_plan(measured.verdict, plan, measured.size, more)
         self.services.hosts.take(measured.statuses)
 
     def _show_hosts(self) -> None:
