@@ -1,13 +1,19 @@
+import importlib.util
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 
 import apsw
 import pytest
 
+from app.core.context import AppContext
 from store import servers, tools
 from store.connection import transaction
 from store.records import EntryRecord, NewTool, ServerSpec, TokenCount
 
 AddServer = Callable[..., int]
+_FAKES = Path(__file__).parents[1] / "fakes" / "host_world.py"
 
 
 @pytest.fixture
@@ -26,3 +32,20 @@ def add_server(db: apsw.Connection) -> Iterator[AddServer]:
         return server_id
 
     yield add
+
+
+@pytest.fixture(scope="session")
+def host_world() -> ModuleType:
+    """The module tests/fakes/host_world.py."""
+    spec = importlib.util.spec_from_file_location("host_world", _FAKES)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["host_world"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def world(tmp_path: Path, ctx: AppContext, db: apsw.Connection, host_world: ModuleType):
+    """Hosts with files in a home of their own."""
+    return host_world.HostWorld(tmp_path, ctx, db)

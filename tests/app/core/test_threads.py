@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # `typing` takes half a second to import; a class with fields is made meanwhile on another thread
 SCRIPT = """
 import dataclasses, importlib.machinery, sys, threading, time

@@ -154,7 +154,7 @@ def test_a_condition_that_cannot_be_read_holds_its_tools_back_and_says_so() -> N
 
 def test_each_sentence_of_a_reason_stands_in_one_file_only() -> None:
     sentences = [text.partition("{")[0] for text in map(reasons.sentence, reasons.WITHHELD)]
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     files = [file for top in ("app", "store", "ui") for file in (root / top).rglob("*.py")]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     for sentence in sentences:
