@@ -38,13 +38,13 @@ if [ -d "$data" ]; then
   run 5-scanner scanner --data "$data" --last "${own[@]}"
   # PEERS=PYTHON: of an environment with cisco-ai-mcp-scanner
   if [ -n "${PEERS:-}" ]; then
-    "$python" packaging/peers.py "$PEERS" "$data" "${own[@]:1}" > "$out/5-scanner-peers.json"
+    "$python" -m tests.bench.scanner.peers "$PEERS" "$data" "${own[@]:1}" > "$out/5-scanner-peers.json"
   fi
 else
   echo "No data at $data: only Toolcrib's own costs were measured."
 fi
 if [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" attacks "* ]]; then
-  "$python" packaging/attacks.py > "$out/6-attacks.json.new" || echo "an attack came through"
+  "$python" -m tests.bench.attacks > "$out/6-attacks.json.new" || echo "an attack came through"
   mv "$out/6-attacks.json.new" "$out/6-attacks.json"
 fi
 "$python" -m tests.bench document "$out" --out tests/bench/RESULTS.md

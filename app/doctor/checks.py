@@ -4,7 +4,9 @@ A new check is one function here and its name in CHECKS.
 """
 
 import platform
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from app.core.logs import redact
 from app.core.paths import gateway_program
 from app.core.settings import Settings
 from app.core.text import plural
+from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
@@ -29,6 +32,8 @@ from store.migrate import version as store_version
 
 GOOD, NOTE, BAD = "ok", "note", "problem"
 _DAMAGED_SHOWN = 10
+_QUERY, _QUERIES = "merge the release branch", 5
+_SLOW_QUERY = 0.05  # seconds of CPU; a laptop takes .002
 REPAIR = "Repair it with: toolcrib doctor --repair"
 
 
@@ -114,6 +119,7 @@ def _looked_through(db: apsw.Connection) -> Iterator[Result]:
 
 
 def _encoder(ctx: AppContext) -> Iterator[Result]:
+    """The encoder of the settings, and what it costs on this machine in CPU of this process."""
     try:
         name = Settings.load(ctx.paths.settings_file).model
     except ToolcribError:
@@ -122,8 +128,26 @@ def _encoder(ctx: AppContext) -> Iterator[Result]:
     if model is None:
         hint = "The next scan prepares it; without it the search is by words only."
         yield Result("encoder", f"{name} is not prepared", NOTE, hint)
-    else:
-        yield Result("encoder", f"{model.key}, {model.dims} dimensions")
+        return
+    yield Result("encoder", f"{model.key}, {model.dims} dimensions")
+    try:
+        began = time.process_time()
+        encoder = Encoder.load(model)
+        loading = time.process_time() - began
+    except ToolcribError as error:
+        yield Result("speed", error.title, BAD, error.hint)
+        return
+    query = statistics.median(_timed(encoder, f"{_QUERY} {n}") for n in range(_QUERIES))
+    text = f"loading the encoder {loading * 1000:.0f} ms, reading a query {query * 1000:.1f} ms"
+    slow = query > _SLOW_QUERY
+    hint = "Searches by meaning will be slow here; --words-only does without the encoder."
+    yield Result("speed", f"{text} (CPU)", NOTE if slow else GOOD, hint if slow else "")
+
+
+def _timed(encoder: Encoder, query: str) -> float:
+    began = time.process_time()
+    encoder.encode([query], query=True)
+    return time.process_time() - began
 
 
 def _hosts(_ctx: AppContext) -> Iterator[Result]:

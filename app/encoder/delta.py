@@ -1,7 +1,7 @@
 """What Toolcrib adds to the default encoder: low-rank factors, merged into its weights at export.
 
-Trained by packaging/encoder.py on requests for tools of real servers; resources/encoder holds the
-factors as float16 and a report of the training. Runs in the child process that exports.
+Trained by tests/bench/encoder/train.py on requests for tools of real servers; resources/encoder
+holds the factors as float16 and a report of the training. Runs in the child process that exports.
 """
 
 import hashlib

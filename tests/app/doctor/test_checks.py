@@ -1,6 +1,7 @@
 """`toolcrib doctor` tells the state of everything, and nothing that should not be in an issue."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from app.cli.main import run
 from app.core.context import AppContext
+from app.core.paths import Paths
+from app.doctor import checks
 from app.doctor.checks import BAD, GOOD, NOTE, Result, examine, shareable
 from store.damage import TABLES, damaged_rows, missing_tables
 
@@ -47,6 +50,23 @@ def test_an_empty_machine_is_no_problem(ctx: AppContext, home: Path) -> None:
     assert results["store"][0].state == NOTE and "toolcrib scan" in results["store"][0].hint
     assert results["host"][0].text == "no host's file was seen"
     assert not ctx.paths.database.exists()  # looking makes nothing
+
+
+@pytest.mark.encoder
+def test_the_encoder_of_this_machine_is_timed(
+    ctx: AppContext, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (speed,) = by_check(ctx)["speed"]
+    pattern = r"loading the encoder \d+ ms, reading a query \d+\.\d ms \(CPU\)"
+    assert re.fullmatch(pattern, speed.text)
+    monkeypatch.setattr(checks, "_SLOW_QUERY", 0.0)
+    (slow,) = by_check(ctx)["speed"]
+    assert slow.state == NOTE and "--words-only" in slow.hint
+
+
+def test_without_an_encoder_nothing_is_timed(ctx: AppContext, home: Path, tmp_path: Path) -> None:
+    results = by_check(AppContext(Paths(ctx.paths.home, tmp_path / "none"), ctx.settings))
+    assert results["encoder"][0].state == NOTE and "speed" not in results
 
 
 def test_what_is_wrong_is_a_problem_with_what_to_do(

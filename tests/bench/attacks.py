@@ -1,7 +1,7 @@
 """Runs tests/attacks and prints, as an experiment's JSON, what was tried and held by attacker.
 
-Usage: attacks.py [JUNIT_FILE ...]   (results of runs already made, of a case the last one counts;
-without any a run is made now)
+Usage: python -m tests.bench.attacks [JUNIT_FILE ...]   (results of runs already made, of
+a case the last one counts; without any a run is made now)
 """
 
 import ast
@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "attacks"
 KINDS = {"tried": "measured", "held": "measured", "fell": "measured", "not run here": "measured"}
 
@@ -59,7 +59,7 @@ def report(cases: dict[str, Counter[str]]) -> dict[str, object]:
     rows.append(row("**all**", "", every))
     table = {"title": "What attackers tried, and what held", "rows": rows, "kinds": KINDS}
     notes = [
-        "Made by `python packaging/attacks.py`: real processes and files, one module per attacker."
+        "Made by `python -m tests.bench.attacks`: real processes and files, a module per attacker."
         " A case that tries generated neighbours or every system call counts once.",
     ]
     return {"experiment": "attacks", "tables": [table], "notes": notes}

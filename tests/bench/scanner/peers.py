@@ -1,6 +1,8 @@
 """Runs Cisco's YARA rules over the rows of `bench scanner` and prints an experiment's JSON.
 
-Usage: peers.py PYTHON DATA [FRESH]   (PYTHON: of an environment with cisco-ai-mcp-scanner)
+Usage: python -m tests.bench.scanner.peers PYTHON DATA [FRESH]
+
+PYTHON is that of an environment with cisco-ai-mcp-scanner.
 
 The peer reads each tool as its own scanner does, the description and the rest apart; any
 finding counts as flagged, since it holds nothing back. FRESH is the file of fresh_servers.py.
@@ -11,8 +13,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from app.safety.patterns import check
 from tests.bench.scanner.corpus import own_tools, real_tools, specimens
@@ -42,7 +42,7 @@ def main(python: str, data: Path, fresh: Path | None) -> int:
     """Print the report."""
     tools = [*specimens(data / "poison" / "tools.jsonl"), *real_tools(data)]
     tools += own_tools(fresh) if fresh else []
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "name": tool.tool.name,
             "description": tool.tool.description,

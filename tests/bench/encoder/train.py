@@ -1,6 +1,8 @@
 """Trains what Toolcrib adds to the default encoder, on the pack's requests for real servers' tools.
 
-Usage: encoder.py DATA LIST...   (LIST: fresh_catalog.jsonl of fresh_servers.py; seven minutes)
+Usage: python -m tests.bench.encoder.train DATA LIST...   (seven minutes)
+
+LIST is a fresh_catalog.jsonl of packaging/fresh_servers.py.
 
 Writes resources/encoder: factors and a report; their digest goes into app/encoder/delta.py, and
 FORMAT of app/encoder/weights.py is raised. Left out of training is every tool whose server's name,
@@ -28,21 +30,18 @@ import torch
 from safetensors.torch import save
 from torch.nn.functional import cross_entropy, normalize
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from app.ranking.floor import own_chit_chat
+from app.ranking.requests import pack_key, read_pack, tool_text_hash
+from app.ranking.summary import make_summary
+from app.ranking.text import split_name
+from app.ranking.views import views_of
+from store.records import Summary, ToolRecord
+from tests.bench.data.developers import developer_queries
+from tests.bench.data.queries import own_queries, read_servers
+from tests.bench.data.sets import read_sets
+from tests.bench.encoder.network import WIDTH, Network, default_network
 
-from encoder_network import WIDTH, Network, default_network  # noqa: E402
-
-from app.ranking.floor import own_chit_chat  # noqa: E402
-from app.ranking.requests import pack_key, read_pack, tool_text_hash  # noqa: E402
-from app.ranking.summary import make_summary  # noqa: E402
-from app.ranking.text import split_name  # noqa: E402
-from app.ranking.views import views_of  # noqa: E402
-from store.records import Summary, ToolRecord  # noqa: E402
-from tests.bench.data.developers import developer_queries  # noqa: E402
-from tests.bench.data.queries import own_queries, read_servers  # noqa: E402
-from tests.bench.data.sets import read_sets  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "resources" / "encoder"
 JUDGED_SETS = ("azure-mcp", "livemcpbench", "mcpproxy-golden")  # whose servers are real ones
 JUDGES_TEN = {"filesystem", "everything", "memory", "github", "gitlab", "slack", "playwright",
@@ -120,8 +119,10 @@ def material(data: Path, lists: Sequence[Path]) -> list[Example]:
 def judged(data: Path) -> tuple[set[str], set[str]]:
     """The names of servers, and the descriptions, of whatever judges."""
     servers, texts = set(JUDGES_TEN), set()
-    for query in (*developer_queries(), *own_queries()):
-        servers |= {tool.partition("/")[0] for tool in query.gold.tools}
+    golds = [query.gold for query in developer_queries()]
+    golds += [query.gold for query in own_queries()]
+    for gold in golds:
+        servers |= {tool.partition("/")[0] for tool in gold.tools}
     for given in read_sets(data):
         texts |= {words(tool.raw.get("description")) for tool in given.tools}
         if given.name in JUDGED_SETS:
@@ -193,7 +194,7 @@ class Training:
                 vectors = self.bank.now(self.network)
             loss = self.loss(vectors)
             adam.zero_grad()
-            loss.backward()
+            torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
             adam.step()
             if step % 40 == 39:
@@ -206,7 +207,7 @@ class Training:
         queries, others = zip(*(self._pair(self.trained[i]) for i in chosen), strict=True)
         chat, first = self.rng.sample(self.talk, 16), [bank.first[i] for i in chosen]
         rows = self.network([*queries, *others, *chat])
-        query, other, talk = rows.split([len(queries), len(others), len(chat)])
+        query, other, talk = torch.split(rows, [len(queries), len(others), len(chat)])
         views = self.network(first)
         fresh = normalize(views + bank.others[chosen], dim=1)
         columns = vectors.clone()
@@ -219,12 +220,13 @@ class Training:
             was, talked = self.plain([*queries, *first]), self.plain(chat)
         moved = 1 - (torch.cat([query, views, talk]) * torch.cat([was, talked])).sum(1)
         apart = talk @ columns.T - talked @ bank.plain.T
-        return (
+        loss: torch.Tensor = (
             cross_entropy(right, torch.tensor(chosen))
             + choices.same_tool * cross_entropy(same, torch.arange(len(chosen)))
             + choices.pull * moved.mean()
             + choices.small_talk * (apart**2).mean()
         )
+        return loss
 
     def tuning_figures(self) -> dict[str, float]:
         """How requests of the tuning servers find their tools among all, by cosine alone."""

@@ -1,4 +1,4 @@
-"""The default encoder in plain torch, with factors that encoder.py trains."""
+"""The default encoder in plain torch, with factors that train.py trains."""
 
 import math
 from collections.abc import Sequence
@@ -77,14 +77,18 @@ class Network:
         with torch.no_grad():
             return self._layers(range(LAYERS[0]), hidden, None)[0]
 
+    def _split(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Texts x tokens x width as texts x heads x tokens x the rest."""
+        return hidden.reshape(*hidden.shape[:2], HEADS, -1).transpose(1, 2)
+
     def _layers(
         self, layers: Sequence[int], hidden: torch.Tensor, bias: torch.Tensor | None
     ) -> torch.Tensor:
         for layer in layers:
             at = f"encoder.layer.{layer}."
             heads = (self._linear(f"{at}{part}", hidden) for part in LINEAR[:3])
-            parts = [one.unflatten(2, (HEADS, -1)).transpose(1, 2) for one in heads]
-            seen = scaled_dot_product_attention(*parts, attn_mask=bias).transpose(1, 2)
+            query, key, value = (self._split(one) for one in heads)
+            seen = scaled_dot_product_attention(query, key, value, attn_mask=bias).transpose(1, 2)
             seen = self._linear(f"{at}{LINEAR[3]}", seen.flatten(2))
             hidden = self._norm(f"{at}attention.output.LayerNorm", hidden + seen)
             inner = gelu(self._linear(f"{at}{LINEAR[4]}", hidden))

@@ -1,0 +1,1 @@
+"""How the delta of the default encoder is trained."""
