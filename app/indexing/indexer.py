@@ -17,6 +17,7 @@ from app.ranking.requests import read_pack, texts_mark
 from app.ranking.summary import make_summary
 from app.ranking.views import View, mixed, views_hash, views_of
 from app.ranking.world import World
+from app.safety.patterns import Names
 from app.tokens.counters import ENCODINGS, counter
 from app.tokens.footprint import count_tool
 from store import findings, requests, tools, vectors
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
 
 VIEW = "summary"
+TEXT_BATCH = 200  # tools counted, summarised and stored between two such looks
 BATCH = 24  # texts encoded between two looks at what else there is to do
 
 Progress = Callable[[str, float], None]
@@ -49,14 +51,24 @@ class Indexer:
         self._progress = progress
         self._encoder: Encoder | None = None
 
-    def texts(self, server_id: int | None = None, *, only: Collection[int] | None = None) -> None:
+    def texts(
+        self,
+        server_id: int | None = None,
+        *,
+        only: Collection[int] | None = None,
+        keep_going: Callable[[], bool] = lambda: True,
+    ) -> int:
         """Count, summarise and index the tools of one server, or of all, that need it.
 
         They are judged once more, beside the tools of servers that came since they were stored.
-        `only` narrows it to tools of these ids.
+        `only` narrows it to tools of these ids. Stored batch by batch until `keep_going` says no;
+        returns how many are left for the next time.
         """
+        every = tools.tools(self._db)
         rows = [
-            tool for tool in tools.tools(self._db, server_id) if only is None or tool.id in only
+            tool
+            for tool in every
+            if server_id in (None, tool.server_id) and (only is None or tool.id in only)
         ]
         with transaction(self._db):
             reworded = offer_pack(self._db, rows, read_pack())
@@ -70,13 +82,26 @@ class Indexer:
             or summary.hash != tool.hash
             or any(tool.id not in counted for counted in counts)
         ]
-        if not stale:
-            return
-        counted = [count_tool(counter(encoding), tool) for tool in stale for encoding in ENCODINGS]
-        findings_of = findings_of_tools(stale, tools.tools(self._db))
-        summaries = [_summary(tool, known.get(tool.id)) for tool in stale]
-        self._save(stale, counted, summaries, findings_of=findings_of)
-        self.counted += len(stale)
+        names = Names.of(every if stale else ())
+        for start in range(0, len(stale), TEXT_BATCH):
+            if not keep_going():
+                return len(stale) - start
+            batch = stale[start : start + TEXT_BATCH]
+            self._make_texts(batch, known, findings_of_tools(batch, names))
+            self.counted += len(batch)
+            done = start + len(batch)
+            self._progress(f"Indexed {done:,} of {len(stale):,} tools", done / len(stale))
+        return 0
+
+    def _make_texts(
+        self,
+        batch: Sequence[ToolRecord],
+        known: Mapping[int, Summary],
+        findings_of: Mapping[int, Sequence[Finding]],
+    ) -> None:
+        counted = [count_tool(counter(encoding), tool) for tool in batch for encoding in ENCODINGS]
+        summaries = [_summary(tool, known.get(tool.id)) for tool in batch]
+        self._save(batch, counted, summaries, findings_of=findings_of)
 
     def recheck(self, keep_going: Callable[[], bool]) -> None:
         """Judge every stored text again where another scanner judged it last."""

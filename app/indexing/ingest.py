@@ -1,8 +1,7 @@
 """From tools to rows, the same way after a scan and from a running server behind the gateway."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -11,12 +10,13 @@ from app.catalog.reasons import NEW
 from app.core.context import AppContext
 from app.core.scrubber import Scrubber
 from app.core.settings import ProfileSettings
-from app.indexing.findings import findings_of_texts, findings_of_tools
+from app.indexing.findings import TextJudge, findings_of_tools
 from app.indexing.indexer import Indexer
 from app.indexing.list_changes import ListChanges
 from app.indexing.reading import Limits, Reading
 from app.indexing.tool_checks import check_tools
 from app.safety import pins
+from app.safety.patterns import Names
 from app.safety.server_texts import findings_of, judge_server
 from store import findings, profiles, servers, tools
 from store.connection import transaction
@@ -28,14 +28,10 @@ from store.typed import Json
 Judged = Mapping[str, Sequence[Finding]]  # by the hash of the text
 
 
-def text_judge(db: apsw.Connection, server_id: int, new: Sequence[NewTool]) -> Callable[[], Judged]:
-    """What judges texts before they are stored; it may run on another thread, 1.3 ms a text."""
+def text_judge(db: apsw.Connection, server_id: int, new: Sequence[NewTool]) -> TextJudge | None:
+    """The judge of texts that are to be stored, None for a server that is forgotten."""
     server = _server(db, server_id)
-    known = {tool.hash for tool in tools.tools(db, server_id)}
-    fresh = [tool for tool in new if tool.hash not in known]
-    if server is None or not fresh:
-        return dict
-    return partial(findings_of_texts, server, fresh, tools.tools(db))
+    return TextJudge(server, new, tools.tools(db)) if server is not None else None
 
 
 def save_reading(
@@ -93,13 +89,16 @@ def ingest(
     Tools that are missing stay, since a list may depend on who asks. Raises StoreError.
     """
     live = check_tools(entries, Limits.of(ctx.settings), scrubber)
-    judged = text_judge(db, server_id, live)()
+    judge = text_judge(db, server_id, live)
+    if judge is None:
+        return ListChanges()
+    judge.run()
     with transaction(db):
         server = _server(db, server_id)
         if server is None:
             return ListChanges()
         merged = _merged(tools.tools(db, server_id), live)
-        delta = _save_tools(db, server, merged, judged, ctx.clock())
+        delta = _save_tools(db, server, merged, judge.judged, ctx.clock())
     Indexer(ctx, db).texts(server_id)  # also what a process that was killed had left
     return _changes(tools.tools(db, server_id), delta)
 
@@ -124,7 +123,7 @@ def _save_findings(
     rows = [tool for tool in tools.tools(db, server_id) if tool.id in tool_ids]
     # a text that came back is stored as it was, and so is none of those that were judged
     others = [tool for tool in rows if tool.hash not in judged]
-    late = findings_of_tools(others, tools.tools(db)) if others else {}
+    late = findings_of_tools(others, Names.of(tools.tools(db))) if others else {}
     for tool in rows:
         known = late[tool.id] if tool.id in late else (*judged[tool.hash], *pins.check(tool))
         findings.save(db, tool.id, known, tool.last_seen)

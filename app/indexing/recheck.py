@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import apsw
 
-from app.indexing.findings import findings_of_tools
+from app.indexing.findings import BATCH, findings_of_tools
+from app.safety.patterns import Names
 from app.safety.server_texts import findings_of, judge_server
 from app.safety.version import scanner_version
 from store import findings, queries, servers, tools
 from store.connection import transaction
 
 _NAME = "scanner"  # of the blob that says which scanner judged last
-_BATCH = 200  # tools judged and stored between two looks at whether to go on
 
 
 def recheck(db: apsw.Connection, *, keep_going: Callable[[], bool], at: float) -> int:
@@ -25,11 +25,12 @@ def recheck(db: apsw.Connection, *, keep_going: Callable[[], bool], at: float) -
     if stored is not None and stored[0] == version:
         return 0
     known = tools.tools(db)
-    for start in range(0, len(known), _BATCH):
+    names = Names.of(known)
+    for start in range(0, len(known), BATCH):
         if not keep_going():
             return start
-        batch = known[start : start + _BATCH]
-        by_tool = findings_of_tools(batch, known)
+        batch = known[start : start + BATCH]
+        by_tool = findings_of_tools(batch, names)
         with transaction(db):
             for tool in batch:
                 findings.save(db, tool.id, by_tool[tool.id], at)

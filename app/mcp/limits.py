@@ -25,6 +25,7 @@ MAX_VALUES = 1_000_000  # in one message; each costs up to 250 bytes once it is 
 JUNK_LINES = 20_000  # in a row that are no messages
 JUNK_BYTES = 64 * 1024 * 1024
 TOOLS = 5_000
+LIST_CHARACTERS = 16_000_000  # of one list's entries, as JSON
 EXTRAS = 2_000  # prompts, resources or templates
 PAGES = 1_000
 

@@ -1,5 +1,6 @@
 """Reading a running server's lists, page by page, without blocking anybody."""
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -54,12 +55,14 @@ class Listing:
         self._rounds = 0
         self._changes = 0
         self._cursors: set[str] = set()
+        self._room = limits.LIST_CHARACTERS
 
     def start(self) -> None:
         """Ask for the first page."""
         self._rounds += 1
         self._changes = self._server.list_changes
         self.entries, self.note, self._cursors = [], "", set()
+        self._room = limits.LIST_CHARACTERS
         self._request({})
 
     @property
@@ -80,15 +83,16 @@ class Listing:
         if not isinstance(result, dict) or not isinstance(page, list):
             self._refused(answer.get("error"))
             return
-        self.entries += page
         cursor = result.get("nextCursor")
-        if cursor is None or cursor == "":
+        if beyond := self._take(page):
+            self._cut(beyond)
+        elif cursor is None or cursor == "":
             self._complete()
         elif repr(cursor) in self._cursors:
             self._cut(f"{self._method} goes round in circles; it was read once.")
-        elif len(self.entries) > self._most or len(self._cursors) >= limits.PAGES:
+        elif len(self._cursors) >= limits.PAGES:
             self._cut(
-                f"{self._method} has more than {self._most:,} entries; the rest was left out."
+                f"{self._method} has more than {limits.PAGES:,} pages; the rest was left out."
             )
         elif time.monotonic() > self._until:
             self._failed("took too long")
@@ -96,9 +100,22 @@ class Listing:
             self._cursors.add(repr(cursor))
             self._request({"cursor": cursor})
 
+    def _take(self, page: list[Any]) -> str:
+        """Keep the page's entries as far as the bounds allow; what is beyond, "" for nothing."""
+        for entry in page:
+            if len(self.entries) >= self._most:
+                return (
+                    f"{self._method} has more than {self._most:,} entries; the rest was left out."
+                )
+            self._room -= len(json.dumps(entry, ensure_ascii=False))
+            if self._room < 0:
+                most = f"{limits.LIST_CHARACTERS:,} characters"
+                return f"{self._method} takes over {most}; the rest was left out."
+            self.entries.append(entry)
+        return ""
+
     def _cut(self, note: str) -> None:
         self.note = note
-        del self.entries[self._most :]
         self._complete()
 
     def _complete(self) -> None:

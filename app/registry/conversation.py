@@ -92,6 +92,7 @@ def converse(connection: Connection, limits: Limits, watch: Watch) -> Reading:
     modern = connection.version == protocol.MODERN
     info = greeting.get("serverInfo") or server_info(greeting)
     return Reading(
+        problem=tools.note,
         tools=checked,
         server_info=info if isinstance(info, dict) else {},
         capabilities=capabilities,

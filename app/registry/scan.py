@@ -1,8 +1,9 @@
 """Reads servers, two at a time, and stores what is new; indexing goes on beside it."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,9 +17,12 @@ from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.server_logs import add_lines
+from app.core.text import plural
+from app.indexing.findings import BATCH, KeepGoing
 from app.indexing.indexer import Indexer, Progress
 from app.indexing.ingest import save_reading, text_judge
 from app.indexing.reading import Limits, Reading
+from app.indexing.tool_checks import list_hash
 from app.registry.probe import ProbeOptions, read_server
 from app.registry.register import Target
 from app.registry.session_log import log_lines
@@ -178,18 +182,58 @@ class _Scan:
             )
         finally:
             free()
-        await self._save(db, target, reading)
         self._read_done(target, reading)
+        kept = await self._save(db, target, reading)
+        if kept is not reading:
+            self._say(target, kept.status, kept.problem, tools=len(kept.tools))
         self._log(target, reading)
-        if reading.read:
+        if kept.read:
             await send.send(target.server_id)
 
-    async def _save(self, db: apsw.Connection, target: Target, reading: Reading) -> None:
-        """Store a reading with its findings; the texts are judged where others are not held up."""
-        judged = await to_thread.run_sync(text_judge(db, target.server_id, reading.tools))
+    async def _save(self, db: apsw.Connection, target: Target, reading: Reading) -> Reading:
+        """Store a reading with its findings, less what there was no time to judge; what is stored.
+
+        The texts are judged where others are not held up.
+        """
+        judge = text_judge(db, target.server_id, reading.tools)
+        if judge is None:  # forgotten meanwhile
+            return reading
+        await to_thread.run_sync(judge.run, self._judging(target))
+        if judge.left and self._options.cancel.is_set():
+            reading = Reading(STOPPED, "You stopped the reading.", stderr=reading.stderr)
+        elif judge.left:
+            reading = self._judged_part(reading, judge.left)
         with transaction(db):
-            delta = save_reading(db, target.server_id, reading, judged, at=self._ctx.clock())
+            delta = save_reading(db, target.server_id, reading, judge.judged, at=self._ctx.clock())
             self._deltas.append(delta)
+        return reading
+
+    def _judging(self, target: Target) -> KeepGoing:
+        """Say how far the judging of a long list is; no, past the time or when it is stopped."""
+        goes_on = self._in_time()
+
+        def keep_going(done: int, total: int) -> bool:
+            if total > BATCH:
+                text = f"Judged {done:,} of {total:,} tools of {target.name}"
+                self._options.on_progress(text, done / total)
+            return goes_on()
+
+        return keep_going
+
+    def _judged_part(self, reading: Reading, left: Collection[str]) -> Reading:
+        """The reading without the tools of these texts."""
+        kept = tuple(tool for tool in reading.tools if tool.hash not in left)
+        note = (
+            f"Judging its tools took over {self._probe.limits.total_seconds:g} s:"
+            f" {len(kept):,} of {len(reading.tools):,} are in; the next reading goes on."
+        )
+        problem = f"{reading.problem} {note}".strip()
+        return replace(reading, tools=kept, list_hash=list_hash(kept), problem=problem)
+
+    def _in_time(self) -> Callable[[], bool]:
+        """Whether a server's time is not over yet, counted from now, and nothing is stopped."""
+        until = time.monotonic() + self._probe.limits.total_seconds
+        return lambda: time.monotonic() < until and self._goes_on()
 
     async def _index(self, receive: MemoryObjectReceiveStream[int], indexer: Indexer) -> None:
         """Index each server as it comes, and encode once nothing else waits."""
@@ -197,12 +241,16 @@ class _Scan:
             await to_thread.run_sync(indexer.recheck, self._goes_on)
             async with receive:
                 async for server_id in receive:
-                    await to_thread.run_sync(indexer.texts, server_id)
+                    work = partial(indexer.texts, server_id, keep_going=self._in_time())
+                    await to_thread.run_sync(work)
                     if not receive.statistics().current_buffer_used:
                         await self._encode(receive, indexer, prepare=False)
             if not self._options.cancel.is_set():
-                await to_thread.run_sync(indexer.texts)
+                work = partial(indexer.texts, keep_going=self._in_time())
+                left = await to_thread.run_sync(work)
                 await self._encode(None, indexer, prepare=self._options.prepare_encoder)
+                if left:
+                    self._note = f"{plural(left, 'tool')} to count; the next scan goes on."
         except (ToolcribError, StoreError) as error:
             self._note = error.title
 

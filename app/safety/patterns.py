@@ -23,18 +23,18 @@ _MOST_CALLED = 200  # names of one text that are looked up
 
 def check(tool: ToolRecord, others: Iterable[ToolRecord] = ()) -> tuple[Finding, ...]:
     """Findings of one tool, worst first; `others` are the tools it may shadow."""
-    return _check(tool, _Names.of(others))
+    return _check(tool, Names.of(others))
 
 
 def check_all(
-    tools: Sequence[ToolRecord], among: Sequence[ToolRecord] | None = None
+    tools: Sequence[ToolRecord], among: "Names | None" = None
 ) -> Mapping[int, tuple[Finding, ...]]:
     """Findings of these tools, each seen beside all of `among`; tools without any have ()."""
-    names = _Names.of(tools if among is None else among)
+    names = Names.of(tools) if among is None else among
     return {tool.id: _check(tool, names) for tool in tools}
 
 
-def _check(tool: ToolRecord, names: "_Names") -> tuple[Finding, ...]:
+def _check(tool: ToolRecord, names: "Names") -> tuple[Finding, ...]:
     by_rule: dict[str, Finding] = {}
     for sighting in judge(tool_passages(tool)):
         by_rule[sighting.rule] = _finding(tool, sighting.rule, sighting.severity, sighting.detail)
@@ -48,47 +48,53 @@ def _finding(tool: ToolRecord, rule: str, severity: str, detail: str) -> Finding
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """Tools by their name, and by what their name looks like."""
+class Names:
+    """Tools by their name, and by the form that their name looks like: one of each server.
 
-    exact: Mapping[str, Sequence[ToolRecord]]
-    alike: Mapping[str, Sequence[ToolRecord]]
+    Made once for all tools that are judged beside them.
+    """
+
+    exact: Mapping[str, Mapping[str, ToolRecord]]
+    alike: Mapping[str, Mapping[str, ToolRecord]]
 
     @classmethod
-    def of(cls, tools: Iterable[ToolRecord]) -> "_Names":
-        exact: dict[str, list[ToolRecord]] = {}
-        alike: dict[str, list[ToolRecord]] = {}
+    def of(cls, tools: Iterable[ToolRecord]) -> "Names":
+        """The names of these tools."""
+        exact: dict[str, dict[str, ToolRecord]] = {}
+        alike: dict[str, dict[str, ToolRecord]] = {}
         for tool in tools:
-            exact.setdefault(tool.name, []).append(tool)
-            alike.setdefault(made_plain(tool.name).casefold(), []).append(tool)
+            exact.setdefault(tool.name, {}).setdefault(tool.server, tool)
+            plain = made_plain(tool.name).casefold()
+            alike.setdefault(plain, {}).setdefault(tool.server, tool)
         return cls(exact, alike)
 
 
-def _in_name(tool: ToolRecord, names: _Names) -> Iterator[tuple[Rule, str]]:
+def _in_name(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
     """What the tool's name and its mentions of other servers' tools give away."""
     known = rules()
     if mixed_scripts(tool.name):
         yield known["HC-07"], visible(tool.name)
-    for other in _strangers(tool, names.exact.get(tool.name, ())):
+    for other in _strangers(tool, names.exact.get(tool.name, {})):
         yield known["SH-04"], f"{other.tool_id} has this name too"
     if not tool.name.isascii():
         plain = made_plain(tool.name).casefold()
-        for other in _strangers(tool, names.alike.get(plain, ())):
+        for other in _strangers(tool, names.alike.get(plain, {})):
             yield known[LOOK_ALIKE_RULE], f"{LOOKS_LIKE}{other.tool_id}"
     yield from _called(tool, names)
 
 
-def _strangers(tool: ToolRecord, others: Sequence[ToolRecord]) -> Iterator[ToolRecord]:
+def _strangers(tool: ToolRecord, others: Mapping[str, ToolRecord]) -> Iterator[ToolRecord]:
     """The first of these tools that another server has."""
-    return islice((other for other in others if other.server != tool.server), 1)
+    return islice((other for server, other in others.items() if server != tool.server), 1)
 
 
-def _called(tool: ToolRecord, names: _Names) -> Iterator[tuple[Rule, str]]:
+def _called(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
     text = made_plain(tool.description)
     # a common word is no reference; a name with a mark in it is, if an order stands before it
     for match in islice(_CALLED.finditer(text), _MOST_CALLED):
-        called = names.exact.get(match["name"], ())
-        if called and all(other.server != tool.server for other in called):
-            quote = f"description: “{visible(match.group())}” ({called[0].tool_id})"
+        called = names.exact.get(match["name"], {})
+        if called and tool.server not in called:
+            first = next(iter(called.values()))
+            quote = f"description: “{visible(match.group())}” ({first.tool_id})"
             yield rules()["SH-02"], quote
             return

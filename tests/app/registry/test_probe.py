@@ -146,6 +146,29 @@ def test_a_cursor_that_comes_again_ends_the_list(fake: MakeFake) -> None:
     assert "goes round in circles" in reading.taken_with["notes"][0]
 
 
+def test_a_single_page_beyond_the_limit_is_cut_and_says_so(
+    fake: MakeFake, quick: ProbeOptions
+) -> None:
+    reading = probe(fake("tools=1000"), options=quick)
+    assert len(reading.tools) == 200
+    assert reading.problem == "tools/list has more than 200 entries; the rest was left out."
+
+
+def test_a_page_exactly_at_the_limit_is_whole(fake: MakeFake, quick: ProbeOptions) -> None:
+    reading = probe(fake("tools=200"), options=quick)
+    assert (len(reading.tools), reading.problem) == (200, "")
+
+
+def test_definitions_beyond_the_characters_of_a_list_are_left_out(
+    fake: MakeFake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.mcp.limits.LIST_CHARACTERS", 5_000)
+    for mode in ("tools=100", "pages,tools=100"):
+        reading = probe(fake(mode))
+        assert 10 < len(reading.tools) < 100
+        assert reading.problem == "tools/list takes over 5,000 characters; the rest was left out."
+
+
 def test_a_list_without_end_is_cut(fake: MakeFake, quick: ProbeOptions) -> None:
     reading = probe(fake("endless"), options=quick)
     assert len(reading.tools) == 200

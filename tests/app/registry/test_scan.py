@@ -15,7 +15,7 @@ from app.hosts.launch import LaunchSpec
 from app.ranking.keyword import word_scores
 from app.registry.probe import ProbeOptions
 from app.registry.register import Target
-from app.registry.scan import ScanOptions, ScanReport, ServerStatus, scan
+from app.registry.scan import ScanOptions, ScanReport, ServerStatus, _Scan, scan
 from store import findings, profiles, servers, tools, vectors
 from store.connection import transaction
 from store.errors import LockedStoreError
@@ -256,3 +256,48 @@ def test_a_locked_store_is_said_and_leaves_nothing_running(
     targets = make_targets(one=fake("tools=1"))
     with transaction(db), pytest.raises(LockedStoreError):
         scan(ctx, targets, options)
+
+
+def test_what_there_is_no_time_to_judge_is_left_out_with_a_sentence_and_comes_next_time(
+    ctx: AppContext,
+    db: apsw.Connection,
+    fake: MakeFake,
+    make_targets: MakeTargets,
+    options: ScanOptions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    targets = make_targets(big=fake("tools=450"))
+    lots = replace(options, probe=ProbeOptions(replace(options.probe.limits, tools=5_000)))
+    looks = iter([True, False, *[True] * 50])
+    monkeypatch.setattr(_Scan, "_in_time", lambda _self: lambda: next(looks, True))
+    first = scan(ctx, targets, replace(lots, prepare_encoder=False))
+    (status,) = first.servers
+    assert (status.status, status.tools) == ("read", 200)
+    assert status.problem.endswith("200 of 450 are in; the next reading goes on.")
+    (server,) = servers.all_servers(db)
+    assert server.problem == status.problem
+    assert len(tools.tools(db)) == 200
+    second = scan(ctx, targets, replace(lots, prepare_encoder=False))
+    assert (second.servers[0].problem, len(tools.tools(db))) == ("", 450)
+
+
+def test_a_stop_while_texts_are_judged_leaves_what_was_known(
+    ctx: AppContext,
+    db: apsw.Connection,
+    fake: MakeFake,
+    make_targets: MakeTargets,
+    options: ScanOptions,
+) -> None:
+    targets = make_targets(big=fake("tools=450"))
+    lots = replace(options, probe=ProbeOptions(replace(options.probe.limits, tools=5_000)))
+    seen: list[str] = []
+
+    def on_progress(text: str, share: float) -> None:
+        seen.append(text)
+        if share > 0:
+            lots.cancel.set()
+
+    report = scan(ctx, targets, replace(lots, on_progress=on_progress))
+    assert report.servers[0].status == "stopped"
+    assert tools.tools(db) == []
+    assert seen[:2] == ["Judged 0 of 450 tools of big", "Judged 200 of 450 tools of big"]
