@@ -299,3 +299,27 @@ class Hit:
 
     tool_id: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """How far one of a host's own records was read; `changed` in seconds since the epoch."""
+
+    id: int
+    host: str
+    file: str
+    size: int
+    changed: float
+    position: int = 0
+    last_request: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A call of a tool in a host's record: names as the host spells them, never a text."""
+
+    call: bytes  # digest of the call's id
+    server: str
+    tool: str
+    at: float  # seconds since the epoch

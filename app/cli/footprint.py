@@ -319,14 +319,13 @@ def _suggestions(
     """The cheapest moves under the budget, and how the profile could be split."""
     from app.policy.moves import moves_for
     from app.policy.splitter import split
-    from app.policy.usage import DAY, read_usage
-    from store import events
+    from app.policy.usage import DAY, called_together, read_usage
 
     now = ctx.clock()
     db = ctx.open_store()
     try:
         usage = read_usage(db, now)
-        together = events.called_together(db, now - 30 * DAY)
+        together = called_together(db, now - 30 * DAY)
     finally:
         db.close()
     tools = size.sent.tools if size else catalog.tools

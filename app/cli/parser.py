@@ -18,6 +18,7 @@ VERBS = {
     "footprint": "footprint",
     "check": "footprint",
     "lock": "project_check",
+    "usage": "usage",
     "route": "route",
     "hosts": "export",
     "export": "export",

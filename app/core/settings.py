@@ -35,6 +35,8 @@ class Settings:
     scratch_home: bool = False  # start servers with a throwaway HOME while reading
     backups_kept: int = 20
     events_kept: int = 100_000
+    host_records: bool = False  # read the hosts' own records: which tools were called, and when
+    price: float = 0.0  # of a million input tokens, in the user's currency; 0: not set
     http: bool = False  # serve clients that only speak HTTP, on this machine
     http_port: int = 41380
     at_login: bool = False  # the backend starts with the login and stays

@@ -1,0 +1,200 @@
+"""`toolcrib usage`: which tools were called, read from the hosts' own records after consent."""
+
+import argparse
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cli.console import Console, number, table
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.evidence.formats import FORMATS, OPENCODE
+from app.hosts.facts import host
+from app.policy.cost import ASSUMPTION, HostCost
+from app.policy.usage import Usage, read_usage
+from store import host_records
+from store.connection import transaction
+from store.typed import Json
+
+if TYPE_CHECKING:
+    from app.host_status.sizes import HostSize
+
+CONSENT = (
+    "Toolcrib reads which tools were called, and when. It keeps no prompt, argument or result."
+)
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    use = verbs.add_parser(
+        "usage",
+        parents=[common],
+        help="which tools were called, and what definitions cost in a month",
+        description="Counts come from the gateway's journal and, after your consent, from the "
+        "hosts' own records (Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode). "
+        'JSON of show: {"days", "tools": [{"tool", "calls", "last"}], "hosts": [{"host", '
+        '"tokens", "requests", "days", "monthly_tokens", "monthly_price"}], "evidence", '
+        '"assumption"}.',
+    )
+    parts = use.add_subparsers(title="parts", metavar="PART", required=True)
+    reads = parts.add_parser("read", parents=[common], help="read what is new in the records")
+    reads.add_argument("--yes", action="store_true", help="agree without being asked")
+    reads.set_defaults(run=run_read)
+    shows = parts.add_parser("show", parents=[common], help="calls of each tool, cost by host")
+    add_profile(shows)
+    shows.add_argument("--days", type=int, default=30, metavar="N")
+    shows.add_argument("--price", type=float, metavar="X", help="of a million input tokens; kept")
+    shows.set_defaults(run=run_show)
+    forgets = parts.add_parser("forget", parents=[common], help="forget what the records told")
+    forgets.set_defaults(run=run_forget)
+
+
+def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Read the records; the first time it asks."""
+    from app.evidence.reading import read_records
+
+    if not ctx.settings.host_records and not args.yes and not _agreed(console):
+        return NEEDS_CONSENT
+    cancel = threading.Event()
+    db = ctx.open_store()
+    try:
+        if not ctx.settings.host_records:
+            replace(ctx.settings, host_records=True).save(ctx.paths.settings_file)
+        report = read_records(
+            db,
+            Path.home(),
+            os.environ,
+            ctx.clock(),
+            progress=lambda done, total: console.progress(f"{done} of {total} records"),
+            cancel=cancel,
+        )
+    finally:
+        console.progress_done()
+        db.close()
+    for note in report.notes:
+        console.note(note)
+    value = {
+        "records": report.files,
+        "read": report.read,
+        "calls": report.calls,
+        "requests": report.requests,
+        "notes": list(report.notes),
+    }
+    console.result(
+        value,
+        lambda: (
+            f"{number(report.calls)} new calls and {number(report.requests)} requests in"
+            f" {number(report.read)} records. See them: toolcrib usage show"
+        ),
+    )
+    return 0
+
+
+def _agreed(console: Console) -> bool:
+    names = ", ".join([*(host(form.host).name for form in FORMATS), host(OPENCODE).name])
+    console.note(f"Records of these hosts are read: {names}.")
+    console.note(CONSENT)
+    if console.can_ask and console.confirm("Read them?"):
+        return True
+    console.note("Nothing was read. To agree without being asked, add --yes.")
+    return False
+
+
+def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Print calls and cost."""
+    from app.catalog.catalog import load_catalog
+    from app.host_status.sizes import measure
+    from app.hosts.places import Places
+
+    settings = ctx.settings
+    if args.price is not None and not 0 <= args.price < 1e6:
+        raise ToolcribError(f"{args.price} is no price.", "Name one of at least 0.")
+    db = ctx.open_store()
+    try:
+        if args.price is not None:
+            settings = replace(settings, price=args.price)
+            settings.save(ctx.paths.settings_file)
+        usage = read_usage(db, ctx.clock(), days=max(1, args.days))
+        sizes = measure(db, Places.here(), load_catalog(db, args.profile, settings.encoding))
+    finally:
+        db.close()
+    costs = [host_cost(size, usage, settings.price) for size in sizes]
+    value: Json = {
+        "days": round(usage.days, 1),
+        "tools": [
+            {"tool": tool, "calls": calls, "last": usage.last[tool]}
+            for tool, calls in sorted(usage.calls.items(), key=lambda pair: (-pair[1], pair[0]))
+        ],
+        "hosts": [_cost_json(cost) for cost in costs if cost.known],
+        "evidence": usage.evidence,
+        "unknown": usage.unknown,
+        "assumption": ASSUMPTION,
+    }
+    console.result(value, lambda: _text(value, costs))
+    return 0
+
+
+def host_cost(size: "HostSize", usage: Usage, price: float) -> HostCost:
+    """What a host's definitions cost, by the requests that its records tell."""
+    key = size.facts.id
+    requests, days = usage.requests.get(key, 0), usage.request_days.get(key, 0.0)
+    return HostCost(key, size.sent.tokens, requests, days, price)
+
+
+def _cost_json(cost: HostCost) -> Json:
+    return {
+        "host": cost.host,
+        "tokens": cost.tokens,
+        "requests": cost.requests,
+        "days": round(cost.days, 1),
+        "monthly_tokens": round(cost.monthly_tokens),
+        "monthly_price": round(cost.monthly_price, 2),
+    }
+
+
+def _text(value: Json, costs: list[HostCost]) -> str:
+    lines = [value["evidence"]]
+    if value["tools"]:
+        rows = [["tool", "calls"], *([t["tool"], number(t["calls"])] for t in value["tools"][:50])]
+        lines.append(table(rows, right=frozenset({1})))
+    if value["unknown"]:
+        lines.append(
+            f"{number(value['unknown'])} calls were of tools that are not in the catalogue."
+        )
+    known = [cost for cost in costs if cost.known]
+    if known:
+        rows = [["host", "tokens a request", "requests", "days", "tokens a month", "cost a month"]]
+        for cost in known:
+            price = f"{cost.monthly_price:,.2f}" if cost.price else "no price set"
+            rows.append(
+                [
+                    host(cost.host).name,
+                    number(cost.tokens),
+                    number(cost.requests),
+                    f"{cost.days:.0f}",
+                    number(round(cost.monthly_tokens)),
+                    price,
+                ]
+            )
+        lines += ["", table(rows, right=frozenset({1, 2, 3, 4, 5})), ASSUMPTION]
+        if not known[0].price:
+            lines.append("Set a price: toolcrib usage show --price 3 (of a million input tokens)")
+    else:
+        lines.append("No requests are known. Read the hosts' records: toolcrib usage read")
+    return "\n".join(lines)
+
+
+def run_forget(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Forget what the records told, and read them no more."""
+    db = ctx.open_store()
+    try:
+        with transaction(db):
+            host_records.forget_all(db)
+    finally:
+        db.close()
+    replace(ctx.settings, host_records=False).save(ctx.paths.settings_file)
+    console.result({"forgotten": True}, lambda: "Forgotten. The hosts' records are not read again.")
+    return 0

@@ -1,0 +1,1 @@
+"""Evidence of use: calls and requests that the hosts' own records tell."""

@@ -1,0 +1,83 @@
+"""Use of the catalogue's tools, as the hosts' records tell it."""
+
+import re
+from dataclasses import dataclass, field
+
+import apsw
+
+from app.evidence.formats import OPENCODE
+from store import host_records, servers, tools
+
+DAY = 86_400.0
+_ODD = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """Calls by tool id (`server/tool`), requests by host, since `first` (0.0: none)."""
+
+    first: float = 0.0
+    calls: dict[str, int] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)  # by host id
+    request_days: dict[str, int] = field(default_factory=dict)  # days since the first, by host id
+    unknown: int = 0  # calls of tools that the catalogue does not have
+
+
+class ToolNames:
+    """Tools by the names that hosts give them: other separators, lower case, prefixes."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._ids: dict[str, str | None] = {}
+        names: dict[int, list[tuple[str, str]]] = {}
+        for server in servers.all_servers(db):
+            pairs = {("", server.name), *((entry.host, entry.name) for entry in server.entries)}
+            names[server.id] = sorted(pairs)
+        for tool in tools.tools(db):
+            for host, name in names.get(tool.server_id, ()):
+                for spelled in {f"{host} {_plain(name, tool.name)}", f" {_plain(name, tool.name)}"}:
+                    known = self._ids.setdefault(spelled, tool.tool_id)
+                    if known != tool.tool_id:
+                        self._ids[spelled] = None  # two tools have this name
+
+    def find(self, host: str, server: str, tool: str) -> str | None:
+        """The id of a tool by its spelling in a host, None without one or with several."""
+        plain = _plain(server, tool)
+        own = f"{host} {plain}"
+        return self._ids[own] if own in self._ids else self._ids.get(f" {plain}")
+
+
+def _plain(server: str, tool: str) -> str:
+    return _ODD.sub("_", f"{server}_{tool}".lower()).strip("_")
+
+
+def host_use(db: apsw.Connection, since: float) -> HostUse:
+    """The use of each tool since a moment."""
+    rows = host_records.calls_since(db, since)
+    use = HostUse(host_records.first_call(db, since))
+    unknown = 0
+    if rows:
+        names = ToolNames(db)
+        for host, server, tool, calls, last in rows:
+            tool_id = names.find(host, server, tool)
+            if tool_id is None:
+                unknown += calls
+                continue
+            use.calls[tool_id] = use.calls.get(tool_id, 0) + calls
+            use.last[tool_id] = max(use.last.get(tool_id, 0.0), last)
+    today = int(since // DAY)
+    for host, requests, first in host_records.requests_since(db, today):
+        use.requests[host] = requests
+        use.request_days[host] = first
+    return HostUse(use.first, use.calls, use.last, use.requests, use.request_days, unknown)
+
+
+def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:
+    """The tool ids that each session called, sessions with a single tool left out."""
+    names = ToolNames(db)
+    sessions: dict[int, list[str]] = {}
+    for record, host, server, tool in host_records.sessions_since(db, since, OPENCODE):
+        tool_id = names.find(host, server, tool)
+        if tool_id is not None:
+            sessions.setdefault(record, []).append(tool_id)
+    return [tuple(called) for called in sessions.values() if len(called) > 1]
