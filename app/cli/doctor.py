@@ -18,8 +18,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="check this machine and Toolcrib's own files",
         description="Check version, platform, paths, settings, store, encoder, speed and hosts. "
         "Starts and writes nothing. The text holds no secret values and can be pasted into an "
-        'issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": [{"check", "state", '
-        '"text", "hint"}]}; state is ok, note or problem.',
+        'issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": [{"check", '
+        '"state", "text", "hint"}]}; state is ok, note or problem.',
     )
     parser.set_defaults(run=run_doctor, needs_settings=False)
 

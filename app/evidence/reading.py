@@ -54,12 +54,12 @@ Progress = Callable[[int, int], None]
 
 def record_files(home: Path, environ: Mapping[str, str]) -> list[tuple[RecordFormat, Path]]:
     """The records of every host on this machine, the newest first."""
-    found: list[tuple[RecordFormat, Path]] = []
+    files: list[tuple[RecordFormat, Path]] = []
     for form in FORMATS:
         moved = environ.get(form.variable, "") if form.variable else ""
         folder = Path(moved) if moved else home / form.folder
-        found += [(form, path) for path in _files(folder, form.pattern)]
-    return sorted(found, key=lambda pair: -_changed(pair[1]))[:MOST_FILES]
+        files += [(form, path) for path in _files(folder, form.pattern)]
+    return sorted(files, key=lambda pair: -_changed(pair[1]))[:MOST_FILES]
 
 
 def _files(folder: Path, pattern: str) -> Iterator[Path]:
