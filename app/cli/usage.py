@@ -3,7 +3,6 @@
 import argparse
 import os
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +61,7 @@ def run_read(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     db = ctx.open_store()
     try:
         if not ctx.settings.host_records:
-            replace(ctx.settings, host_records=True).save(ctx.paths.settings_file)
+            ctx.keep(host_records=True)
         report = read_records(
             db,
             Path.home(),
@@ -109,19 +108,18 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     from app.host_status.sizes import measure
     from app.hosts.places import Places
 
-    settings = ctx.settings
     if args.price is not None and not 0 <= args.price < 1e6:
         raise ToolcribError(f"{args.price} is no price.", "Name one of at least 0.")
     db = ctx.open_store()
     try:
         if args.price is not None:
-            settings = replace(settings, price=args.price)
-            settings.save(ctx.paths.settings_file)
+            ctx.keep(price=args.price)
         usage = read_usage(db, ctx.clock(), days=max(1, args.days))
-        sizes = measure(db, Places.here(), load_catalog(db, args.profile, settings.encoding))
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+        sizes = measure(db, Places.here(), catalog)
     finally:
         db.close()
-    costs = [host_cost(size, usage, settings.price) for size in sizes]
+    costs = [host_cost(size, usage, ctx.settings.price) for size in sizes]
     value: Json = {
         "days": round(usage.days, 1),
         "tools": [
@@ -195,6 +193,6 @@ def run_forget(_args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             host_records.forget_all(db)
     finally:
         db.close()
-    replace(ctx.settings, host_records=False).save(ctx.paths.settings_file)
+    ctx.keep(host_records=False)
     console.result({"forgotten": True}, lambda: "Forgotten. The hosts' records are not read again.")
     return 0

@@ -47,7 +47,8 @@ class Usage:
         """One line that says what was observed."""
         days, total = round(self.days), self.total
         if not self.enough:
-            return f"Not enough evidence yet ({int(self.days)} of {int(ENOUGH_DAYS)} days)."
+            few = f"Not enough evidence yet ({int(self.days)} of {int(ENOUGH_DAYS)} days)"
+            return f"{few}{self._origin}."
         hosts = plural(max(self.seen.hosts, len(self.record_hosts)), "host")
         observed = f"Observed {plural(days, 'day')}, {hosts}, {plural(total, 'call')}"
         return f"{observed}{self._origin}."

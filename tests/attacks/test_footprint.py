@@ -108,6 +108,29 @@ def test_import_reads_the_file_and_writes_its_own_folder_only(machine: Machine) 
     assert footprint.addresses == frozenset()
 
 
+def test_usage_reads_records_and_writes_its_own_folder_only(machine: Machine) -> None:
+    record = machine.home / ".claude" / "projects" / "p" / "s.jsonl"
+    record.parent.mkdir(parents=True)
+    record.write_text("{}\n")
+    footprint = machine.run("toolcrib", "usage", "read", "--yes")
+    assert footprint.code == 0 and record in footprint.read, footprint.output
+    assert footprint.outside(machine.own) == []
+    assert footprint.addresses == frozenset()
+
+
+def test_lock_writes_the_lock_and_its_own_folder_only(machine: Machine) -> None:
+    project = machine.base / "project"
+    project.mkdir()
+    write_sample_config(project / ".mcp.json", machine.state)
+    footprint = machine.run("toolcrib", "lock", "--project", project, "--yes")
+    assert footprint.code == 0, footprint.output
+    assert footprint.outside(machine.own, machine.state, project) == []
+    assert footprint.addresses == frozenset()
+    footprint = machine.run("toolcrib", "check", "--project", project)
+    assert footprint.code == 0, footprint.output
+    assert footprint.outside(machine.own) == []
+
+
 def test_export_writes_the_file_it_shows_and_its_own_folder_only(machine: Machine) -> None:
     cursor = machine.home / ".cursor"
     assert machine.run("toolcrib", "profile", "off", "tracker").code == 0  # or nothing is written

@@ -1,5 +1,6 @@
 """The Activity page over a real journal."""
 
+import json
 import time
 
 import pytest
@@ -364,3 +365,34 @@ def test_tables_need_no_scrolling_sideways_at_any_text_size(
         assert page.live.view.isColumnHidden(place(COLUMNS, MS)) == (zoom == 200)
     finally:
         theme.set_zoom(100)
+
+
+def test_host_records_are_read_after_a_yes_and_shown(page, services, qtbot, monkeypatch, tmp_path):
+    from datetime import UTC, datetime
+
+    from app.hosts.places import Places
+
+    line = {
+        "type": "assistant",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "requestId": "r",
+        "message": {"content": [{"type": "tool_use", "id": "c", "name": "mcp__github__search"}]},
+    }
+    file = tmp_path / "home" / ".claude" / "projects" / "p" / "s.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(line) + "\n")
+    object.__setattr__(services, "places", Places(tmp_path / "home", {}, "linux"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    services.ctx.clock = time.time
+    answers = [False, True]
+    monkeypatch.setattr("ui.pages.activity.records.confirm", lambda *_a, **_k: answers.pop(0))
+    shown(page)
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    page.empty.buttons[1].click()
+    assert not services.ctx.settings.host_records
+    with qtbot.waitSignal(page.usage.records.ended) as ended:
+        page.usage.records.click()
+    assert "1 new call in 1 record." in ended.args[0]
+    assert services.ctx.settings.host_records
+    qtbot.waitUntil(lambda: "the records of Claude Code" in page.usage.evidence.text())
+    assert page.usage.records.text() == "Read host records"

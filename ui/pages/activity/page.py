@@ -8,6 +8,7 @@ from app.catalog.activity import recent_events
 from app.core.context import Db
 from store.records import EventRecord
 from ui.pages.activity.live import LiveTab
+from ui.pages.activity.records import READ
 from ui.pages.activity.servers import ServersTab
 from ui.pages.activity.suggestions import SuggestionsTab
 from ui.pages.activity.usage import UsageTab
@@ -106,6 +107,10 @@ class ActivityPage(Page):
     def _on_events(self, events: list[EventRecord]) -> None:
         self._asking = False
         if self.live.paused or not events:
+            if self._stack.currentIndex() == EMPTY and self.services.ctx.settings.host_records:
+                self.tabs.show()
+                self.tabs.setCurrentIndex(USAGE)
+                self._open(USAGE)
             return
         self.live.add(events)
         if self._stack.currentIndex() == EMPTY:
@@ -157,6 +162,13 @@ class ActivityPage(Page):
         live.configured.connect(self._count)
         self.usage.tool_requested.connect(self._seek)
 
+    def _read_records(self) -> None:
+        """Open Usage without a journal, and read the hosts' records there."""
+        self.tabs.show()
+        self.tabs.setCurrentIndex(USAGE)
+        self._open(USAGE)
+        self.usage.records.click()
+
     def _show_result(self, text: str) -> None:
         if self.sender() is self._stack.currentWidget():
             self.result.emit(text)
@@ -170,8 +182,10 @@ class ActivityPage(Page):
             self.services.theme,
             icon="pulse",
             text="Nothing is served through Toolcrib yet",
-            hint="Once a host goes through Toolcrib, its searches and calls appear here.",
-            buttons=("Export a host through Toolcrib",),
+            hint="Once a host goes through Toolcrib, its searches and calls appear here.\n"
+            "Calls that hosts made before are in their own records.",
+            buttons=("Export a host through Toolcrib", READ),
         )
         empty.buttons[0].clicked.connect(lambda: self.services.open_page("hosts"))
+        empty.buttons[1].clicked.connect(self._read_records)
         return empty

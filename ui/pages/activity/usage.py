@@ -21,6 +21,7 @@ from app.policy.usage import Usage, read_usage
 from ui.look.text import count, short
 from ui.look.theme import GAP
 from ui.pages.activity.figures import Figures
+from ui.pages.activity.records import RecordsButton
 from ui.pages.activity.usage_tree import NEVER, UsageTree
 from ui.shell.actions import Tick, turn_off_words
 from ui.shell.services import Services
@@ -31,11 +32,11 @@ from ui.widgets.rows import as_rows
 
 PERIODS = (7, 30, 90)  # days
 _USUAL = 1
-_ONLY = "Calls through Toolcrib count; what hosts call by themselves nobody sees."
+_ONLY = "Without host records, only calls through Toolcrib count."
 _CARDS = (
-    ("calls", "Calls that reached a server through Toolcrib."),
+    ("calls", "Calls through Toolcrib, and those in the hosts' own records once they are read."),
     ("tools never called", "Of the tools that hosts may get now."),
-    ("of tokens unused", "Share of the definitions that hosts get, of tools nobody called."),
+    ("of tokens unused", "Share of the definitions that hosts get, of tools that were not called."),
     ("searches", "Searches for tools by models that get Toolcrib's menu."),
     ("misses", "Requests for which no tool was found, or which Toolcrib could not let through."),
     ("failed calls", "Calls that the server answered with an error, or never."),
@@ -60,9 +61,13 @@ class UsageTab(QWidget):
         self.period = self._make_period()
         self.evidence = ElidedLabel()
         self.off = QPushButton("Turn off")
-        self.off.setToolTip("Of a server: its tools that nobody called. One step, to be undone")
+        self.off.setToolTip("Of a server: its tools that were not called. One step, to be undone")
         self.off.setEnabled(False)
         self.off.clicked.connect(self._turn_off)
+        self.records = RecordsButton(services)
+        self.records.progressed.connect(self.evidence.setText)
+        self.records.ended.connect(self._on_records)
+        self.records.failed.connect(self.failed)
         self.figures = Figures(services.theme, _CARDS)
         self.view = self._make_view()
         self._lay_out()
@@ -88,7 +93,8 @@ class UsageTab(QWidget):
 
     def _show(self, usage: Usage, servers: Sequence[ServerUse], *, now: float) -> None:
         self.model.show(servers, now)
-        self.evidence.setText(f"{usage.evidence} {_ONLY}")
+        only = "" if usage.record_hosts else f" {_ONLY}"
+        self.evidence.setText(f"{usage.evidence}{only}")
         tools = sum(len(use.tools) for use in servers)
         never = sum(len(use.never) for use in servers)
         tokens = sum(use.tokens for use in servers)
@@ -101,6 +107,10 @@ class UsageTab(QWidget):
         self._on_selected()
         if self.isVisible():
             self.result.emit(f"{plural(never, 'tool')} never called, {short(unused)} tokens ≈")
+
+    def _on_records(self, text: str) -> None:
+        self.refresh()
+        self.result.emit(text)
 
     def _on_selected(self) -> None:
         tools = self.model.tools_under(self.view.selectionModel().selectedRows())
@@ -153,6 +163,7 @@ class UsageTab(QWidget):
         row.addWidget(label)
         row.addWidget(self.period)
         row.addWidget(self.evidence, 1)
+        row.addWidget(self.records)
         row.addWidget(self.off)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
