@@ -384,6 +384,8 @@ def test_host_records_are_read_after_a_yes_and_shown(page, services, qtbot, monk
     object.__setattr__(services, "places", Places(tmp_path / "home", {}, "linux"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     services.ctx.clock = time.time
+    services.live.load()
+    qtbot.waitUntil(lambda: services.live.catalog is not None)
     answers = [False, True]
     monkeypatch.setattr("ui.pages.activity.records.confirm", lambda *_a, **_k: answers.pop(0))
     shown(page)
