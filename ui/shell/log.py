@@ -7,7 +7,6 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
@@ -24,6 +23,7 @@ from app.core.server_logs import server_log
 from app.core.text import plural
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
+from ui.widgets.dialog import Dialog
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
 
@@ -39,7 +39,7 @@ def show_log(parent: QWidget, services: Services, server: str = OWN) -> "LogDial
     return dialog
 
 
-class LogDialog(QDialog):
+class LogDialog(Dialog):
     """One log at a time: filtered, followed, saved."""
 
     def __init__(self, services: Services, parent: QWidget) -> None:

@@ -30,7 +30,6 @@ class EmptyState(QWidget):
         row.addStretch(1)
         for number, button in enumerate(self.buttons):
             button.setProperty("primary", number == 0)
-            button.setAutoDefault(True)  # Enter presses it
             row.addWidget(button)
         row.addStretch(1)
         column = QVBoxLayout(self)

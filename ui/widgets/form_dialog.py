@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QLabel,
     QLayout,
@@ -12,9 +11,10 @@ from PySide6.QtWidgets import (
 )
 
 from ui.look.theme import MARGIN
+from ui.widgets.dialog import Dialog
 
 
-class FormDialog(QDialog):
+class FormDialog(Dialog):
     """A form with Save and Cancel; subclasses say what Save does."""
 
     def __init__(self, title: str, save: str, parent: QWidget | None = None) -> None:
@@ -25,7 +25,7 @@ class FormDialog(QDialog):
         self.problem.hide()
         self.save = QPushButton(save)
         self.save.setProperty("primary", True)
-        self.save.setDefault(True)
+        self.submit_with(self.save)
         self.buttons = QDialogButtonBox()
         self.buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         self.buttons.addButton(self.save, QDialogButtonBox.ButtonRole.AcceptRole)

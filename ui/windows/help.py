@@ -3,9 +3,10 @@
 from importlib.metadata import version
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 from app.catalog.reasons import WITHHELD, sentence
+from ui.widgets.dialog import Dialog
 
 SHORTCUTS = (
     ("Ctrl+1 to 6", "Catalog, Playground, Budget, Review, Hosts, Activity"),
@@ -96,7 +97,7 @@ def _table(rows: tuple[tuple[str, str], ...]) -> str:
 
 
 def _show(parent: QWidget, title: str, html: str) -> None:
-    dialog = QDialog(parent)
+    dialog = Dialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(title)
     label = QLabel(html)
@@ -106,6 +107,7 @@ def _show(parent: QWidget, title: str, html: str) -> None:
     label.setAccessibleName(title)
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
+    dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
     column = QVBoxLayout(dialog)
     column.addWidget(label)
     column.addWidget(buttons)

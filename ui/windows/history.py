@@ -3,7 +3,6 @@
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QPushButton,
     QUndoView,
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui.look.theme import MARGIN
+from ui.widgets.dialog import Dialog
 from ui.widgets.form_dialog import plain_label
 
 _HINT = "Choose a step to go back to it; those below it can be done again."
@@ -19,7 +19,7 @@ _HINT = "Choose a step to go back to it; those below it can be done again."
 
 def show_history(parent: QWidget, undo: QUndoStack) -> None:
     """Open the list."""
-    dialog = QDialog(parent)
+    dialog = Dialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setObjectName("history")
     dialog.setWindowTitle("History")
@@ -29,7 +29,9 @@ def show_history(parent: QWidget, undo: QUndoStack) -> None:
     steps.setAccessibleName("Steps")
     hint = plain_label(_HINT, faint=True)
     buttons = QDialogButtonBox()
-    buttons.addButton(QPushButton("Close"), QDialogButtonBox.ButtonRole.RejectRole)
+    close = QPushButton("Close")
+    buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
+    dialog.submit_with(close)
     buttons.rejected.connect(dialog.reject)
     column = QVBoxLayout(dialog)
     column.setSpacing(MARGIN)

@@ -41,7 +41,6 @@ class HttpTab(QWidget):
         self.copy_token.setToolTip("A secret; a client sends it as Authorization: Bearer")
         row = QHBoxLayout()
         for button in (self.copy_url, self.copy_token):
-            button.setAutoDefault(False)
             row.addWidget(button)
         row.addStretch(1)
         row.setSpacing(GAP)

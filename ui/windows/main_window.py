@@ -1,7 +1,14 @@
 """The main window: toolbar, sections, budget strip, pages, status bar."""
 
 from PySide6.QtCore import QEvent, QSettings, QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QResizeEvent, QShowEvent, QUndoStack
+from PySide6.QtGui import (
+    QCloseEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+    QShowEvent,
+    QUndoStack,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -29,6 +36,7 @@ from ui.shell.page import Page
 from ui.shell.problems import UnforeseenError
 from ui.shell.services import Services
 from ui.shell.tasks import Tasks
+from ui.widgets.dialog import is_enter, press_focused
 from ui.widgets.shares import ServerPlaces
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
@@ -163,6 +171,11 @@ class MainWindow(QMainWindow):
         """A narrow window has a narrow sidebar."""
         super().resizeEvent(event)
         self._fit_sidebar()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter that no widget took presses the button with the focus, as Space does."""
+        if not (is_enter(event) and press_focused(self.focusWidget())):
+            super().keyPressEvent(event)
 
     def _fit_sidebar(self) -> None:
         self.nav.set_narrow(self.width() < self.services.theme.scaled(NARROW_BELOW))

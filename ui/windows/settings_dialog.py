@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QPushButton,
     QScrollArea,
@@ -24,6 +23,7 @@ from ui.look.text import APPROX, count
 from ui.look.theme import MARGIN
 from ui.shell.actions import SettingsCommand
 from ui.shell.services import Services
+from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
@@ -37,8 +37,8 @@ _HINTS = "gateway.search_hints"
 _SIDE = 560  # pixels
 
 
-class SettingsDialog(QDialog):
-    """Every change is kept at once.
+class SettingsDialog(Dialog):
+    """Every change is kept at once; Enter ends what is being typed, and nothing else.
 
     A running gateway takes most of a profile's in within a second; what is said at the start, and
     what a conversation keeps, hold from the next start or conversation on.
@@ -75,11 +75,9 @@ class SettingsDialog(QDialog):
         self.search.textChanged.connect(self._seek)
         self.usual = QPushButton("&Reset this tab")
         self.usual.setToolTip("Give every setting of this tab its usual value")
-        self.usual.setAutoDefault(False)
         self.usual.clicked.connect(self._reset)
         self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
         close = QPushButton("Close")
-        close.setAutoDefault(False)  # Enter ends what is being typed, and nothing else
         buttons = QDialogButtonBox()
         buttons.addButton(self.usual, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QDialog,
     QDialogButtonBox,
     QFormLayout,
     QLabel,
@@ -27,6 +26,7 @@ from ui.pages.catalog.new_server import FieldError, command_line, command_server
 from ui.pages.catalog.pair_rows import PairRows
 from ui.pages.catalog.server_work import Discovery, add, take_text
 from ui.shell.services import Services
+from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
 
 _SAFE = (
@@ -41,7 +41,7 @@ _WIDTH = 560  # px
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'
 
 
-class AddServerDialog(QDialog):
+class AddServerDialog(Dialog):
     """Stays open, with all that was typed, until the servers are registered.
 
     With `filled` the form begins with that server; `edits` has it saved instead of added. `where`
@@ -84,7 +84,7 @@ class AddServerDialog(QDialog):
         buttons.addButton(QPushButton("Cancel"), QDialogButtonBox.ButtonRole.RejectRole)
         self.add = QPushButton("Add")
         self.add.setProperty("primary", True)
-        self.add.setDefault(True)
+        self.submit_with(self.add)
         buttons.addButton(self.add, QDialogButtonBox.ButtonRole.AcceptRole)
         buttons.accepted.connect(self._press)
         buttons.rejected.connect(self.reject)

@@ -45,6 +45,7 @@ class PairRows(QWidget):
         value.setPlaceholderText("Value")
         value.setEchoMode(QLineEdit.EchoMode.Password)
         show.setCheckable(True)
+        show.setAutoDefault(False)  # Enter in a field must never show a value
         show.setIcon(self._theme.icons.icon("eye-outline"))
         show.setToolTip("Show the value")
         show.setAccessibleName("Show the value")

@@ -342,7 +342,6 @@ class ReadingView(QWidget):
         self.go = QPushButton("Read tools")
         self.go.setObjectName("readTools")
         self.go.setProperty("primary", True)
-        self.go.setAutoDefault(True)
         self.go.clicked.connect(self._press)
         self.table = QTreeView()
         self.table.setObjectName("firstRunTable")

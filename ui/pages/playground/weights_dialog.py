@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.core.settings import MOST_WEIGHT, RoutingSettings
 from ui.look.theme import MARGIN
+from ui.widgets.dialog import Dialog
 
 _FIELDS = (
     ("name_weight", "&Name"),
@@ -30,7 +30,7 @@ _HINT = (
 )
 
 
-class WeightsDialog(QDialog):
+class WeightsDialog(Dialog):
     """Five weights, used at once.
 
     Signals: given(RoutingSettings, what was done) with each change.
@@ -56,10 +56,10 @@ class WeightsDialog(QDialog):
         self.reset = QPushButton("Use defaults")
         self.reset.clicked.connect(self._reset)
         close = QPushButton("Close")
-        close.setDefault(True)
         buttons.addButton(self.reset, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.addButton(close, QDialogButtonBox.ButtonRole.RejectRole)
         buttons.rejected.connect(self.reject)
+        self.submit_with(close)
         column = QVBoxLayout(self)
         column.setSpacing(MARGIN)
         column.addWidget(hint)

@@ -4,7 +4,6 @@ from html import escape
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QFrame,
     QLabel,
@@ -14,14 +13,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.safety.rules import Rule, rules
+from ui.widgets.dialog import Dialog
 
 _SIZE = (620, 460)
 _WORDS = {"block": "held back", "warn": "warning", "info": "remark"}
 
 
-def show_checks(parent: QWidget) -> QDialog:
+def show_checks(parent: QWidget) -> Dialog:
     """Open the list of rules."""
-    dialog = QDialog(parent)
+    dialog = Dialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle("What is checked?")
     dialog.resize(*_SIZE)
@@ -35,6 +35,7 @@ def show_checks(parent: QWidget) -> QDialog:
     area.setWidget(label)
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
+    dialog.submit_with(buttons.button(QDialogButtonBox.StandardButton.Close))
     column = QVBoxLayout(dialog)
     column.addWidget(area, 1)
     column.addWidget(buttons)

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -30,6 +29,7 @@ from ui.pages.catalog.calling.history import CallHistory, Kept
 from ui.pages.catalog.calling.result_view import ResultView
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.question import confirm
@@ -51,7 +51,7 @@ def why_not(tool: CatalogTool) -> str:
     return ""
 
 
-class CallDialog(QDialog):
+class CallDialog(Dialog):
     """A form, the call, its result; the server runs until the dialog is closed."""
 
     def __init__(
@@ -79,7 +79,7 @@ class CallDialog(QDialog):
         self.earlier.activated.connect(self._on_earlier)
         self.call = QPushButton("&Call")
         self.call.setProperty("primary", True)
-        self.call.setToolTip("Ctrl+Enter")
+        self.call.setToolTip("Enter, or Ctrl+Enter in a text of several lines")
         self.call.clicked.connect(self._press)
         self.cancel = QPushButton("&Stop")
         self.cancel.setEnabled(False)
@@ -88,8 +88,7 @@ class CallDialog(QDialog):
         self.copy.clicked.connect(self._copy)
         self.close_button = QPushButton("Close")
         self.close_button.clicked.connect(self.close)
-        for button in (self.cancel, self.copy, self.close_button, self.call):
-            button.setAutoDefault(False)
+        self.submit_with(self.call)
         shortcut = QShortcut(QKeySequence("Ctrl+Return"), self)
         shortcut.activated.connect(self.call.click)
         services.tasks.closing.connect(self._server.close)

@@ -1,0 +1,57 @@
+"""Enter in dialogs and pages: it presses the focused button, or else the one that submits."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractButton, QDialog, QPushButton, QToolButton, QWidget
+
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+
+
+class Dialog(QDialog):
+    """A dialog that Enter submits only by the button named for it.
+
+    Qt takes the first button of a dialog for its default where none was set in time.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._submit: QPushButton | None = None
+
+    def submit_with(self, button: QPushButton) -> None:
+        """Let Enter press this button while no other has the focus."""
+        self._submit = button
+
+    def setVisible(self, visible: bool) -> None:
+        """Before it is shown: leave Qt no other button to take for the default."""
+        if visible:
+            for button in self.findChildren(QPushButton):
+                button.setAutoDefault(False)
+            if self._submit is not None:
+                self._submit.setDefault(True)
+        super().setVisible(visible)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press the focused button, or submit; Esc as ever."""
+        if not is_enter(event):
+            super().keyPressEvent(event)
+        elif not press_focused(self.focusWidget()) and self._submit is not None:
+            _press(self._submit)
+
+
+def is_enter(event: QKeyEvent) -> bool:
+    """True for Enter without Ctrl, Shift or Alt."""
+    return event.key() in _ENTER and event.modifiers() in _PLAIN
+
+
+def press_focused(focus: QWidget | None) -> bool:
+    """Press the widget with the focus where it is a button; False for any other widget."""
+    if not isinstance(focus, QPushButton | QToolButton):
+        return False
+    _press(focus)
+    return True
+
+
+def _press(button: QAbstractButton) -> None:
+    if button.isVisible():  # a dialog may hide the one that submits
+        button.click()
