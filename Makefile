@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-fast check format bench bundle servers pictures
+.PHONY: run test test-fast check lint types imports format bench bundle servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
@@ -16,10 +16,20 @@ test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, proces
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile -q \
 	  -m "not (servers or hosts or slow or processes or encoder)"
 
-check: $(TEST_STAMP)
+check: $(TEST_STAMP)  ## lint, types on three systems, import rules, measures of the words
+	$(MAKE) -j 2 --output-sync=target lint types types-win32 types-darwin imports
+
+lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types:
 	$(BIN)/mypy
+
+types-%:
+	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$*
+
+imports:
 	$(BIN)/lint-imports
 
 format: $(TEST_STAMP)

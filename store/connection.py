@@ -16,6 +16,7 @@ from store.errors import (
     ReadOnlyStoreError,
     StoreError,
 )
+from store.files import give_to_owner_above
 from store.migrate import migrate, roll_back, steps, version
 
 _RETRY_SECONDS = 0.01
@@ -99,7 +100,7 @@ def _make_private(path: str) -> None:
         _make_folder(folder)
     if not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, mode=0o600))
-        _give_to_owner_above(path)
+        give_to_owner_above(path)
 
 
 def _make_folder(folder: str) -> None:
@@ -110,14 +111,7 @@ def _make_folder(folder: str) -> None:
         os.mkdir(folder, mode=0o700)
     except FileExistsError:
         return
-    _give_to_owner_above(folder)
-
-
-def _give_to_owner_above(path: str) -> None:
-    """Under sudo what is new belongs to whom its folder belongs to, and not to root."""
-    if os.name != "nt" and os.geteuid() == 0:
-        above = os.stat(os.path.dirname(path))
-        os.chown(path, above.st_uid, above.st_gid)
+    give_to_owner_above(folder)
 
 
 def _prepare(db: apsw.Connection) -> None:
@@ -221,8 +215,9 @@ def sentences(path: str) -> Iterator[None]:
 
 def _is_full(path: str) -> bool:
     """Whether the disk has no room for the least that SQLite needs beside its file."""
+    import shutil
+
     try:
-        disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
-    except (AttributeError, OSError):  # Windows has no such call
+        return shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free < _LEAST_ROOM
+    except OSError:
         return False
-    return disk.f_bavail * disk.f_frsize < _LEAST_ROOM

@@ -6,6 +6,7 @@ import os
 import apsw
 
 from store.errors import NewerStoreError
+from store.files import lock
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
@@ -54,7 +55,7 @@ def _copy_aside(db: apsw.Connection, path: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with open(path, "rb") as old, os.fdopen(os.open(beside, flags, 0o600), "wb") as new:
         try:
-            _hold(new.fileno())
+            lock(new.fileno(), waits=True)  # so that it is not cleared away as a killed process's
             shutil.copyfileobj(old, new)
             new.flush()
             os.fsync(new.fileno())
@@ -62,14 +63,6 @@ def _copy_aside(db: apsw.Connection, path: str) -> None:
             os.unlink(beside)
             raise
     os.replace(beside, f"{path}.v{version(db)}.bak")
-
-
-def _hold(handle: int) -> None:
-    """Say that the file is in use, so that it is not cleaned up as a killed process's."""
-    if os.name != "nt":
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def roll_back(db: apsw.Connection) -> None:

@@ -44,7 +44,9 @@ def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
 def _usual_folder(environ: "Mapping[str, str]") -> str:
     """By hand: importing platformdirs is a sixth of a gateway's start."""
     if sys.platform == "win32":
-        return os.path.join(environ.get("LOCALAPPDATA") or r"~\AppData\Local", "toolcrib")
-    if sys.platform == "darwin":
-        return "~/Library/Application Support/toolcrib"
-    return "~/.local/share/toolcrib"
+        folder = os.path.join(environ.get("LOCALAPPDATA") or r"~\AppData\Local", "toolcrib")
+    elif sys.platform == "darwin":
+        folder = "~/Library/Application Support/toolcrib"
+    else:
+        folder = "~/.local/share/toolcrib"
+    return folder

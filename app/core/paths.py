@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.core.home import DATABASE, home_folder
+from store.files import give_to_owner_above
 
 LOCK_FILE = "export.lock"  # held by the one writer of host files; has notes while it writes
 
@@ -65,10 +66,8 @@ class Paths(NamedTuple):
         missing = [folder for folder in (self.home, *self.home.parents) if not folder.exists()]
         for folder in reversed(missing):
             folder.mkdir(mode=0o700, exist_ok=True)
-            if os.name != "nt" and os.geteuid() == 0:
-                above = folder.parent.stat()
-                os.chown(folder, above.st_uid, above.st_gid)
-        if os.name != "nt":
+            give_to_owner_above(str(folder))
+        if sys.platform != "win32":
             now = self.home.stat()
             if now.st_uid == os.geteuid() and now.st_mode & 0o077:
                 self.home.chmod(0o700)

@@ -9,10 +9,12 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 
 from app.core.errors import ToolcribError
+from store.files import lock
 
 _PREFIX, _SUFFIX = ".toolcrib-", ".tmp"
 _RANDOM = 8  # bytes of a temporary name
@@ -159,17 +161,16 @@ def _adopt(handle: int, target: str, mode: int | None) -> None:
     old: os.stat_result | None = None
     with contextlib.suppress(FileNotFoundError):
         old = os.stat(target)
-    if os.name == "nt":
-        return
-    # under sudo a new file belongs to whom its folder belongs to
-    owner = old or (os.stat(os.path.dirname(target)) if os.geteuid() == 0 else None)
-    if owner is not None:
-        _give_to(handle, owner, target)
-    if old is not None:
-        _copy_attributes(target, handle)
-        mode = stat.S_IMODE(old.st_mode) if mode is None else mode
-    if mode is not None:
-        os.fchmod(handle, mode)
+    if sys.platform != "win32":
+        # under sudo a new file belongs to whom its folder belongs to
+        owner = old or (os.stat(os.path.dirname(target)) if os.geteuid() == 0 else None)
+        if owner is not None:
+            _give_to(handle, owner, target)
+        if old is not None:
+            _copy_attributes(target, handle)
+            mode = stat.S_IMODE(old.st_mode) if mode is None else mode
+        if mode is not None:
+            os.fchmod(handle, mode)
 
 
 def _give_to(handle: int, owner: os.stat_result, target: str) -> None:
@@ -177,7 +178,8 @@ def _give_to(handle: int, owner: os.stat_result, target: str) -> None:
     if (now.st_uid, now.st_gid) == (owner.st_uid, owner.st_gid):
         return
     try:
-        os.fchown(handle, owner.st_uid, owner.st_gid)
+        if sys.platform != "win32":
+            os.fchown(handle, owner.st_uid, owner.st_gid)
     except PermissionError as error:
         raise ToolcribError(
             f"{target} belongs to another user or group, which a write would change.",
@@ -186,21 +188,21 @@ def _give_to(handle: int, owner: os.stat_result, target: str) -> None:
 
 
 def _copy_attributes(target: str, handle: int) -> None:
-    if not hasattr(os, "listxattr"):
-        return
-    try:
-        names = os.listxattr(target)
-    except OSError:
-        names = []
-    if _ACL not in names:  # the folder may have given the new file one of its own
-        with contextlib.suppress(OSError):
-            os.removexattr(handle, _ACL)
-    for name in names:
+    """Copy what Linux keeps beside a file; Python knows of no such calls elsewhere."""
+    if sys.platform == "linux":
         try:
-            os.setxattr(handle, name, os.getxattr(target, name))
+            names = os.listxattr(target)
         except OSError:
-            if name.startswith(_MUST_KEEP):
-                raise
+            names = []
+        if _ACL not in names:  # the folder may have given the new file one of its own
+            with contextlib.suppress(OSError):
+                os.removexattr(handle, _ACL)
+        for name in names:
+            try:
+                os.setxattr(handle, name, os.getxattr(target, name))
+            except OSError:
+                if name.startswith(_MUST_KEEP):
+                    raise
 
 
 def sync_folder(folder: str) -> None:
@@ -277,14 +279,7 @@ def _remove_if_left(path: str) -> None:
 
 def _lock(handle: int) -> bool:
     """Hold a file until it is closed; False when somebody else holds it."""
-    if os.name == "nt":
-        return True
-    import fcntl
-
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return lock(handle)
     except OSError:  # a file system without locks
         return True
-    return True

@@ -18,6 +18,7 @@ from app.core.errors import ToolcribError
 from app.core.paths import LOCK_FILE
 from app.core.safe_write import exchange, is_temporary
 from app.hosts.reading import hash_bytes
+from store.files import lock
 from store.typed import Json
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -178,15 +179,6 @@ def write_error(path: Path, error: OSError) -> ToolcribError:
 
 def _try_lock(handle: int) -> bool:
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the notes, which stay readable
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows
-        else:
-            import fcntl
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock(handle)
     except OSError:
         return False
-    return True

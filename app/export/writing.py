@@ -5,6 +5,7 @@ import errno
 import os
 import signal
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from app.core.safe_write import (
 )
 from app.export.write_journal import WriteJournal, lock_id, write_error
 from app.hosts.reading import hash_bytes, read_bytes
+from store.files import give_to_owner_above
 
 _LOCK_WAIT = 3.0  # seconds to wait for the host's own writer
 _LOCK_STALE = 30.0  # seconds after which a lock is left over from a dead process
@@ -87,11 +89,9 @@ def _make_folders(folder: str, journal: WriteJournal) -> None:
         folder = os.path.dirname(folder)
     if missing:
         journal.note(folders=missing)
-    above = os.stat(folder)
     for new in reversed(missing):
         os.mkdir(new)
-        if os.name != "nt" and os.geteuid() == 0:
-            os.chown(new, above.st_uid, above.st_gid)
+        give_to_owner_above(new)
 
 
 def _replace(target: str, data: bytes, expected: str, journal: WriteJournal) -> None:
@@ -144,18 +144,17 @@ def _is_settled(path: str, expected: str) -> bool:
 
 
 def _has_writer(handle: int) -> bool:
-    """Whether somebody has the file open for writing; False where the system cannot say."""
-    try:
+    """Whether another process has the file open for writing; only Linux can say."""
+    if sys.platform == "linux":
         import fcntl
 
-        # a lease is refused while there is a writer; SIGIO, its usual signal, would end us
-        fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
-        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except (ImportError, AttributeError):
-        return False
-    except OSError as error:
-        return error.errno == errno.EAGAIN
+        try:
+            # a lease is refused while there is a writer; SIGIO, its usual signal, would end us
+            fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except OSError as error:
+            return error.errno == errno.EAGAIN
     return False
 
 

@@ -85,15 +85,12 @@ def _watch(
 def parent_gone(parent: int) -> bool:
     """Whether the process that started us has ended."""
     if sys.platform == "win32":
-        import ctypes
+        from app.system.windows import has_ended
 
-        handle = ctypes.windll.kernel32.OpenProcess(0x00100000, False, parent)
-        if not handle:
-            return True
-        gone = ctypes.windll.kernel32.WaitForSingleObject(handle, 0) == 0
-        ctypes.windll.kernel32.CloseHandle(handle)
-        return bool(gone)
-    return os.getppid() != parent
+        gone = has_ended(parent)
+    else:
+        gone = os.getppid() != parent
+    return gone
 
 
 def _signals() -> Callable[[float], bool]:
@@ -106,15 +103,23 @@ def _signals() -> Callable[[float], bool]:
     if sys.platform == "win32":  # pipes cannot be waited for there; signals interrupt the read
         for name in names:
             signal.signal(getattr(signal, name), _leave)
-        return lambda seconds: threading.Event().wait(seconds)
-    import select
 
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for name in names:
-        signal.signal(getattr(signal, name), _noted)
-    return lambda seconds: bool(select.select([reader], [], [], seconds)[0])
+        def wait(seconds: float) -> bool:
+            return threading.Event().wait(seconds)
+
+    else:
+        import select
+
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for name in names:
+            signal.signal(getattr(signal, name), _noted)
+
+        def wait(seconds: float) -> bool:
+            return bool(select.select([reader], [], [], seconds)[0])
+
+    return wait
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:

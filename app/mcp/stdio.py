@@ -241,10 +241,9 @@ def cause(printed: str) -> str:
 
 def _without_waiting(stdin: IO[bytes]) -> bool:
     """Let writes to the pipe fail where they would wait; False where pipes cannot (Windows)."""
-    if sys.platform == "win32":
-        return False
-    os.set_blocking(stdin.fileno(), False)
-    return True
+    if sys.platform != "win32":
+        os.set_blocking(stdin.fileno(), False)
+    return sys.platform != "win32"
 
 
 def _write_some(stdin: IO[bytes], view: memoryview) -> int:

@@ -8,10 +8,9 @@ def give_back() -> None:
 
     It keeps freed memory of up to 64 MB by itself. Worth it after work that needs much, once.
     """
-    if sys.platform != "linux":
-        return
-    import ctypes  # starting a server has loaded it
+    if sys.platform == "linux":
+        import ctypes  # starting a server has loaded it
 
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-    if trim is not None:
-        trim(0)
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)

@@ -1,7 +1,9 @@
-"""Nothing of ours stays behind when we are killed: a shell beside each server waits for our end.
+"""Nothing of ours stays behind when we are killed.
 
-Linux only. PR_SET_PDEATHSIG would not do: it goes by the thread that started a server, and it is
-not inherited by what that server starts.
+On Linux a shell beside each server waits for our end. PR_SET_PDEATHSIG would not do: it goes by
+the thread that started a server, and it is not inherited by what that server starts. On Windows a
+job holds each server, and the system ends what a job holds with the process that made it. macOS
+has neither.
 """
 
 import os
@@ -49,9 +51,14 @@ class Watcher:
     def __init__(self, server: "subprocess.Popen[bytes]", mark: str) -> None:
         self._lock = threading.Lock()
         self._pid = self._pipe = -1  # the pipe is closed by the system when we end
-        if sys.platform == "linux":
-            with suppress(OSError):  # a system without a shell goes without
+        self._job = 0  # of Windows, likewise
+        with suppress(OSError):  # a system without a shell goes without
+            if sys.platform == "linux":
                 self._start(server, mark)
+            elif sys.platform == "win32":
+                from app.system.windows import end_with_us
+
+                self._job = end_with_us(server.pid)
 
     def close_stdin(self) -> None:
         """Let go of the server's input, which we close: it would not see the end of it."""
@@ -63,35 +70,43 @@ class Watcher:
         """Watch no more: the server is gone."""
         with self._lock:
             pid, pipe, self._pid, self._pipe = self._pid, self._pipe, -1, -1
-        if pid < 0:
-            return
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-        os.close(pipe)
+            job, self._job = self._job, 0
+        if sys.platform == "win32" and job:
+            from app.system.windows import close_job
 
-    def _start(self, server: "subprocess.Popen[bytes]", mark: str) -> None:
-        reader, pipe = os.pipe()
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        streams = [s.fileno() for s in (server.stdin, server.stdout, server.stderr) if s]
-        # high copies first, so that no place is filled before what stands there was moved
-        sources = [_high_copy(number) for number in (reader, nothing, nothing, *streams)]
-        actions = [(os.POSIX_SPAWN_DUP2, source, place) for place, source in enumerate(sources)]
-        command = ["/bin/sh", "-c", _SCRIPT, "toolcrib-watcher", str(server.pid), mark]
-        try:
-            self._pid = os.posix_spawn(
-                command[0], command, {"PATH": _PATH}, file_actions=actions, setsid=True
-            )
-            self._pipe = pipe
-        except OSError:
+            close_job(job)
+        if sys.platform == "linux" and pid >= 0:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
             os.close(pipe)
-            raise
-        finally:
-            for number in (reader, nothing, *sources):
-                os.close(number)
+
+    if sys.platform == "linux":
+
+        def _start(self, server: "subprocess.Popen[bytes]", mark: str) -> None:
+            reader, pipe = os.pipe()
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            streams = [s.fileno() for s in (server.stdin, server.stdout, server.stderr) if s]
+            # high copies first, so that no place is filled before what is there was moved
+            sources = [_high_copy(number) for number in (reader, nothing, nothing, *streams)]
+            actions = [(os.POSIX_SPAWN_DUP2, source, place) for place, source in enumerate(sources)]
+            command = ["/bin/sh", "-c", _SCRIPT, "toolcrib-watcher", str(server.pid), mark]
+            try:
+                self._pid = os.posix_spawn(
+                    command[0], command, {"PATH": _PATH}, file_actions=actions, setsid=True
+                )
+                self._pipe = pipe
+            except OSError:
+                os.close(pipe)
+                raise
+            finally:
+                for number in (reader, nothing, *sources):
+                    os.close(number)
 
 
-def _high_copy(number: int) -> int:
-    import fcntl
+if sys.platform == "linux":
 
-    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_COPY)
+    def _high_copy(number: int) -> int:
+        import fcntl
+
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_COPY)

@@ -18,6 +18,7 @@ from typing import Any
 
 from app.core.errors import ToolcribError
 from app.system.commands import child_environment, find_command
+from app.system.native import native
 from app.system.orphans import Watcher
 
 MARK_VARIABLE = "TOOLCRIB_TREE"
@@ -193,10 +194,11 @@ def become_subreaper() -> bool:
 
 
 def _group_options() -> dict[str, Any]:
+    options: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-        return {"creationflags": flags}
-    return {"start_new_session": True}
+        options = {"creationflags": flags}
+    return options
 
 
 def _add_children(tree_members: dict[int, Member], table: Mapping[int, Member]) -> None:
@@ -279,13 +281,12 @@ def _known(pid: int, started: float) -> Member | None:
 
 def _reap(tree: Tree) -> None:
     """Collect the orphans that the subreaper rule made our children."""
-    if _WINDOWS:
-        return
-    _wait(lambda: tree.poll() is not None, 0.2)
-    for member in members(tree):
-        if member.zombie and member.pid != tree.pid:
-            with suppress(OSError):
-                os.waitpid(member.pid, os.WNOHANG)
+    if sys.platform != "win32":
+        _wait(lambda: tree.poll() is not None, 0.2)
+        for member in members(tree):
+            if member.zombie and member.pid != tree.pid:
+                with suppress(OSError):
+                    os.waitpid(member.pid, os.WNOHANG)
 
 
 def _process_table() -> Iterator[Member]:
@@ -302,7 +303,7 @@ def _process_table() -> Iterator[Member]:
 def _proc_member(pid: str) -> Member:
     stat = _proc_bytes(pid, "stat")
     fields = stat.rpartition(b")")[2].split()  # the name before it may hold anything
-    ticks = os.sysconf("SC_CLK_TCK")
+    ticks = native.ticks()
     return Member(
         pid=int(pid),
         parent=int(fields[1]),
@@ -349,7 +350,7 @@ def _psutil_table() -> Iterator[Member]:
                 yield Member(
                     pid=process.pid,
                     parent=process.ppid(),
-                    session=0 if _WINDOWS else os.getsid(process.pid),
+                    session=native.session(process.pid),
                     started=process.create_time(),
                     cpu=times.user + times.system,
                     zombie=process.status() == psutil.STATUS_ZOMBIE,

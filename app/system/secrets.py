@@ -12,6 +12,7 @@ from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.core.plain_read import read_plain
 from app.core.safe_write import make_file, write_file
+from store.files import lock as hold
 from store.typed import Json, JsonMapping
 
 KEYCHAIN = "keychain"
@@ -185,21 +186,10 @@ class SecretStore:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
-            _lock(lock)
+            hold(lock, waits=True)
             yield
         finally:
             os.close(lock)  # which also unlocks
-
-
-def _lock(descriptor: int) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]  # Windows
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _system_keychain() -> Any:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,11 +21,19 @@ def cpu_of(command: Sequence[str], env: Mapping[str, str] | None = None) -> floa
     process = subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, list(command))
-    return usage.ru_utime + usage.ru_stime
+    return wait_for(process)
+
+
+def wait_for(process: "subprocess.Popen[bytes]") -> float:
+    """Wait for a process to end well; the seconds of CPU that it and its children took."""
+    used = 0.0
+    if sys.platform != "win32":  # which counts for no process that has ended
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        used = usage.ru_utime + usage.ru_stime
+    if process.wait():
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return used
 
 
 class CpuClock:

@@ -154,7 +154,8 @@ def _family(home: Path, hosts: Sequence[psutil.Process]) -> list[psutil.Process]
 
 def _megabytes(process: psutil.Process) -> float:
     try:
-        return float(process.memory_full_info().pss) / (1 << 20)
+        usage = process.memory_full_info()  # only Linux counts what is shared in parts
+        return float(getattr(usage, "pss", usage.uss)) / (1 << 20)
     except psutil.Error:
         return 0.0
 

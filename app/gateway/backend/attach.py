@@ -9,6 +9,8 @@ import sys
 import time
 
 from app.gateway.backend.rendezvous import Place, connect, ensure_folder, hello, read_token
+from app.system.native import native
+from store.files import lock as hold
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def _elect(
 
 
 def _open_lock(place: Place) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDWR | os.O_CREAT | native.OPEN_OWN
     try:
         return os.open(place.lock, flags, 0o600)
     except FileNotFoundError:  # a backend that ended took the empty folder with it
@@ -87,13 +89,10 @@ def _open_lock(place: Place) -> int:
 
 
 def _take(lock: int) -> bool:
-    import fcntl
-
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return hold(lock)
     except OSError:
         return False
-    return True
 
 
 def _is_current(lock: int, place: Place) -> bool:
@@ -104,26 +103,12 @@ def _is_current(lock: int, place: Place) -> bool:
 
 
 def spawn(place: Place) -> None:
-    """Start the backend in a session of its own, a child of nobody here."""
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    try:
-        os.setsid()
-        if os.fork():
-            os._exit(0)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        os.chdir("/")
-        own = [sys.executable, "-m", "app.gateway.main"]
-        if getattr(sys, "frozen", False):
-            own = [sys.executable]
-        environ = {**os.environ, "TOOLCRIB_HOME": place.home, "PYTHONPATH": _import_path()}
-        os.execve(own[0], [*own, "serve"], environ)
-    finally:
-        os._exit(1)
+    """Start the backend in a session of its own."""
+    own = [sys.executable, "-m", "app.gateway.main"]
+    if getattr(sys, "frozen", False):
+        own = [sys.executable]
+    environ = {**os.environ, "TOOLCRIB_HOME": place.home, "PYTHONPATH": _import_path()}
+    native.start_detached(own[0], [*own, "serve"], environ)
 
 
 def _import_path() -> str:

@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import select
 import stat
 from contextlib import suppress
 
@@ -16,6 +15,7 @@ from app.gateway.backend.handover import (
     READ,
     SLOTS,
 )
+from app.system.native import native
 
 _COUNT = 6
 _AT_ONCE = 1 << 16  # bytes
@@ -45,14 +45,14 @@ class DirectWay:
         whole = memoryview(self._page)
         self._words, self._log = whole[:PAGE].cast("q"), whole[PAGE:]
         self._filled = 0
-        self._come = select.poll()
-        self._come.register(self._from_host, select.POLLIN)
+        self._come = native.poller()
+        self._come.register(self._from_host, native.READABLE)
         self._slot = SLOTS.start
         self._others = 0  # lines that went through the adapter
-        self._room: select.poll | None = None
+        self._room = None
         if stat.S_ISSOCK(os.fstat(self._host).st_mode):  # an older kernel waits for room in those
-            self._room = select.poll()
-            self._room.register(self._host, select.POLLOUT)
+            self._room = native.poller()
+            self._room.register(self._host, native.WRITABLE)
 
     def send(self, line: bytes, number: int) -> bool:
         """Whether the host has it; else it must go through the adapter.
@@ -67,7 +67,7 @@ class DirectWay:
         os.write(self._writer, line)
         words[ON_ITS_WAY] = number + 1  # from here on the adapter brings it if we cannot
         try:
-            os.splice(self._reader, self._host, len(line), flags=os.SPLICE_F_NONBLOCK)
+            native.move_bytes(self._reader, self._host, len(line))
         except ConnectionError:  # nobody reads any more
             raise
         except OSError:  # it lags behind, or nothing can be spliced to it
@@ -82,7 +82,7 @@ class DirectWay:
 
     def watch(self, link: int) -> None:
         """From here on `receive` waits for this connection too."""
-        self._come.register(link, select.POLLIN)
+        self._come.register(link, native.READABLE)
         self._link = link
 
     def receive(self) -> bytes | None:
@@ -95,7 +95,7 @@ class DirectWay:
                 return None
             start = self._filled
             try:
-                size = os.readv(self._from_host, [self._log[start : start + _AT_ONCE]])
+                size = native.readv(self._from_host, [self._log[start : start + _AT_ONCE]])
             except BlockingIOError:  # another process may have made it so
                 continue
             self._filled = self._words[READ] = start + size

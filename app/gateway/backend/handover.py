@@ -5,12 +5,14 @@ A line goes into a pipe of the adapter's, and on from there to the host in one s
 the line's number on a page that both processes share. Whenever the backend ends, the adapter finds
 there what the host has, and brings it what is still in the pipe.
 
-An adapter imports this: builtins and `os` only.
+An adapter imports this: builtins, `os` and app/system/native.py only.
 """
 
 import _socket
 import os
 import sys
+
+from app.system.native import native
 
 GIVEN = b"\1"  # comes with the host's own pipes
 LONGEST = 4096  # bytes of a line; a pipe takes as many whole or not at all
@@ -30,25 +32,23 @@ class Handover:
 
     def __init__(self, host: tuple[int, int] = (0, 1)) -> None:
         kinds = {os.fstat(end).st_mode >> 12 for end in host}
-        if sys.platform != "linux" or not kinds <= {_FIFO, _SOCKET}:
+        if not kinds <= {_FIFO, _SOCKET}:
             raise OSError
         self._host = host
         self._taken = 0  # bytes of the log
         self._slot = SLOTS.start
         self._passed_on = 0
-        self._page = os.memfd_create("toolcrib")
-        self._pipe = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._bell, self._far_bell = _socket.socketpair()
-        os.ftruncate(self._page, PAGE + LOG)
+        self._page = native.shared_page(PAGE + LOG)
+        self._pipe = native.quick_pipe()
+        self._bell, self._far_bell = native.socket_pair()
 
-    def rights(self) -> bytes:
-        """The descriptors for the backend, as the kernel wants them."""
-        ends = (*self._host, *self._pipe, self._far_bell.fileno(), self._page)
-        return b"".join(end.to_bytes(4, sys.byteorder) for end in ends)
+    def rights(self) -> tuple[int, ...]:
+        """The descriptors for the backend."""
+        return (*self._host, *self._pipe, self._far_bell.fileno(), self._page)
 
     def give(self, link: "_socket.socket") -> None:
         """Send them to a backend, before any line."""
-        link.sendmsg([GIVEN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, self.rights())])
+        native.send_descriptors(link, GIVEN, self.rights())
         self._far_bell.close()
 
     def rung(self) -> bool:
@@ -63,11 +63,11 @@ class Handover:
         numbers: list[int] = []
         while True:
             wanted = min(_AT_ONCE, SLOTS.stop - self._slot)
-            data = os.pread(self._page, wanted * WORD, self._slot * WORD)
+            data = native.pread(self._page, wanted * WORD, self._slot * WORD)
             words = [_word(data[at : at + WORD]) for at in range(0, len(data), WORD)]
             new = words[: words.index(0)] if 0 in words else words
             if new:
-                os.pwrite(self._page, bytes(len(new) * WORD), self._slot * WORD)
+                native.pwrite(self._page, bytes(len(new) * WORD), self._slot * WORD)
                 numbers += new
                 self._slot += len(new)
                 if self._slot == SLOTS.stop:
@@ -78,19 +78,19 @@ class Handover:
     def pass_on(self, lines: int) -> None:
         """The host has so many more of the lines that came through this process."""
         self._passed_on += lines
-        os.pwrite(self._page, self._passed_on.to_bytes(WORD, sys.byteorder), PASSED_ON * WORD)
+        native.pwrite(self._page, self._passed_on.to_bytes(WORD, sys.byteorder), PASSED_ON * WORD)
 
     def requests(self) -> bytes:
         """What the backend has read of the host since the last time."""
-        end = _word(os.pread(self._page, WORD, READ * WORD))
-        data = os.pread(self._page, end - self._taken, PAGE + self._taken)
+        end = _word(native.pread(self._page, WORD, READ * WORD))
+        data = native.pread(self._page, end - self._taken, PAGE + self._taken)
         self._taken += len(data)
         return data
 
     def empty(self) -> None:
         """Make room in the log, which was taken to its end, for a backend that waits for it."""
-        os.pwrite(self._page, bytes(self._taken), PAGE)
-        os.pwrite(self._page, bytes(WORD), READ * WORD)
+        native.pwrite(self._page, bytes(self._taken), PAGE)
+        native.pwrite(self._page, bytes(WORD), READ * WORD)
         self._taken = 0
         try:
             self._bell.send(GIVEN)
@@ -100,14 +100,14 @@ class Handover:
     def last_requests(self) -> bytes:
         """Once the backend has ended: also what it had no time to note; no message has a zero."""
         data = self.requests()
-        rest = os.pread(self._page, LOG - self._taken, PAGE + self._taken)
+        rest = native.pread(self._page, LOG - self._taken, PAGE + self._taken)
         return data + rest.partition(b"\0")[0]
 
     def settle(self) -> tuple[bytes, list[int]]:
         """Once the backend has ended: the line that it left in the pipe, and what it answered."""
         numbers = self.answered()
         line = b""
-        last = _word(os.pread(self._page, WORD, ON_ITS_WAY * WORD))
+        last = _word(native.pread(self._page, WORD, ON_ITS_WAY * WORD))
         if last:  # else what is in the pipe was never meant to go yet
             numbers.append(last - 1)
             try:

@@ -1,12 +1,13 @@
 """What backends leave in their folder: removed as soon as nobody can be using it."""
 
-import fcntl
 import os
 import socket
 from contextlib import suppress
 
 from app.core.safe_write import remove_leftovers
 from app.gateway.backend.rendezvous import Place, ensure_folder
+from app.system.native import native
+from store.files import lock as hold
 
 _SUFFIXES = (".sock", ".lock", ".txt")  # of a build; a half-written .txt has two more words
 
@@ -34,12 +35,11 @@ def _is_ours(name: str) -> bool:
 
 
 def _sweep_build(folder: str, build: str, names: list[str]) -> None:
-    """Raises OSError where an election is under way."""
+    """Remove a build's files unless it runs, or an election is under way."""
     path = f"{folder}/{build}.lock"
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | native.OPEN_OWN, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _answers(f"{folder}/{build}.sock"):
+        if not hold(lock) or _answers(f"{folder}/{build}.sock"):
             return
         for name in names:
             if name.startswith(f"{build}.") and name != f"{build}.lock":
@@ -51,7 +51,7 @@ def _sweep_build(folder: str, build: str, names: list[str]) -> None:
 
 
 def _answers(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+    with socket.socket(native.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(1.0)
         try:
             link.connect(path)

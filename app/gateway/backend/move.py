@@ -6,13 +6,13 @@ becomes an adapter, which takes along the connection and the lines that a later 
 
 import _socket
 import os
-import select
 import sys
 import time
 
 from app.gateway.backend.attach import call, is_welcome
 from app.gateway.backend.rendezvous import MOVED_VARIABLE
 from app.gateway.lines import LineSplitter, method_of
+from app.system.native import native
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Move:
 
     def _received(self, is_within_line: bool) -> bytes:
         """What the host sends next; while it sends nothing, a backend is looked for."""
-        host = select.poll()
-        host.register(0, select.POLLIN)
+        host = native.poller()
+        host.register(0, native.READABLE)
         while self._is_fresh and not is_within_line and not host.poll(_SECONDS * 1000):
             if time.monotonic() >= self._next and self._may_leave() and not self._place.off:
                 self._try()
@@ -80,9 +80,9 @@ class Move:
         link = call(self._place, self._argv, "host", waits=False)
         if link is None:
             return
-        answers = select.poll()
+        answers = native.poller()
         for end in (0, link.fileno()):
-            answers.register(end, select.POLLIN)
+            answers.register(end, native.READABLE)
         ready = [end for end, _ in answers.poll(_SECONDS * 1000)]
         if ready == [link.fileno()] and is_welcome(link):
             self._become_adapter(link)

@@ -5,6 +5,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 
+from app.system.native import native
 from app.system.threads import start_thread
 
 MOST = 256 << 20  # bytes that wait for one host; more than any two answers
@@ -38,7 +39,7 @@ class Outbox:
     def _send_now(self, data: bytes) -> memoryview:
         """What the connection does not take at once."""
         try:
-            sent = self._link.send(data, _socket.MSG_DONTWAIT)
+            sent = self._link.send(data, native.DONT_WAIT)
         except BlockingIOError:
             sent = 0
         return memoryview(data)[sent:]

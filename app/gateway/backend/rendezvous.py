@@ -1,12 +1,13 @@
 """Where the backend is met: its folder, socket, lock and descriptor, and who may use them.
 
-Everything here is imported by every adapter a host starts: builtins and `os` only.
+Each adapter that a host starts imports this: builtins, `os` and app/system/native.py only.
 """
 
 import _socket
 import os
 import sys
 
+from app.system.native import native
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ MOVED_VARIABLE = "TOOLCRIB_MOVED"  # what a process that serves alone leaves to 
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
 _CONNECT_SECONDS = 10  # that a connection may take where many call
 _LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
-_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS, sys/un.h
 _MODULES = (
     "", "core", "mcp", "gateway", "gateway/backend", "gateway/backend/web", "gateway/menu",
     "gateway/serving",
@@ -81,8 +81,7 @@ def _run_folder(home: str) -> str:
     if len(os.fsencode(folder)) + 22 <= _LONGEST_SOCKET_PATH:
         return folder
     top = os.environ.get("XDG_RUNTIME_DIR") or "/tmp"
-    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows names places, and has no backend
-    return f"{top}/toolcrib-{user}-{_digest(home)[:8]}"
+    return f"{top}/toolcrib-{native.user_id()}-{_digest(home)[:8]}"
 
 
 def ensure_folder(folder: str) -> bool:
@@ -101,7 +100,7 @@ def ensure_folder(folder: str) -> bool:
 def _is_private(folder: str) -> bool:
     status = os.lstat(folder)
     is_folder = (status.st_mode & 0o170000) == 0o040000
-    return is_folder and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return is_folder and native.is_own(status)
 
 
 def read_token(place: Place) -> str:
@@ -109,12 +108,11 @@ def read_token(place: Place) -> str:
     try:
         if not _is_private(place.folder):
             return ""
-        descriptor = os.open(place.descriptor, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(place.descriptor, os.O_RDONLY | native.OPEN_OWN | native.OPEN_AT_ONCE)
     except OSError:
         return ""
     try:
-        status = os.fstat(descriptor)
-        if status.st_uid != os.getuid() or status.st_mode & 0o077:
+        if not native.is_own(os.fstat(descriptor)):
             return ""
         lines = os.read(descriptor, 4096).decode("ascii", "replace").split("\n")
     except OSError:  # a folder, or a pipe that nobody writes to
@@ -136,14 +134,14 @@ def connect(place: Place, *, waits: bool = True) -> "_socket.socket | None":
 
     It `waits` where so many call that the system lets no more in, but not for ever.
     """
-    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    link = _socket.socket(native.AF_UNIX, _socket.SOCK_STREAM)
     try:
         link.setblocking(waits)
         _limit_sends(link, _CONNECT_SECONDS)
         link.connect(place.socket)
         link.setblocking(True)
         _limit_sends(link, 0)
-        if peer_uid(link) == os.getuid():
+        if native.peer_id(link) == native.user_id():
             return link
     except OSError:
         pass
@@ -170,21 +168,10 @@ def hello(build: str, token: str, role: str, argv: "Sequence[str]") -> bytes:
     except OSError:
         folder = b"/"
     words = [os.fsencode(word) for word in argv]
-    environ = [name + b"=" + value for name, value in os.environb.items()]
-    body = b"\0".join([str(os.getppid()).encode(), folder, *words, *environ])
+    fields = [str(os.getppid()).encode(), folder, *words, *native.environment()]
+    body = b"\0".join(fields)
     line = f"toolcrib/{PROTOCOL} {role} {build} {token} {len(words)} {len(body)}\n"
     return line.encode("ascii") + body
-
-
-def peer_uid(link: "_socket.socket") -> int:
-    """The user at the other end, -1 where the system does not say."""
-    if sys.platform == "darwin":
-        data = link.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
-        return int.from_bytes(data[4:8], sys.byteorder)
-    if hasattr(_socket, "SO_PEERCRED"):
-        data = link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-        return int.from_bytes(data[4:8], sys.byteorder)
-    return -1
 
 
 def _digest(text: str) -> str:

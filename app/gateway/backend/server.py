@@ -26,11 +26,11 @@ from app.gateway.backend.rendezvous import (
     connect,
     descriptor_text,
     ensure_folder,
-    peer_uid,
 )
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
 from app.gateway.backend.switch import HttpSwitch
+from app.system.native import native
 from app.system.threads import import_typing, start_thread
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Backend:
 
     def _greet(self, link: socket.socket) -> None:
         try:
-            if peer_uid(link) != os.getuid():
+            if native.peer_id(link) != native.user_id():
                 link.close()
                 return
             hello = read_hello(link, self._place.build, self._token)
@@ -223,7 +223,7 @@ def _listen(place: Place) -> socket.socket:
     """The listening socket; what a dead backend left in its place is removed."""
     with suppress(FileNotFoundError):
         os.unlink(place.socket)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(native.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
         listener.bind(place.socket)

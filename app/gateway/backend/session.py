@@ -2,7 +2,6 @@
 
 import _socket
 import threading
-from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -16,11 +15,12 @@ from app.gateway.lines import lines_of, messages_of
 from app.gateway.options import parse
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
+from app.system.native import native
 from store.typed import Any
 
 _LAST_SECONDS = 5.0  # that a host which leaves has for reading its last answers
 _LONG = 1 << 16  # bytes of a line that an adapter should not keep after its answer
-_MOST_RIGHTS = 32  # bytes of descriptors that may come with the first line
+_MOST_DESCRIPTORS = 8  # that may come with the first line
 
 
 class AdaptedHost(Host):
@@ -162,15 +162,9 @@ class Session:
     def _first(self, size: int) -> bytes:
         """What comes first, and with it the descriptors of a host that may be written to."""
         self._is_new = False
-        data, ancillary, _flags, _ = self._link.recvmsg(
-            size, _socket.CMSG_SPACE(_MOST_RIGHTS), _socket.MSG_CMSG_CLOEXEC
-        )
-        descriptors = array("i")
-        for level, kind, rights in ancillary:
-            if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
-                descriptors.frombytes(rights[: len(rights) // 4 * 4])
+        data, descriptors = native.receive_descriptors(self._link, size, _MOST_DESCRIPTORS)
         if descriptors:
-            self._direct = self.host.go_direct(descriptors.tolist())
+            self._direct = self.host.go_direct(descriptors)
         if data == GIVEN and self._direct is not None:
             self._direct.watch(self._link.fileno())
             return self._directly()

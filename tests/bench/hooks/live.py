@@ -20,6 +20,7 @@ from app.hosts.facts import host
 from app.ranking.floor import set_scan_floor
 from store.connection import transaction
 from store.typed import Json
+from tests.bench.cpu import wait_for
 from tests.bench.data.corpus import open_corpus
 from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.sets import QuerySet
@@ -84,12 +85,8 @@ class Home:
             process.stdin.write(json.dumps(given).encode())
             process.stdin.close()
             data = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
+        cpu = wait_for(process)
         wall = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, list(command))
-        cpu = usage.ru_utime + usage.ru_stime
         made = json.loads(data) if data else {}
         text = made.get("hookSpecificOutput", {}).get("additionalContext", "")
         return Ran(text, cpu * 1000, wall * 1000)
