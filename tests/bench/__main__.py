@@ -77,6 +77,14 @@ def make_parser() -> argparse.ArgumentParser:
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
     )
     costs.set_defaults(run=run_performance)
+    indexing = kinds.add_parser(
+        "indexing",
+        parents=[common],
+        help="CPU time a tool of taking lists in, at up to 50,000 tools",
+        description=_REPORT,
+    )
+    indexing.add_argument("--most", type=int, default=50_000, metavar="N", help="tools at the end")
+    indexing.set_defaults(run=run_indexing)
     hook = kinds.add_parser(
         "hook",
         parents=[common],
@@ -161,6 +169,14 @@ def run_performance(_args: argparse.Namespace, _ctx: AppContext, console: Consol
     figures = measure()
     _print(report(figures), console)
     return 0 if all(f.kept for f in figures) else 1
+
+
+def run_indexing(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Measure what taking tools in costs as the catalogue grows."""
+    from tests.bench.indexing import run
+
+    _print(run(args.most), console)
+    return 0
 
 
 def run_hook(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
