@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import apsw
 
+from store.damage import missing_tables
 from store.errors import (
+    REPAIR,
     DamagedStoreError,
     FullStoreError,
     LockedStoreError,
@@ -61,6 +63,7 @@ def _writable(path: str, timeout_ms: int) -> apsw.Connection:
         _use_wal(db, timeout_ms)
         _prepare(db)
         migrate(db, path)
+        _require_tables(db)
     except BaseException:
         db.close()
         raise
@@ -88,10 +91,19 @@ def _readable(name: str, flags: int, timeout_ms: int) -> apsw.Connection:
                 "The database is from an older Toolcrib and cannot be brought up to date here.",
                 "Free some space, or check the permissions of its folder.",
             )
+        _require_tables(db)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _require_tables(db: apsw.Connection) -> None:
+    """Raise StoreError for a database without one of its tables: it decides what is let through."""
+    if missing := missing_tables(db):
+        raise DamagedStoreError(
+            f"The database is damaged: it has no table {', '.join(missing)}.", REPAIR
+        )
 
 
 def _make_private(path: str) -> None:
@@ -192,7 +204,7 @@ def sentences(path: str) -> Iterator[None]:
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise DamagedStoreError(
             f"The database {os.path.basename(path)} is damaged.",
-            f"Move {path} aside and scan again; copies made before upgrades lie beside it.",
+            f"{REPAIR} Copies made before upgrades lie beside {path}.",
         ) from error
     except apsw.FullError as error:
         raise FullStoreError("The disk is full.", "Free some space and try again.") from error

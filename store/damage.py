@@ -1,11 +1,15 @@
-"""Damage inside a database that SQLite itself can read: missing tables, texts that are no JSON."""
+"""Damage inside a database that SQLite itself can read: missing tables, texts that are no JSON.
+
+Readers leave out what is damaged and go on; `damaged_rows` finds the same rows and names them.
+"""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
+from dataclasses import asdict, dataclass
 
 import apsw
 
+from store.records import ServerSpec
 from store.typed import Json
 
 OBJECT, ARRAY = "object", "array"
@@ -33,34 +37,66 @@ COLUMNS = (
     ("runs", "result", OBJECT, "id"),
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
+_EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
-# a test compares them with what the migrations make
+# a test compares both with what the migrations make
+TABLES_OF_VERSION = 12
 TABLES = frozenset((
     "hosts", "servers", "entries", "tools", "summaries", "token_counts", "vectors", "keywords",
     "profiles", "profile_tools", "findings", "events", "exports", "labels", "runs", "blobs",
     "requests", "request_vectors", "server_sharing", "blocked", "withheld", "availability",
+    "host_records", "host_tools", "host_calls", "host_requests",
 ))  # fmt: skip
+
+
+# what every verb and page shows, and what a damaged one of it means
+_SHOWN = {"servers": "server", "tools": "tool", "profiles": "profile"}
+_MEANS = {
+    ("servers", "spec"): "it is left out",
+    ("tools", "raw"): "it is not used",
+    ("tools", "trusted_raw"): "its earlier text cannot be shown",
+    ("profiles", "settings"): "no server is in it",
+}
+UNUSABLE = "Its stored definition is damaged; read its server again."
+TEXTS_DAMAGED = "What is stored of its texts is damaged; read it again."
+NO_SERVERS: Json = {"servers": []}  # settings that let nothing through
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One damaged part: a missing table (`row` is 0), or one column of one row."""
+    """One damaged column of one row."""
 
     table: str
-    column: str = ""
-    row: int = 0
-    name: str = ""  # of the server, tool or profile that the row is of
+    column: str
+    row: int
+    name: str  # of the server, tool or profile that the row is of
+
+    @property
+    def sentence(self) -> str:
+        """The damage in words."""
+        kind = _SHOWN.get(self.table, self.table)
+        means = _MEANS.get((self.table, self.column), "it counts as empty")
+        return f"The stored {self.column} of the {kind} {self.name} is damaged: {means}."
 
 
 def missing_tables(db: apsw.Connection) -> tuple[str, ...]:
-    """Tables and views that are not in the database, by name."""
+    """Tables and views that are not in the database, by name; one of an older form has none."""
+    if int(db.pragma("user_version")) < TABLES_OF_VERSION:
+        return ()
     present = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
     return tuple(sorted(TABLES - present))
 
 
-def damaged_rows(db: apsw.Connection) -> Iterator[Damage]:
+def shown_damage(db: apsw.Connection) -> list[Damage]:
+    """Damage to servers, tools and profiles; 3 ms for each thousand tools."""
+    return list(damaged_rows(db, _SHOWN))
+
+
+def damaged_rows(db: apsw.Connection, tables: Container[str] = TABLES) -> Iterator[Damage]:
     """Every column that holds no JSON of its type; needs every table."""
     for table, column, kind, name in COLUMNS:
+        if table not in tables:
+            continue
         empty = f"{column} != '' AND" if (table, column) in _MAY_BE_EMPTY else ""
         sql = (
             f"SELECT rowid, {name}, {column} FROM {table} WHERE {empty} CASE"
@@ -69,6 +105,24 @@ def damaged_rows(db: apsw.Connection) -> Iterator[Damage]:
         for row, shown, text in db.execute(sql):
             if _parsed(text, dict if kind == OBJECT else list) is None:
                 yield Damage(table, column, int(row), str(shown))
+        if column == "spec":
+            for row, shown, text in db.execute("SELECT id, name, spec FROM servers"):
+                if json_object(text) is not None and server_spec(text) is None:
+                    yield Damage(table, column, int(row), str(shown))
+
+
+def server_spec(text: str) -> ServerSpec | None:
+    """The spec of a server's row, None where a field is missing or of another type."""
+    fields = json_object(text)
+    if fields is None or not {"transport", "key"} <= fields.keys() <= _EMPTY_SPEC.keys():
+        return None
+    for name, value in fields.items():
+        many = isinstance(_EMPTY_SPEC[name], tuple)
+        parts = value if many else [value]
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            return None
+        fields[name] = tuple(parts) if many else value
+    return ServerSpec(**fields)
 
 
 def json_object(text: str) -> Json | None:

@@ -1,5 +1,7 @@
 """What can go wrong with the store, each with a sentence and what to do next."""
 
+REPAIR = "Repair it, after a copy is kept, with: toolcrib doctor --repair."
+
 
 class StoreError(Exception):
     """The store cannot do what was asked; `title` says what, `hint` says what to do."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import apsw
 
+from store.damage import json_object
 from store.records import EventRecord, Observed
 from store.typed import Any
 
@@ -48,7 +49,7 @@ def of_kinds(db: apsw.Connection, kinds: Sequence[str], since: float) -> list[Ev
 
 
 def _event(row: tuple[Any, ...]) -> EventRecord:
-    return EventRecord(*(*row[:10], json.loads(row[10]), row[11]))
+    return EventRecord(*(*row[:10], json_object(row[10]) or {}, row[11]))
 
 
 def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:

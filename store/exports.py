@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from store.damage import json_object
 from store.records import AS_IS, HOOK, ExportRecord
 
 _COLUMNS = (
@@ -80,4 +81,4 @@ def mark_undone(db: apsw.Connection, export_id: int, at: float) -> None:
 
 
 def _export(row: tuple[Any, ...]) -> ExportRecord:
-    return ExportRecord(*(*row[:11], json.loads(row[11])))
+    return ExportRecord(*(*row[:11], json_object(row[11]) or {}))

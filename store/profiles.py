@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from store.damage import NO_SERVERS, json_object
 from store.records import ProfileRecord, ToolState
 from store.typed import Json
 
@@ -12,13 +13,13 @@ from store.typed import Json
 def all_profiles(db: apsw.Connection) -> list[ProfileRecord]:
     """Every profile, the oldest first."""
     rows = db.execute("SELECT id, name, settings FROM profiles ORDER BY id")
-    return [ProfileRecord(id_, name, json.loads(settings)) for id_, name, settings in rows]
+    return [ProfileRecord(id_, name, _settings(text)) for id_, name, text in rows]
 
 
 def by_name(db: apsw.Connection, name: str) -> ProfileRecord | None:
     """The profile of that name, or None."""
     row = db.execute("SELECT id, name, settings FROM profiles WHERE name = ?", (name,)).fetchone()
-    return ProfileRecord(row[0], row[1], json.loads(row[2])) if row else None
+    return ProfileRecord(row[0], row[1], _settings(row[2])) if row else None
 
 
 def create(
@@ -27,7 +28,7 @@ def create(
     """A new profile, empty (every tool on) or with another one's settings and states."""
     if copy_of is not None and settings is None:
         row = db.execute("SELECT settings FROM profiles WHERE id = ?", (copy_of,)).fetchone()
-        settings = json.loads(row[0]) if row else {}
+        settings = _settings(row[0]) if row else {}
     db.execute(
         "INSERT INTO profiles (name, settings) VALUES (?, ?)", (name, json.dumps(settings or {}))
     )
@@ -96,6 +97,12 @@ def set_pinned(db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], pi
 def set_held(db: apsw.Connection, profile_id: int, tool_ids: Iterable[int], reason: str) -> None:
     """Hold tools back for a reason, or let them go with ""."""
     _set(db, profile_id, tool_ids, "held", reason)
+
+
+def _settings(text: str) -> Json:
+    """A profile's settings; what cannot be read lets no server through."""
+    settings = json_object(text)
+    return dict(NO_SERVERS) if settings is None else settings
 
 
 def _set(

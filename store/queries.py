@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from store.damage import json_array, json_object
 from store.records import LabelRecord, RunRecord
 
 
@@ -12,8 +13,9 @@ def labels(db: apsw.Connection) -> list[LabelRecord]:
     """Every labelled query, the oldest first."""
     rows = db.execute("SELECT id, query, expected, source, at FROM labels ORDER BY at, id")
     return [
-        LabelRecord(id_, query, tuple(json.loads(expected)), source, at)
+        LabelRecord(id_, query, tuple(map(str, tools)), source, at)
         for id_, query, expected, source, at in rows
+        if (tools := json_array(expected)) is not None
     ]
 
 
@@ -59,8 +61,10 @@ def runs(db: apsw.Connection) -> list[RunRecord]:
     """Every calibration run, newest first."""
     sql = "SELECT id, at, fingerprint, settings, result FROM runs ORDER BY id DESC"
     return [
-        RunRecord(id_, at, fingerprint, json.loads(settings), json.loads(result))
-        for id_, at, fingerprint, settings, result in db.execute(sql)
+        RunRecord(id_, at, fingerprint, settings, result)
+        for id_, at, fingerprint, *texts in db.execute(sql)
+        for settings, result in [map(json_object, texts)]
+        if settings is not None and result is not None
     ]
 
 

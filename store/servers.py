@@ -8,6 +8,7 @@ from typing import Any
 
 import apsw
 
+from store.damage import TEXTS_DAMAGED, json_array, json_object, server_spec
 from store.findings import APPROVED
 from store.records import RETIRED, EntryRecord, Launched, ServerRecord, ServerSpec
 from store.serving import HELD_TEXTS
@@ -20,6 +21,9 @@ _COLUMNS = (
 )
 
 
+_TAKEN_WITH = "iif(json_valid(taken_with), taken_with, '{}')"
+
+
 def all_servers(db: apsw.Connection) -> list[ServerRecord]:
     """Every server that a file names, with its entries, by name."""
     entries: dict[int, list[EntryRecord]] = {}
@@ -29,7 +33,8 @@ def all_servers(db: apsw.Connection) -> list[ServerRecord]:
         f"SELECT {_COLUMNS} FROM servers WHERE id IN (SELECT server_id FROM entries)"
         " ORDER BY name COLLATE NOCASE"
     )
-    return [_server(row, entries.get(row[0], [])) for row in rows]
+    records = (_server(row, entries.get(row[0], [])) for row in rows)
+    return [record for record in records if record is not None]
 
 
 def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
@@ -40,7 +45,10 @@ def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
 
 def launches(db: apsw.Connection) -> dict[int, Launched]:
     """What is started or reached for each server that is not retired, by its id."""
-    sql = f"SELECT id, name, spec_key, spec ->> '$.url' FROM servers WHERE status != '{RETIRED}'"
+    sql = (
+        "SELECT id, name, spec_key, iif(json_valid(spec), spec ->> '$.url', '') FROM servers"
+        f" WHERE status != '{RETIRED}'"
+    )
     return {row[0]: Launched(*row[1:]) for row in db.execute(sql)}
 
 
@@ -237,21 +245,21 @@ def save_reading(
 def forget_sign_in(db: apsw.Connection, server_id: int) -> None:
     """The server's tools are no longer read with the tokens of a sign-in."""
     db.execute(
-        "UPDATE servers SET taken_with = json_remove(taken_with, '$.signed_in') WHERE id = ?",
+        f"UPDATE servers SET taken_with = json_remove({_TAKEN_WITH}, '$.signed_in') WHERE id = ?",
         (server_id,),
     )
 
 
 def save_texts(db: apsw.Connection, server_id: int, findings: Sequence[Json]) -> None:
     """Store what was found in the server's own texts, judged anew."""
-    sql = "UPDATE servers SET taken_with = json_set(taken_with, ?, json(?)) WHERE id = ?"
+    sql = f"UPDATE servers SET taken_with = json_set({_TAKEN_WITH}, ?, json(?)) WHERE id = ?"
     db.execute(sql, (f"$.{HELD_TEXTS}", json.dumps(list(findings)), server_id))
 
 
 def approve_texts(db: apsw.Connection, server_id: int) -> None:
     """Take what was found in the server's own texts for approved."""
     row = db.execute("SELECT taken_with FROM servers WHERE id = ?", (server_id,)).fetchone()
-    taken_with = json.loads(row[0]) if row else {}
+    taken_with = (json_object(row[0]) if row else None) or {}
     for finding in taken_with.get(HELD_TEXTS, ()):
         finding["decided"] = APPROVED
     if row:
@@ -340,30 +348,43 @@ def host_files(db: apsw.Connection) -> list[tuple[str, str, str, str, str, float
     return [tuple(row) for row in db.execute(sql)]
 
 
-def _server(row: tuple[Any, ...], entries: Sequence[EntryRecord]) -> ServerRecord:
-    spec = json.loads(row[2])
-    for name in ("args", "env_names", "header_names"):
-        spec[name] = tuple(spec[name])
+def _server(row: tuple[Any, ...], entries: Sequence[EntryRecord]) -> ServerRecord | None:
+    """The record, None where what is started is not known any more.
+
+    Findings in its texts are among what is damaged, so that then none of its texts is used.
+    """
+    spec = server_spec(row[2])
+    if spec is None:
+        return None
+    objects = [json_object(text) for text in row[7:10]]
+    lists = [json_array(text) for text in row[11:14]]
+    damaged = None in objects or None in lists
+    taken_with, server_info, capabilities = (one or {} for one in objects)
+    prompts, resources, templates = ([] if damaged else _objects(one or []) for one in lists)
     return ServerRecord(
         id=row[0],
         name=row[1],
-        spec=ServerSpec(**spec),
+        spec=spec,
         trusted=bool(row[3]),
         status=row[4],
-        problem=row[5],
+        problem=TEXTS_DAMAGED if damaged else row[5],
         entries=tuple(entries),
         stderr=row[6],
-        taken_with=json.loads(row[7]),
-        server_info=json.loads(row[8]),
-        capabilities=json.loads(row[9]),
-        instructions=row[10],
-        prompts=tuple(json.loads(row[11])),
-        resources=tuple(json.loads(row[12])),
-        templates=tuple(json.loads(row[13])),
+        taken_with=taken_with,
+        server_info=server_info,
+        capabilities=capabilities,
+        instructions="" if damaged else row[10],
+        prompts=tuple(prompts),
+        resources=tuple(resources),
+        templates=tuple(templates),
         list_hash=row[14],
         read_at=row[15],
         disabled=bool(row[16]),
     )
+
+
+def _objects(values: Iterable[object]) -> list[Json]:
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _spec_json(spec: ServerSpec) -> str:

@@ -5,12 +5,19 @@ from collections.abc import Iterable
 
 import apsw
 
+from store.damage import json_array
+
+_NOT_KNOWN = "what is not known any more"  # where the row is damaged, so that it is not shared
+
 
 def of_server(db: apsw.Connection, server_id: int) -> tuple[str, tuple[str, ...]]:
     """The user's choice ("" for none), and the methods that the server was seen to ask."""
     sql = "SELECT choice, requests FROM server_sharing WHERE server_id = ?"
     row = db.execute(sql, (server_id,)).fetchone()
-    return (row[0], tuple(json.loads(row[1]))) if row else ("", ())
+    if not row:
+        return "", ()
+    methods = json_array(row[1])
+    return row[0], (_NOT_KNOWN,) if methods is None else tuple(map(str, methods))
 
 
 def choose(db: apsw.Connection, server_id: int, choice: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 
+from store.damage import UNUSABLE, json_object
 from store.definitions import same_definition
 from store.records import NewTool, Summary, TokenCount, ToolDelta, ToolRecord
 from store.typed import Json
@@ -74,7 +75,8 @@ def _as_stored(db: apsw.Connection, tool_id: int, tool: NewTool) -> NewTool:
     sql = "SELECT hash, raw, trusted_hash, trusted_raw FROM tools WHERE id = ?"
     row = db.execute(sql, (tool_id,)).fetchone() or ("", "", "", "")
     for earlier, text in ((row[2], row[3]), (row[0], row[1])):
-        if text and same_definition(tool.raw, kept := json.loads(text)):
+        kept = json_object(text) if text else None
+        if kept is not None and same_definition(tool.raw, kept):
             return NewTool(tool.name, kept, earlier, tool.problem)
     return tool
 
@@ -187,20 +189,22 @@ def save_token_counts(db: apsw.Connection, rows: Iterable[TokenCount]) -> None:
 
 
 def _tool(row: tuple[Any, ...]) -> ToolRecord:
+    """The record; of a damaged definition the name alone is left, which no host gets."""
+    raw = json_object(row[4])
     return ToolRecord(
         id=row[0],
         server_id=row[1],
         server=row[2],
         name=row[3],
-        raw=json.loads(row[4]),
+        raw={"name": row[3]} if raw is None else raw,
         hash=row[5],
         trusted_hash=row[6],
-        problem=row[7],
+        problem=UNUSABLE if raw is None else row[7],
         position=row[8],
         first_seen=row[9],
         last_seen=row[10],
         gone=bool(row[11]),
-        trusted_raw=json.loads(row[12]) if row[12] else None,
+        trusted_raw=json_object(row[12]) if row[12] else None,
     )
 
 

@@ -17,20 +17,40 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="check this machine and Toolcrib's own files",
         description="Check version, platform, paths, settings, store, encoder, speed and hosts. "
-        "Starts and writes nothing. The text holds no secret values and can be pasted into an "
-        'issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": [{"check", '
-        '"state", "text", "hint"}]}; state is ok, note or problem.',
+        "Starts nothing; writes only with --repair. The text holds no secret values and can be "
+        'pasted into an issue. Exit code 1 when there is a problem. JSON: {"healthy", "checks": '
+        '[{"check", "state", "text", "hint"}]}; state is ok, note or problem.',
+    )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="mend a damaged store: keep a copy, rebuild what can be rebuilt",
     )
     parser.set_defaults(run=run_doctor, needs_settings=False)
 
 
-def run_doctor(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Print what every check saw."""
+def run_doctor(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Repair if that is wanted, then print what every check saw."""
+    if args.repair:
+        _repair(ctx, console)
     results = examine(ctx)
     healthy = all(result.state != BAD for result in results)
     checks = [{"check": r.check, "state": r.state, "text": r.text, "hint": r.hint} for r in results]
     console.result({"healthy": healthy, "checks": checks}, lambda: _text(results))
     return 0 if healthy else UNWELL
+
+
+def _repair(ctx: AppContext, console: Console) -> None:
+    """Mend the store and say what was done; its settings are the defaults where unreadable."""
+    from app.doctor.repair import repair
+
+    outcome = repair(ctx)
+    if not outcome.copy:
+        console.note("Nothing in the store is damaged; nothing was changed.")
+        return
+    console.note(f"Kept a copy: {outcome.copy}")
+    for line in (*outcome.done, *outcome.left):
+        console.note(f"  {line}")
 
 
 def _text(results: tuple[Result, ...]) -> str:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 
 import apsw
 
@@ -12,14 +13,16 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.core.settings import Settings
+from app.doctor.damage import damage_problem
 from app.export.recovery import recover
 from store.connection import sentences
-from store.errors import StoreError
+from store.errors import REPAIR, DamagedStoreError, StoreError
 
 DONE = 0
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+_DAMAGED = ("malformed JSON", "no such table")  # as SQLite puts it where a query meets it
 
 
 def run(argv: Sequence[str]) -> int:
@@ -63,10 +66,26 @@ def _context(args: argparse.Namespace) -> AppContext:
     return ctx
 
 
+def _note_damage(ctx: AppContext, console: Console) -> None:
+    """Say what is damaged in the store; the verb goes on with the rest."""
+    if not ctx.paths.database.is_file():
+        return
+    with closing(ctx.open_store()) as db:
+        problem = damage_problem(db)
+    if problem is not None:
+        console.note(f"toolcrib: {problem.title}\n  {problem.hint}")
+
+
 def _run(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """The verb's exit code; what SQLite says becomes a StoreError with a sentence."""
     try:
+        if getattr(args, "needs_settings", True):
+            _note_damage(ctx, console)
         return int(args.run(args, ctx, console))
+    except apsw.SQLError as error:
+        if not str(error).startswith(_DAMAGED):
+            raise
+        raise DamagedStoreError(f"The database is damaged: {error}.", REPAIR) from error
     except apsw.Error:
         with sentences(str(ctx.paths.database)):
             raise

@@ -27,14 +27,13 @@ from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from store.connection import sentences
 from store.damage import damaged_rows, missing_tables
-from store.errors import StoreError
+from store.errors import REPAIR, StoreError
 from store.migrate import version as store_version
 
 GOOD, NOTE, BAD = "ok", "note", "problem"
 _DAMAGED_SHOWN = 10
 _QUERY, _QUERIES = "merge the release branch", 5
 _SLOW_QUERY = 0.05  # seconds of CPU; a laptop takes .002
-REPAIR = "Repair it with: toolcrib doctor --repair"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def _looked_through(db: apsw.Connection) -> Iterator[Result]:
         return
     rows = list(damaged_rows(db))
     for row in rows[:_DAMAGED_SHOWN]:
-        yield Result("store", f"{row.table} {row.name}: {row.column} is damaged", BAD, REPAIR)
+        yield Result("store", row.sentence, BAD, REPAIR)
     if len(rows) > _DAMAGED_SHOWN:
         yield Result("store", f"{len(rows) - _DAMAGED_SHOWN} more are damaged", BAD, REPAIR)
     sql = (

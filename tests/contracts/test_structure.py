@@ -131,6 +131,7 @@ WRITERS = {
     "app.export.write_journal",
     "app.encoder.export",
     "store.migrate",
+    "store.repair",
 }
 WRITES = re.compile(
     r"""\.write_(?:text|bytes)\(|os\.(?:replace|rename)\(|\bopen\([^)\n]*["'][wax]\+?b?["']"""

@@ -201,6 +201,18 @@ def test_the_chosen_look_is_kept_for_the_next_start(window, theme, ctx):
     theme.choose("light")
 
 
+def test_damage_in_the_store_is_named_and_the_rest_is_shown(fill, services, open_window, qtbot):
+    fill()
+    db = services.ctx.open_store()
+    db.execute("UPDATE tools SET raw = '{' WHERE id = (SELECT min(id) FROM tools)")
+    number = db.execute("SELECT count(*) FROM tools WHERE gone = 0").fetchone()[0]
+    db.close()
+    window = open_window()
+    qtbot.waitUntil(lambda: "is damaged" in window.page.messages.text)
+    assert "toolcrib doctor --repair" in window.page.messages.text
+    assert len(window.live.catalog.tools) == number
+
+
 def test_a_problem_is_a_line_in_the_page(window):
     window.show_problem(ToolcribError("The store is locked.", "Close the other program."))
     assert window.page.messages.text == "The store is locked. Close the other program."

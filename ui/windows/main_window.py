@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.doctor.damage import damage_problem
 from app.hosts.places import Places
 from app.policy.budget import PASS
 from app.policy.profiles import DEFAULT
@@ -89,6 +90,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restore()
         self.live.load()
+        self.tasks.request(damage_problem, self._show_damage)
         self.live.follow()
 
     @property
@@ -108,6 +110,10 @@ class MainWindow(QMainWindow):
             self.page.messages.error(error, ("Show log", self._show_log))
         else:
             self.page.messages.error(error)
+
+    def _show_damage(self, damage: ToolcribError | None) -> None:
+        if damage is not None:
+            self.show_problem(damage)
 
     def _show_log(self) -> None:
         show_log(self, self.services)

@@ -13,7 +13,8 @@ from app.core.context import AppContext
 from app.core.paths import Paths
 from app.doctor import checks
 from app.doctor.checks import BAD, GOOD, NOTE, Result, examine, shareable
-from store.damage import TABLES, damaged_rows, missing_tables
+from store.damage import TABLES, TABLES_OF_VERSION, damaged_rows, missing_tables
+from store.migrate import steps
 
 
 def by_check(ctx: AppContext) -> dict[str, list[Result]]:
@@ -125,7 +126,7 @@ def test_the_tables_that_are_looked_for_are_those_that_migrations_make(
     sql = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
     made = {row[0] for row in db.execute(sql)}
     assert {name for name in made if not name.startswith(("keywords_", "sqlite_"))} == TABLES
-    assert missing_tables(db) == ()
+    assert missing_tables(db) == () and steps()[-1][0] == TABLES_OF_VERSION
     db.execute("DROP VIEW availability")
     assert missing_tables(db) == ("availability",)
 
