@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-fast check lint types imports format bench bundle servers pictures
+.PHONY: run test test-fast check lint types imports measures format bench bundle servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
@@ -17,7 +17,7 @@ test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, proces
 	  -m "not (servers or hosts or slow or processes or encoder)"
 
 check: $(TEST_STAMP)  ## lint, types on three systems, import rules, measures of the words
-	$(MAKE) -j 2 --output-sync=target lint types types-win32 types-darwin imports
+	$(MAKE) -j 2 --output-sync=target lint types types-win32 types-darwin imports measures
 
 lint:
 	$(BIN)/ruff check .
@@ -31,6 +31,9 @@ types-%:
 
 imports:
 	$(BIN)/lint-imports
+
+measures:
+	$(BIN)/python tests/contracts/measures.py
 
 format: $(TEST_STAMP)
 	$(BIN)/ruff check --fix .

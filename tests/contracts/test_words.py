@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.measures import MEASURES, Measure, read, rounded, sources
+
 ROOT = Path(__file__).parents[2]
 PLACES = ("app", "store", "ui", "packaging", "resources", "tests/bench")
 REFUSED = frozenset(
@@ -62,3 +64,28 @@ def test_no_name_says_only_what_happened_to_a_thing() -> None:
         for line, name in refused(file.read_text(encoding="utf-8"))
     ]
     assert not places, "name the thing (row, match, query_words ...): " + ", ".join(places)
+
+
+@pytest.fixture(scope="module")
+def product() -> list:
+    return list(sources())
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+def test_a_measure_stays_within_its_limit(measure: Measure, product: list) -> None:
+    assert rounded(measure.value(product)) <= measure.limit, "python tests/contracts/measures.py"
+    assert measure.limit < 100 and measure.goal <= measure.limit
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ('"""What it is."""\ndef f() -> None:\n    """Return it."""\n', (50, 0, 0, 0)),
+        ('"""Whatever it is, one understands whoever reads it."""\n', (0, 0, 100, 0)),
+        ('class A:\n    """The row that stands there."""\n', (0, 100, 0, 0)),
+        ("from typing import Any\nx: Any = 1\n# Any\ny = 2\n", (0, 0, 0, 250)),
+        ("x = 'What stands nobody'\n", (0, 0, 0, 0)),
+    ],
+)
+def test_the_measures_count_what_they_say(source: str, values: tuple[float, ...]) -> None:
+    assert tuple(measure.value([read(source)]) for measure in MEASURES) == values
