@@ -27,6 +27,7 @@ VERBS = {
     "rules": "rules",
     "profile": "profile",
     "review": "review",
+    "approve": "approve",
     "trust": "review",
     "hold": "review",
     "summary": "summary",

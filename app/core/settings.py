@@ -166,6 +166,8 @@ class GatewaySettings:
     passages_out: str = "warn"  # the same for text that another server returned
     search_hints: bool = False  # pruned: words for the host's own search in each tool's _meta
     keep_prompts: bool = False  # the beginnings of prompts that a hook looked at
+    approve: tuple[str, ...] = ()  # tools whose calls wait for a yes: patterns, "destructive"
+    approve_seconds: int = 120  # that such a call waits
     combinations: bool = False  # warn of tools that together could send private data away
 
 

@@ -136,6 +136,7 @@ class Gateway:
                     from app.mcp.session import close_all
 
                     close_all(upstreams, _GRACE)
+            self._context.approvals.close()
             self.journal.close()
 
 

@@ -19,8 +19,10 @@ WARN, ASK, REFUSE = "warn", "ask", "refuse"  # settings: gateway.secrets_out, ga
 _MOST_TOOLS = 5_000  # whose ways out are remembered
 _SMALL = 1 << 14  # bytes of a result that may wait to be read
 _AT_ONCE = 8  # results on the pile, at which they are read
-# asks the host's user whether a call may go on; False where the host cannot be asked
-Ask = Callable[[Route, str, Callable[[bool], None]], bool]
+# asks the host's user whether a call may go on and passes on the form's action (accept, decline,
+# cancel, "" for an error); False where the host cannot be asked
+Ask = Callable[[Route, str, Callable[[str], None]], bool]
+ACCEPT, DECLINE = "accept", "decline"
 
 
 class Seen:
@@ -117,8 +119,8 @@ class Outgoing:
         else:
             self._refuse(flow, call, f"The profile refuses it (gateway.{setting}).")
 
-    def _answered(self, flow: "Flow", call: Route, send: Callable[[], None], agreed: bool) -> None:
-        if agreed:
+    def _answered(self, flow: "Flow", call: Route, send: Callable[[], None], action: str) -> None:
+        if action == ACCEPT:
             self._note(flow, "sent, the user agreed")
             send()
         else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from app.catalog.menu_tools import is_short
 from app.core.settings import GatewaySettings
 from app.gateway import slim
+from app.gateway.approvals import Approvals
 from app.gateway.journal import Journal
 from app.gateway.live_tools import LiveTools
 from app.gateway.menu import own_tools, results
@@ -49,6 +50,7 @@ class MenuContext:
     live: LiveTools
     journal: Journal
     outgoing: Outgoing
+    approvals: Approvals
     encoders: Encoders
     upstream: Callable[[str], Upstream]  # by the server's name
     send: Callable[[Route, float], None]  # a call, with its limit in seconds
@@ -77,6 +79,7 @@ class MenuHandler:
             self._unload,
             context.live.before_call,
             context.outgoing,
+            context.approvals,
         )
         self._sessions = Sessions(self._new_session)
 
@@ -297,6 +300,7 @@ class MenuHandler:
             tokens=results.budget(request.get("detail"), gateway.result_tokens),
             check=partial(self._recheck, session, named, arguments),
             flow=self._context.outgoing.look(row.name, raw, own_name, arguments),
+            hold=self._context.approvals.hold(tool_id, raw, arguments),
         )
         self._context.send(call, gateway.call_seconds)
         call.note()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from app.gateway.approvals import Approvals, Hold
 from app.gateway.journal import Journal
 from app.gateway.menu import results
 from app.gateway.menu.loop_guard import guidance
@@ -31,6 +32,7 @@ class CallContext:
     unload: Callable[[Session, str], None]  # a tool whose calls repeat
     before_call: Callable[[Upstream, Callable[[str], None]], None]  # LiveTools.before_call
     outgoing: Outgoing
+    approvals: Approvals
 
 
 class ToolCall(Route):
@@ -42,6 +44,7 @@ class ToolCall(Route):
         "_context",
         "_flow",
         "_guidance",
+        "_hold",
         "_problem",
         "_row_id",
         "_session",
@@ -62,13 +65,14 @@ class ToolCall(Route):
         tokens: int = 0,
         check: Callable[[], Json | None] | None = None,
         flow: "Flow | None" = None,
+        hold: Hold | None = None,
     ) -> None:
         """A tools/call as the server gets it.
 
         `row_id` is the row of a tool that is loaded by being called, 0 for others; `tokens` the
         budget of the result, 0 for none. `check` is asked once the server's present list is known
         and gives the result of a call that is refused; None where nothing is known of the tool.
-        `flow` is what the call would carry out.
+        `flow` is what the call would carry out; `hold` keeps it until a person says yes.
         """
         super().__init__(upstream, b"", message)
         self._context = context
@@ -79,12 +83,15 @@ class ToolCall(Route):
         self._guidance: str | None = None  # of a loop, once the call is noted
         self._check = check
         self._flow = flow
+        self._hold = hold
         self._began = time.perf_counter()
         self._size = 0
         self._problem = ""
 
     def prepare(self, send: Callable[[], None]) -> None:
         """Send the call when the server lists the tool as it was trusted, and may have the data."""
+        if self._hold is not None:
+            send = partial(self._hold, self, send)
         if self._flow is not None:
             send = partial(self._context.outgoing.settle, self._flow, self, send)
         if self._check is None:

@@ -152,8 +152,11 @@ class Forwarder:
 
         self._open_requests[key] = self._host.request(line, request, answered)
 
-    def ask_user(self, route: Route, question: str, answered: Callable[[bool], None]) -> None:
-        """Ask the host's user about a call that was not sent yet; nothing if it is withdrawn."""
+    def ask_user(self, route: Route, question: str, answered: Callable[[str], None]) -> None:
+        """Ask the host's user about a call that was not sent yet; nothing if it is withdrawn.
+
+        `answered` gets the form's action: accept, decline, cancel, or "" for an error.
+        """
         schema = {"type": "object", "properties": {}}
         params = {"message": question, "requestedSchema": schema}
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": "elicitation/create"}
@@ -162,7 +165,7 @@ class Forwarder:
         def decided(answer: Json) -> None:
             result = answer.get("result")
             if self._routes.get(route.key) is route:
-                answered(isinstance(result, dict) and result.get("action") == "accept")
+                answered(str(result.get("action", "")) if isinstance(result, dict) else "")
 
         if self._host.is_modern(route.host_id):
             self._inputs.park(route, message, decided)

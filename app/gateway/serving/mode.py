@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.catalog.reasons import CHANGED, NEW
+from app.gateway.approvals import Approvals
 from app.gateway.journal import Journal
 from app.gateway.labels import Labels
 from app.gateway.live_tools import LiveTools
@@ -42,6 +43,7 @@ class GatewayContext:
     """Everything that a way of serving is given."""
 
     __slots__ = (
+        "approvals",
         "forwarder",
         "hello",
         "host",
@@ -71,13 +73,14 @@ class GatewayContext:
         }
         self.level = ""  # the logging level that the host asked for
         self.outgoing = Outgoing(outside.seen, view, journal, self.ask_user)
+        self.approvals = Approvals(view, journal, self.ask_user, outside.scrubber.json)
 
     @property
     def modern(self) -> bool:
         """Whether the host speaks the stateless revision."""
         return self.host.modern
 
-    def ask_user(self, call: Route, question: str, answered: Callable[[bool], None]) -> bool:
+    def ask_user(self, call: Route, question: str, answered: Callable[[str], None]) -> bool:
         """Ask the user about a call that waits; False where the host shows no forms."""
         able = (self.hello.get("capabilities") or {}).get("elicitation")
         if not isinstance(able, dict) or (able and "form" not in able):

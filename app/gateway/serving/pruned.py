@@ -264,8 +264,18 @@ class Pruned(ServingMode):
         flow = self.context.outgoing.look(
             self._name, raw, name, params_of(message).get("arguments")
         )
+        hold = self.context.approvals.hold(
+            f"{self._name}/{name}", raw, params_of(message).get("arguments")
+        )
         call = ServerCall(
-            self._upstream, line, message, self.context, check, flow, self._conditions.called
+            self._upstream,
+            line,
+            message,
+            self.context,
+            check,
+            flow,
+            self._conditions.called,
+            hold,
         )
         self.context.forwarder.send(call)
 

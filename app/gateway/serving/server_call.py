@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from app.gateway.approvals import Hold
 from app.gateway.route import Route, problem_of
 from app.gateway.serving.mode import GatewayContext
 from app.mcp import jsonrpc
@@ -25,6 +26,7 @@ class ServerCall(Route):
         "_check",
         "_context",
         "_flow",
+        "_hold",
         "_problem",
         "_size",
         "_tool_id",
@@ -39,15 +41,17 @@ class ServerCall(Route):
         check: "Callable[[ServerCall, Callable[[], None]], None] | None",
         flow: "Flow | None",
         called: "deque[str]",
+        hold: Hold | None = None,
     ) -> None:
         """`check` sends the call or refuses it; None sends it as it is. `flow`: what it carries.
 
-        `called` learns of a call that succeeds.
+        `called` learns of a call that succeeds; `hold` keeps it until a person says yes.
         """
         super().__init__(upstream, line, message)
         self._context = context
         self._check = check
         self._flow = flow
+        self._hold = hold
         self._called = called
         self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
         self._began = time.perf_counter()
@@ -56,6 +60,8 @@ class ServerCall(Route):
 
     def prepare(self, send: Callable[[], None]) -> None:
         """Have the call checked, where there is something to check it by."""
+        if self._hold is not None:
+            send = partial(self._hold, self, send)
         if self._flow is not None:
             send = partial(self._context.outgoing.settle, self._flow, self, send)
         if self._check is None:

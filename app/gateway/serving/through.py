@@ -65,6 +65,7 @@ class Through(ServingMode):
                 self.live,
                 context.journal,
                 context.outgoing,
+                context.approvals,
                 context.outside,
                 self.upstream,
                 context.forwarder.send,

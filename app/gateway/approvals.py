@@ -1,0 +1,279 @@
+"""Calls that wait for a person's yes: in the window, a terminal, or the host's own form.
+
+The store is where they meet: the gateway adds a row, whoever decides changes it, and the gateway
+takes an allowed row once before it sends. Without a yes nothing is sent; a gateway that ends while
+it waits sends nothing.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+import apsw
+
+from app.gateway.journal import Journal
+from app.gateway.outgoing import ACCEPT, DECLINE, Ask
+from app.gateway.profile_view import ProfileView
+from app.gateway.route import Route
+from app.mcp.protocol import text_result
+from app.system.threads import start_thread
+from store.connection import open_store, transaction
+from store.errors import StoreError
+from store.typed import Any
+
+_LOOK_SECONDS = 0.2
+_MOST_WAITING = 50
+_LONGEST_ARGUMENTS = 20_000  # characters kept for the person who decides
+DESTRUCTIVE = "destructive"  # in the list of patterns: tools that say so of themselves
+SECONDS = 120
+Hold = Callable[[Route, Callable[[], None]], None]  # sends the call once there is a yes
+
+
+class _Call:
+    """One call that waits."""
+
+    __slots__ = ("expires", "id", "route", "send", "tool_hash", "tool_id")
+
+    def __init__(
+        self, route: Route, tool_id: str, tool_hash: str, send: Callable[[], None]
+    ) -> None:
+        self.id = 0
+        self.route = route
+        self.tool_id = tool_id
+        self.tool_hash = tool_hash
+        self.send = send
+        self.expires = 0.0
+
+
+class Approvals:
+    """Asks about calls that the profile marks; usable from any thread."""
+
+    def __init__(
+        self,
+        view: ProfileView,
+        journal: Journal,
+        question: Ask,
+        hide: Callable[[Any], Any],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`question` asks by the host's own form; `hide` takes secrets out of arguments."""
+        self._view = view
+        self._journal = journal
+        self._question = question
+        self._hide = hide
+        self._session = os.urandom(6).hex()
+        self._clock = clock
+        self._waiting: dict[int, _Call] = {}
+        self._allowed: set[tuple[str, str]] = set()  # tool id and hash, for this session
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def marks(self, tool_id: str, raw: str) -> bool:
+        """True if the profile wants a yes before calls of this tool; `raw` is its stored text."""
+        patterns = self._view.setting("gateway", "approve", ())
+        if not patterns:
+            return False
+        from app.catalog.conditions import matches
+
+        for pattern in patterns:
+            if pattern == DESTRUCTIVE:
+                if _is_destructive(raw):
+                    return True
+            elif matches(tool_id, str(pattern)):
+                return True
+        return False
+
+    def hold(self, tool_id: str, raw: str, arguments: object) -> Hold | None:
+        """Way of a call that needs a yes; None for a call that does not."""
+        if not self.marks(tool_id, raw):
+            return None
+        return partial(self.settle, tool_id, raw, arguments)
+
+    def settle(
+        self, tool_id: str, raw: str, arguments: object, route: Route, send: Callable[[], None]
+    ) -> None:
+        """Send the call once there is a yes; refuse it on a no, and when the time is over."""
+        from store.hashes import tool_hash
+
+        call = _Call(route, tool_id, tool_hash(json.loads(raw)) if raw else "", send)
+        if (tool_id, call.tool_hash) in self._allowed:
+            send()
+            return
+        try:
+            allowed = self._add(call, arguments)
+        except (apsw.Error, StoreError) as error:
+            self._refuse(call, "could not ask", f"Toolcrib's store cannot be used: {error}.")
+            return
+        if allowed:
+            send()
+        elif not call.id:
+            self._refuse(call, "refused", f"{_MOST_WAITING} other calls wait already.")
+        else:
+            self._watch()
+            question = f"{tool_id} waits for your yes. Call it?"
+            self._question(route, question, route.guarded(partial(self._answered, call)))
+
+    def _add(self, call: _Call, arguments: object) -> bool:
+        """Add the call to the store; True if it needs no question any more."""
+        seconds = float(self._view.setting("gateway", "approve_seconds", SECONDS))
+        now = self._clock()
+        call.expires = now + seconds
+        shown = json.dumps(_masked(self._hide(arguments)), ensure_ascii=False)[:_LONGEST_ARGUMENTS]
+        db = open_store(self._view.database)
+        try:
+            from store import approvals
+
+            profile = self._view.profile_name
+            if approvals.is_always_allowed(db, profile, call.tool_id, call.tool_hash):
+                return True
+            with self._lock:
+                if len(self._waiting) >= _MOST_WAITING:
+                    return False
+                with transaction(db):
+                    call.id = approvals.add(
+                        db,
+                        made=now,
+                        expires=call.expires,
+                        profile=profile,
+                        session=self._session,
+                        host=self._journal.host,
+                        tool=call.tool_id,
+                        tool_hash=call.tool_hash,
+                        arguments=shown,
+                    )
+                self._waiting[call.id] = call
+        finally:
+            db.close()
+        return False
+
+    def _watch(self) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = start_thread(self._run)
+
+    def _run(self) -> None:
+        """Look for decisions while calls wait."""
+        db: apsw.Connection | None = None
+        try:
+            while True:
+                with self._lock:
+                    calls = list(self._waiting.values())
+                    if not calls:
+                        self._thread = None
+                        return
+                try:
+                    db = db or open_store(self._view.database)
+                    for call in calls:
+                        self._look(db, call)
+                except (apsw.Error, StoreError):
+                    self._give_up_overdue(calls)
+                if self._closed.wait(_LOOK_SECONDS):
+                    return
+        finally:
+            if db is not None:
+                db.close()
+
+    def _look(self, db: apsw.Connection, call: _Call) -> None:
+        from store import approvals
+
+        row = approvals.find(db, call.id)
+        state = row.state if row is not None else approvals.GONE
+        if state == approvals.WAITING:
+            if self._clock() < call.expires:
+                return
+            with transaction(db):
+                if not approvals.end(db, call.id, approvals.EXPIRED):
+                    return  # decided in this moment: seen at the next look
+            state = approvals.EXPIRED
+        if self._waiting.pop(call.id, None) is None:
+            return
+        if state in (approvals.ALLOWED, approvals.SESSION, approvals.ALWAYS):
+            with transaction(db):
+                taken = approvals.take(db, call.id)
+            if taken:
+                if state != approvals.ALLOWED:
+                    self._allowed.add((call.tool_id, call.tool_hash))
+                self._note(call, "sent", f"allowed: {state}")
+                call.route.guarded(lambda _none: call.send())(None)
+        elif state == approvals.DENIED:
+            self._refuse(call, "refused", "The user said no.")
+        elif state == approvals.EXPIRED:
+            self._refuse(call, "refused", "Nobody answered in time.")
+
+    def _give_up_overdue(self, calls: list[_Call]) -> None:
+        """Refuse calls whose time is over while the store cannot be read."""
+        for call in calls:
+            if self._clock() >= call.expires and self._waiting.pop(call.id, None) is not None:
+                self._refuse(call, "could not ask", "Toolcrib's store cannot be read.")
+
+    def _answered(self, call: _Call, action: str) -> None:
+        """Take a yes or no of the host's own form; a form that was closed decides nothing."""
+        if action not in (ACCEPT, DECLINE):
+            return
+        from store import approvals
+
+        db = open_store(self._view.database)
+        try:
+            with transaction(db):
+                state = approvals.ALLOWED if action == ACCEPT else approvals.DENIED
+                approvals.decide(db, call.id, state, self._clock())
+            self._look(db, call)
+        finally:
+            db.close()
+
+    def _refuse(self, call: _Call, decision: str, why: str) -> None:
+        self._note(call, decision, why)
+        hint = "It was not called. Ask the user, or go on without it."
+        text = f"{call.tool_id} needs a person's yes. {why} {hint}"
+        call.route.guarded(lambda _none: call.route.refused(text_result(text, is_error=True)))(None)
+
+    def _note(self, call: _Call, decision: str, why: str) -> None:
+        detail = {"decision": decision}
+        self._journal.add("approval", tool=call.tool_id, problem=why, detail=detail)
+
+    def close(self) -> None:
+        """Mark what still waits as gone; nothing of it is sent."""
+        self._closed.set()
+        with self._lock:
+            left, self._waiting = list(self._waiting), {}
+        if not left:
+            return
+        from store import approvals
+
+        try:
+            db = open_store(self._view.database)
+            try:
+                with transaction(db):
+                    for number in left:
+                        approvals.end(db, number, approvals.GONE)
+            finally:
+                db.close()
+        except (apsw.Error, StoreError):
+            return  # they expire by themselves
+
+
+def _is_destructive(raw: str) -> bool:
+    """True if the tool's own annotations say that it may destroy something."""
+    annotations = json.loads(raw).get("annotations") if raw else None
+    return isinstance(annotations, dict) and annotations.get("destructiveHint") is True
+
+
+def _masked(value: Any, name: str = "") -> Any:
+    """Arguments with everything that looks like a credential shown as dots."""
+    from app.hosts.credentials import MASK, credentials_in, is_secret_name
+
+    if isinstance(value, dict):
+        return {key: _masked(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, name) for item in value]
+    if not isinstance(value, str):
+        return value
+    if name and is_secret_name(name):
+        return MASK
+    for secret in credentials_in(value):
+        value = value.replace(secret, MASK)
+    return value

@@ -1,0 +1,266 @@
+"""Calls that wait for a yes: nothing is sent without one, and nothing twice."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from raw_host import text
+
+from app.core.errors import ToolcribError
+from app.policy.approvals import CHOICES, ask_again, decide, waiting
+from store import approvals
+from store.approvals import ALLOWED, ALWAYS, DENIED, SESSION
+from store.connection import open_store
+
+pytestmark = pytest.mark.usefixtures("encoderless")
+ASKS = {"gateway": {"approve": ["probe/echo"], "approve_seconds": 20}}
+SECRET = "ghp_" + "a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6q7r8"
+
+
+@pytest.fixture
+def ready(stocked: Any, gateway: Any, log: Any) -> Callable[..., Any]:
+    """ready(settings) starts a gateway; gives host, database, calls that reached the server."""
+
+    def make(settings: Any = ASKS, *options: str, answers: Any = None, form: bool = False) -> Any:
+        database = stocked({"probe": "ok"}, settings)
+        host = gateway(*options, answers=answers)
+        host.initialize({"elicitation": {}} if form else {})
+
+        def calls() -> list[Any]:
+            return [m["params"] for m in log("probe") if m.get("method") == "tools/call"]
+
+        return host, database, calls
+
+    return make
+
+
+def ask(host: Any, value: str = "hi", tool: str = "probe/echo") -> Any:
+    arguments = {"name": tool, "arguments": {"text": value}}
+    return host.ask("tools/call", {"name": "call_tool", "arguments": arguments})
+
+
+def rows(database: Path) -> list[approvals.Approval]:
+    db = open_store(database)
+    try:
+        return waiting(db, time.time())
+    finally:
+        db.close()
+
+
+def choose(database: Path, number: int, choice: str) -> None:
+    db = open_store(database)
+    try:
+        decide(db, number, choice, time.time())
+    finally:
+        db.close()
+
+
+def one_waiting(host: Any, database: Path) -> approvals.Approval:
+    (row,) = host.until(lambda: rows(database))
+    return row
+
+
+def answer(host: Any, number: Any) -> str:
+    return text(host.wait(number)["result"])
+
+
+def test_a_call_is_sent_after_a_yes_and_only_once(ready: Any) -> None:
+    host, database, calls = ready()
+    number = ask(host)
+    row = one_waiting(host, database)
+    assert (row.tool, json.loads(row.arguments)) == ("probe/echo", {"text": "hi"})
+    assert calls() == []
+    choose(database, row.id, ALLOWED)
+    assert "hi" in answer(host, number)
+    assert len(calls()) == 1
+    with pytest.raises(ToolcribError, match="waits no more"):
+        choose(database, row.id, ALLOWED)
+    assert len(calls()) == 1
+
+
+def test_a_no_is_an_error_that_says_what_happened(ready: Any) -> None:
+    host, database, calls = ready()
+    number = ask(host)
+    choose(database, one_waiting(host, database).id, DENIED)
+    assert answer(host, number).startswith("probe/echo needs a person's yes. The user said no.")
+    assert calls() == []
+
+
+def test_without_an_answer_in_time_nothing_is_sent(ready: Any) -> None:
+    host, database, calls = ready({"gateway": {"approve": ["probe/echo"], "approve_seconds": 1}})
+    number = ask(host)
+    row = one_waiting(host, database)
+    assert "in time" in answer(host, number)
+    with pytest.raises(ToolcribError, match="waits no more"):
+        choose(database, row.id, ALLOWED)
+    assert calls() == []
+
+
+def test_a_tool_that_is_not_marked_is_not_asked_about(ready: Any) -> None:
+    host, database, calls = ready({"gateway": {"approve": ["probe/other_*"]}})
+    assert "hi" in answer(host, ask(host))
+    assert rows(database) == [] and len(calls()) == 1
+
+
+@pytest.mark.parametrize("choice", [SESSION, ALWAYS])
+def test_a_wider_yes_is_remembered(ready: Any, gateway: Any, choice: str) -> None:
+    host, database, _calls = ready()
+    first = ask(host)
+    choose(database, one_waiting(host, database).id, choice)
+    answer(host, first)
+    assert "again" in answer(host, ask(host, "again"))
+    host.close()
+    other = gateway()
+    other.initialize({})
+    number = ask(other, "new session")
+    if choice == ALWAYS:
+        assert "new session" in answer(other, number)
+        db = open_store(database)
+        ask_again(db, "default", "probe/echo")
+        db.close()
+        number = ask(other, "later")
+    assert one_waiting(other, database).tool == "probe/echo"
+    choose(database, rows(database)[0].id, DENIED)
+    assert "said no" in answer(other, number)
+
+
+def test_secrets_in_arguments_are_masked_and_decided_ones_cleared(ready: Any) -> None:
+    host, database, _calls = ready()
+    number = ask(host, f"token {SECRET}")
+    row = one_waiting(host, database)
+    assert SECRET not in row.arguments
+    choose(database, row.id, DENIED)
+    answer(host, number)
+    db = open_store(database)
+    kept = approvals.find(db, row.id)
+    db.close()
+    assert kept is not None and kept.arguments == ""
+
+
+def test_it_works_where_one_server_is_served_alone(ready: Any) -> None:
+    host, database, calls = ready(ASKS, "--server", "probe")
+    number = host.ask("tools/call", {"name": "echo", "arguments": {"text": "alone"}})
+    choose(database, one_waiting(host, database).id, ALLOWED)
+    assert "alone" in answer(host, number)
+    assert len(calls()) == 1
+
+
+@pytest.mark.parametrize("action", ["accept", "decline"])
+def test_a_host_that_can_ask_is_asked_too(ready: Any, action: str) -> None:
+    answers = {"elicitation/create": {"action": action, "content": {}}}
+    host, database, calls = ready(answers=answers, form=True)
+    reply = answer(host, ask(host))
+    assert ("hi" in reply) is (action == "accept")
+    assert len(calls()) == (action == "accept")
+    assert rows(database) == []
+
+
+def test_a_form_that_was_closed_decides_nothing(ready: Any) -> None:
+    answers = {"elicitation/create": {"action": "cancel"}}
+    host, database, calls = ready(answers=answers, form=True)
+    number = ask(host)
+    row = one_waiting(host, database)
+    host.until(lambda: host.asked)
+    choose(database, row.id, ALLOWED)
+    assert "hi" in answer(host, number) and len(calls()) == 1
+
+
+def test_twenty_calls_wait_at_once_and_each_gets_its_own_answer(ready: Any) -> None:
+    host, database, calls = ready()
+    numbers = {f"call {n}": ask(host, f"call {n}") for n in range(20)}
+    host.until(lambda: len(rows(database)) == 20)
+    allowed = []
+    for place, row in enumerate(rows(database)):
+        choose(database, row.id, ALLOWED if place % 2 else DENIED)
+        if place % 2:
+            allowed.append(json.loads(row.arguments)["text"])
+    for value, number in numbers.items():
+        assert ("said no" not in answer(host, number)) is (value in allowed)
+    assert sorted(call["arguments"]["text"] for call in calls()) == sorted(allowed)
+
+
+def test_more_than_fifty_waiting_calls_are_refused(ready: Any) -> None:
+    host, database, calls = ready()
+    numbers = [ask(host, str(n)) for n in range(51)]
+    host.until(lambda: len(rows(database)) == 50)
+    late = [n for n in numbers if host.answered(n)]
+    host.until(lambda: any(host.answered(n) for n in numbers))
+    late = [n for n in numbers if host.answered(n)]
+    assert len(late) == 1 and "other calls wait already" in answer(host, late[0])
+    assert calls() == []
+
+
+def test_a_gateway_that_is_killed_while_it_waits_runs_nothing(ready: Any, gateway: Any) -> None:
+    host, database, calls = ready()
+    ask(host)
+    row = one_waiting(host, database)
+    os.kill(host.process.pid, signal.SIGKILL)
+    host.process.wait(10)
+    choose(database, row.id, ALLOWED)
+    other = gateway()
+    other.initialize({})
+    other.tools()
+    assert calls() == []
+
+
+def test_a_host_that_leaves_takes_its_call_along(ready: Any) -> None:
+    host, database, calls = ready()
+    ask(host)
+    row = one_waiting(host, database)
+    host.close()
+    assert rows(database) == []
+    with pytest.raises(ToolcribError, match="waits no more"):
+        choose(database, row.id, ALLOWED)
+    assert calls() == []
+
+
+def test_a_withdrawn_call_is_not_sent_after_a_yes(ready: Any) -> None:
+    host, database, calls = ready()
+    number = ask(host)
+    row = one_waiting(host, database)
+    host.notify("notifications/cancelled", {"requestId": number})
+    host.tools()
+    choose(database, row.id, ALLOWED)
+    assert "second" in answer(host, ask_and_allow(host, database, "second"))
+    assert [call["arguments"]["text"] for call in calls()] == ["second"]
+
+
+def ask_and_allow(host: Any, database: Path, value: str) -> Any:
+    number = ask(host, value)
+    row = next(iter(host.until(lambda: [r for r in rows(database) if value in r.arguments])))
+    choose(database, row.id, ALLOWED)
+    return number
+
+
+def test_two_that_decide_at_once_decide_once(ready: Any) -> None:
+    host, database, calls = ready()
+    number = ask(host)
+    row = one_waiting(host, database)
+    outcomes = []
+    for choice in CHOICES:
+        try:
+            choose(database, row.id, choice)
+            outcomes.append(choice)
+        except ToolcribError:
+            pass
+    assert outcomes == [ALLOWED]
+    assert "hi" in answer(host, number) and len(calls()) == 1
+
+
+def test_tools_that_say_so_of_themselves_are_asked_about() -> None:
+    from app.gateway.approvals import Approvals
+
+    class View:
+        def setting(self, _part: str, name: str, default: Any) -> Any:
+            return ["destructive"] if name == "approve" else default
+
+    held = Approvals(View(), None, None, None)  # type: ignore[arg-type]
+    destructive = json.dumps({"name": "x", "annotations": {"destructiveHint": True}})
+    assert held.marks("s/x", destructive)
+    assert not held.marks("s/x", json.dumps({"name": "x", "annotations": None}))
+    assert not held.marks("s/x", "")
