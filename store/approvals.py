@@ -2,44 +2,10 @@
 
 import apsw
 
-from store.typed import Any
+from store.records import Approval
 
-WAITING, ALLOWED, SESSION, ALWAYS, DENIED = "waiting", "allowed", "session", "always", "denied"
-EXPIRED, GONE, SENT = "expired", "gone", "sent"
 _COLUMNS = "id, made, expires, profile, session, host, tool, hash, arguments, state"
 _KEPT = 1_000  # decided rows
-
-
-class Approval:
-    """One call that waits, or was decided; times in seconds since the epoch."""
-
-    __slots__ = (
-        "arguments",
-        "expires",
-        "hash",
-        "host",
-        "id",
-        "made",
-        "profile",
-        "session",
-        "state",
-        "tool",
-    )
-
-    def __init__(self, *values: Any) -> None:
-        """The values of a row, in the order of the columns."""
-        (
-            self.id,
-            self.made,
-            self.expires,
-            self.profile,
-            self.session,
-            self.host,
-            self.tool,
-            self.hash,
-            self.arguments,
-            self.state,
-        ) = values
 
 
 def add(

@@ -323,3 +323,24 @@ class HostCall:
     server: str
     tool: str
     at: float  # seconds since the epoch
+
+
+# states of a call that waits for a person's yes: how it was decided, or how it ended
+CALL_WAITING, ALLOWED, SESSION, ALWAYS, DENIED = "waiting", "allowed", "session", "always", "denied"
+EXPIRED, GONE, SENT = "expired", "gone", "sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that waits for a person's yes, or was decided; times in seconds since the epoch."""
+
+    id: int
+    made: float
+    expires: float
+    profile: str
+    session: str  # of the gateway that waits
+    host: str
+    tool: str  # server/tool
+    hash: str  # of the tool's definition
+    arguments: str  # JSON, secrets masked; "" once it is decided
+    state: str

@@ -6,7 +6,8 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.policy.approvals import ask_again, decide, waiting
-from store.approvals import ALLOWED, ALWAYS, DENIED, SESSION, Approval, always_allowed
+from store.approvals import always_allowed
+from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from store.typed import Json
 
 

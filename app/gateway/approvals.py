@@ -178,30 +178,30 @@ class Approvals:
                 db.close()
 
     def _look(self, db: apsw.Connection, call: _Call) -> None:
-        from store import approvals
+        from store import approvals, records
 
         row = approvals.find(db, call.id)
-        state = row.state if row is not None else approvals.GONE
-        if state == approvals.WAITING:
+        state = row.state if row is not None else records.GONE
+        if state == records.CALL_WAITING:
             if self._clock() < call.expires:
                 return
             with transaction(db):
-                if not approvals.end(db, call.id, approvals.EXPIRED):
+                if not approvals.end(db, call.id, records.EXPIRED):
                     return  # decided in this moment: seen at the next look
-            state = approvals.EXPIRED
+            state = records.EXPIRED
         if self._waiting.pop(call.id, None) is None:
             return
-        if state in (approvals.ALLOWED, approvals.SESSION, approvals.ALWAYS):
+        if state in (records.ALLOWED, records.SESSION, records.ALWAYS):
             with transaction(db):
                 taken = approvals.take(db, call.id)
             if taken:
-                if state != approvals.ALLOWED:
+                if state != records.ALLOWED:
                     self._allowed.add((call.tool_id, call.tool_hash))
                 self._note(call, "sent", f"allowed: {state}")
                 call.route.guarded(lambda _none: call.send())(None)
-        elif state == approvals.DENIED:
+        elif state == records.DENIED:
             self._refuse(call, "refused", "The user said no.")
-        elif state == approvals.EXPIRED:
+        elif state == records.EXPIRED:
             self._refuse(call, "refused", "Nobody answered in time.")
 
     def _give_up_overdue(self, calls: list[_Call]) -> None:
@@ -214,12 +214,12 @@ class Approvals:
         """Take a yes or no of the host's own form; a form that was closed decides nothing."""
         if action not in (ACCEPT, DECLINE):
             return
-        from store import approvals
+        from store import approvals, records
 
         db = open_store(self._view.database)
         try:
             with transaction(db):
-                state = approvals.ALLOWED if action == ACCEPT else approvals.DENIED
+                state = records.ALLOWED if action == ACCEPT else records.DENIED
                 approvals.decide(db, call.id, state, self._clock())
             self._look(db, call)
         finally:
@@ -242,14 +242,14 @@ class Approvals:
             left, self._waiting = list(self._waiting), {}
         if not left:
             return
-        from store import approvals
+        from store import approvals, records
 
         try:
             db = open_store(self._view.database)
             try:
                 with transaction(db):
                     for number in left:
-                        approvals.end(db, number, approvals.GONE)
+                        approvals.end(db, number, records.GONE)
             finally:
                 db.close()
         except (apsw.Error, StoreError):

@@ -4,8 +4,8 @@ import apsw
 
 from app.core.errors import ToolcribError
 from store import approvals
-from store.approvals import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from store.connection import transaction
+from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 
 CHOICES = (ALLOWED, SESSION, ALWAYS, DENIED)
 

@@ -39,6 +39,7 @@ from ui.shell.services import Services
 from ui.shell.tasks import Tasks
 from ui.widgets.dialog import is_enter, press_focused
 from ui.widgets.shares import ServerPlaces
+from ui.windows.approval_bar import ApprovalBar
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
@@ -154,7 +155,7 @@ class MainWindow(QMainWindow):
 
     def cycle(self, step: int) -> None:
         """F6: the next pane among sections, budget strip and the page's own."""
-        panes = [self.nav, self.strip.bar, *self.page.panes()]
+        panes = [self.nav, self.strip.bar, self.approvals.buttons[0], *self.page.panes()]
         seen = [p for p in panes if p.isVisible() and p.isEnabled()]
         focus = self.focusWidget()
         here = [n for n, p in enumerate(seen) if focus and (p is focus or p.isAncestorOf(focus))]
@@ -205,11 +206,13 @@ class MainWindow(QMainWindow):
     def _build(self, theme: Theme) -> None:
         self.nav = Sidebar(theme, SECTIONS)
         self.strip = BudgetStrip(theme, self.live, self.services.hosts)
+        self.approvals = ApprovalBar(theme, self.tasks)
         self.stack = QStackedWidget()
         self.status = StatusLine()
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self.strip)
+        right.addWidget(self.approvals)
         right.addWidget(self.stack, 1)
         row = QHBoxLayout()
         row.setSpacing(0)
@@ -257,6 +260,7 @@ class MainWindow(QMainWindow):
         self.export_state.surveyed.connect(self.services.hosts.take)
         self.services.hosts.changed.connect(self._show_badges)
         self.tasks.failed.connect(self.show_problem)
+        self.approvals.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
         self.live.strayed.connect(self.undo.clear)

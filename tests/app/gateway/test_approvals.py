@@ -14,8 +14,8 @@ from raw_host import text
 from app.core.errors import ToolcribError
 from app.policy.approvals import CHOICES, ask_again, decide, waiting
 from store import approvals
-from store.approvals import ALLOWED, ALWAYS, DENIED, SESSION
 from store.connection import open_store
+from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 ASKS = {"gateway": {"approve": ["probe/echo"], "approve_seconds": 20}}
@@ -44,7 +44,7 @@ def ask(host: Any, value: str = "hi", tool: str = "probe/echo") -> Any:
     return host.ask("tools/call", {"name": "call_tool", "arguments": arguments})
 
 
-def rows(database: Path) -> list[approvals.Approval]:
+def rows(database: Path) -> list[Approval]:
     db = open_store(database)
     try:
         return waiting(db, time.time())
@@ -60,7 +60,7 @@ def choose(database: Path, number: int, choice: str) -> None:
         db.close()
 
 
-def one_waiting(host: Any, database: Path) -> approvals.Approval:
+def one_waiting(host: Any, database: Path) -> Approval:
     (row,) = host.until(lambda: rows(database))
     return row
 

@@ -1,0 +1,44 @@
+"""`toolcrib approve` lists calls that wait and decides one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli.main import run
+from app.core.context import AppContext
+from store import approvals
+from store.connection import transaction
+
+
+@pytest.fixture
+def number(ctx: AppContext, db: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> int:
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    now = ctx.clock()
+    with transaction(db):  # type: ignore[arg-type]
+        return approvals.add(
+            db,  # type: ignore[arg-type]
+            made=now,
+            expires=now + 60,
+            profile="default",
+            session="s",
+            host="codex",
+            tool="files/delete",
+            tool_hash="h",
+            arguments='{"path": "\x1b[31m"}',
+        )
+
+
+def test_calls_are_listed_and_decided(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["approve"]) == 0
+    text = capsys.readouterr().out
+    assert "files/delete" in text and "\x1b" not in text
+    assert run(["approve", str(number), "--always", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["decision"] == "always"
+    assert run(["approve", "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value == {"waiting": [], "always": [{"profile": "default", "tool": "files/delete"}]}
+    assert run(["approve", "--ask-again", "files/delete"]) == 0
+    assert run(["approve", "--ask-again", "files/delete"]) == 1
+    assert run(["approve", str(number)]) == 1
+    assert "waits no more" in capsys.readouterr().err

@@ -1,0 +1,131 @@
+"""Calls that wait for a yes, at the top of the window: one at a time, the oldest first."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.errors import ToolcribError
+from app.core.text import plural, visible
+from app.policy.approvals import decide, waiting
+from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
+from ui.look.text import plain_tip
+from ui.look.theme import GAP, MARGIN, Theme
+from ui.shell.tasks import Tasks
+
+PERIOD_MS = 1_000
+_LONGEST = 300  # characters of arguments in the bar; the tooltip has more
+_LONGEST_TIP = 3_000
+_CHOICES = (
+    ("Allow once", ALLOWED, "Send this call."),
+    ("For this session", SESSION, "Send calls of this tool until the host's session ends."),
+    ("Always", ALWAYS, "Send calls of this tool until its text changes. Undo: toolcrib approve"),
+    ("Deny", DENIED, "The model is told that you said no."),
+)
+
+
+class ApprovalBar(QFrame):
+    """Hidden while no call waits; a call whose time is over leaves by itself.
+
+    Signals: failed(ToolcribError) for a decision that came too late.
+    """
+
+    failed = Signal(object)
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageBar")
+        self.setAccessibleName("Calls that wait for your yes")
+        self._theme = theme
+        self._tasks = tasks
+        self._calls: Sequence[Approval] = ()
+        self._known: set[int] = set()
+        self._busy = False
+        self._icon = QLabel()
+        self.text = QLabel()
+        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self.text.setWordWrap(True)
+        self.buttons = [self._make_button(*choice) for choice in _CHOICES]
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, 6, MARGIN, 6)
+        row.setSpacing(GAP)
+        row.addWidget(self._icon)
+        row.addWidget(self.text, 1)
+        for button in self.buttons:
+            row.addWidget(button)
+        self._timer = QTimer(self, interval=PERIOD_MS)
+        self._timer.timeout.connect(self.look)
+        self._timer.start()
+        theme.changed.connect(self._recolor)
+        self._recolor()
+        self.hide()
+
+    @property
+    def call(self) -> Approval | None:
+        """The call in the bar."""
+        return self._calls[0] if self._calls else None
+
+    def look(self) -> None:
+        """Ask the store which calls wait."""
+        if self._busy:
+            return
+        self._busy = True
+        now = self._tasks.ctx.clock()
+
+        def read(db: Db) -> Sequence[Approval]:
+            return waiting(db, now)
+
+        self._tasks.request(read, self._show, self._on_failed, owner=self)
+
+    def _show(self, calls: Sequence[Approval]) -> None:
+        self._busy = False
+        new = {call.id for call in calls} - self._known
+        self._known |= new
+        self._calls = calls
+        self.setVisible(bool(calls))
+        if not calls:
+            return
+        call = calls[0]
+        host = visible(call.host) or "A host"
+        left = max(0, round(call.expires - self._tasks.ctx.clock()))
+        more = f" · {plural(len(calls) - 1, 'more call')}" if len(calls) > 1 else ""
+        arguments = visible(call.arguments)
+        self.text.setText(
+            f"{host} wants to call {visible(call.tool)} with {arguments[:_LONGEST]}"
+            f" · {left} s left{more}"
+        )
+        self.text.setToolTip(plain_tip(arguments[:_LONGEST_TIP]))
+        if new:
+            QApplication.alert(self.window())
+
+    def _on_failed(self, _error: ToolcribError) -> None:
+        self._busy = False  # a locked store: the next look tries again
+
+    def _decide(self, choice: str) -> None:
+        call = self.call
+        if call is None:
+            return
+        now = self._tasks.ctx.clock()
+
+        def change(db: Db) -> Changes:
+            decide(db, call.id, choice, now)
+            return Changes()
+
+        self._tasks.change(change, lambda _changes: self.look(), self._on_late)
+
+    def _on_late(self, error: ToolcribError) -> None:
+        self.failed.emit(error)
+        self.look()
+
+    def _make_button(self, text: str, choice: str, tip: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setToolTip(tip)
+        button.clicked.connect(lambda: self._decide(choice))
+        return button
+
+    def _recolor(self) -> None:
+        size, ratio = self._theme.scaled(16), self.devicePixelRatioF()
+        pixmap = self._theme.icons.pixmap("alert", self._theme.colors.tone("warn").ink, size, ratio)
+        self._icon.setPixmap(pixmap)
