@@ -10,6 +10,7 @@ from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
+from app.core.safe_write import private_folder
 from app.core.text import plural
 from app.gateway.backend.client import request, start
 from app.gateway.backend.overview import host_of
@@ -159,7 +160,7 @@ def _still_runs(place: Place, pid: int) -> bool:
 
 def _off_file() -> Path:
     folder = Path(home_folder())
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     return folder / OFF_FILE
 
 

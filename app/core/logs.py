@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from app.core.safe_write import private_folder
 from app.core.scrubber import HIDDEN, Scrubber
 
 _LIKELY = re.compile(
@@ -41,7 +42,7 @@ def log_tail(file: Path, *, most: int = 200_000) -> str:
 
 def configure(folder: Path, *, level: int = logging.INFO) -> logging.Handler:
     """Send the logs of `toolcrib` to a rotating file (1 MB, 3 copies); the handler to close."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
     handler = RotatingFileHandler(
         folder / "toolcrib.log", maxBytes=1_000_000, backupCount=3, encoding="utf-8"
     )

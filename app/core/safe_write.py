@@ -47,6 +47,25 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, mode: int | None = 
     sync_folder(os.path.dirname(target))
 
 
+def private_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder that only its owner can enter, and those missing above it. Raises OSError.
+
+    One of ours that an earlier version left open is closed.
+    """
+    folder = os.fspath(path)
+    above = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(above):
+        private_folder(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        now = os.stat(folder)
+        if not stat.S_ISDIR(now.st_mode):
+            raise
+        if os.name != "nt" and now.st_uid == os.geteuid() and now.st_mode & 0o077:
+            os.chmod(folder, 0o700)
+
+
 def make_file(path: str | os.PathLike[str], data: bytes, *, mode: int) -> None:
     """Make a file, whole from its first moment; FileExistsError where there is one."""
     target = os.fspath(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.core.logs import log_tail
-from app.core.safe_write import write_file
+from app.core.safe_write import private_folder, write_file
 
 FOLDER = "servers"
 MOST_BYTES = 500_000  # of one server's log; older lines go
@@ -24,7 +24,8 @@ def server_log(logs: Path, server: str) -> Path:
 def add_lines(logs: Path, server: str, lines: Iterable[str]) -> None:
     """Append lines, which hold no secret value any more. Raises OSError or ToolcribError."""
     file = server_log(logs, server)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(logs)
+    private_folder(file.parent)
     new = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     kept = log_tail(file, most=max(0, MOST_BYTES - len(new))).encode("utf-8", "replace")
     write_file(file, (kept + new)[-MOST_BYTES:], mode=0o600)

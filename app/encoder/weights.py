@@ -77,7 +77,7 @@ def ensure_model(
             f"The encoder {name} cannot be prepared by this installation.",
             f"Install Toolcrib with pip for other encoders, or use {DEFAULT_MODEL}.",
         )
-    paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)
+    paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)  # may be shared: TOOLCRIB_MODELS
     progress(f"Preparing the encoder {name}", 0.0)
     _export(paths, str(_source(name) or name), name, progress)
     made = find_model(paths, name)

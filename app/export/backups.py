@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
-from app.core.safe_write import remove_leftovers, write_file
+from app.core.safe_write import private_folder, remove_leftovers, write_file
 
 _LARGEST = 100_000_000  # bytes of a host file, as for reading one
 
@@ -33,7 +33,7 @@ def keep(folder: Path, host: str, file: Path, data: bytes, *, at: float, label: 
     """
     home = folder / host
     for made in (folder, home):
-        made.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(made)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at))
     place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
     for number in range(1000):

@@ -1,6 +1,7 @@
 """Whether sessions share a running server: the user's word, else what is known of it."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ _STATELESS = (
     "@modelcontextprotocol/server-filesystem", "@upstash/context7-mcp",
     "mcp-server-time", "mcp-server-fetch", "mcp-server-git",
 )  # fmt: skip
+_HARMLESS = ("-y", "--yes", "-q", "--quiet")  # options that change nothing of what is run
+_VERSION = re.compile(r"(?<=.)@[^/@]*$|==.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ def decide(
     reason = _against(row, sorted(set(requests_seen)))
     if reason:
         return Sharing(PER_SESSION, reason)
-    package = next((name for name in _STATELESS if name in _program(row)), "")
-    if package:
+    package = _package(row)
+    if package in _STATELESS:
         return Sharing(SHARED, f"{package} is known to keep nothing between calls.")
     nature = _nature(row)
     if nature:
@@ -83,6 +86,23 @@ def _program(row: ServerRow) -> str:
     spec = json.loads(row.spec)
     args = [str(arg) for arg in spec.get("args") or () if not str(arg).startswith("-")]
     return " ".join([str(spec.get("command") or ""), *args[:1]])
+
+
+def _package(row: ServerRow) -> str:
+    """The exact package that is run, "" where the command does not say it.
+
+    A program of that name (mcp-server-git), or what a runner as npx fetches by it, without its
+    version; an option that could name another source or package leaves it open.
+    """
+    spec = json.loads(row.spec)
+    args = [str(arg) for arg in spec.get("args") or ()]
+    program = re.split(r"[/\\]", str(spec.get("command") or ""))[-1]
+    program = re.sub(r"\.(?:exe|cmd)$", "", program)
+    if program in _STATELESS:
+        return program
+    while args and args[0] in _HARMLESS:
+        args.pop(0)
+    return _VERSION.sub("", args[0]) if args else ""
 
 
 def _only_reads(tool: Json) -> bool:

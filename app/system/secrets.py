@@ -11,7 +11,7 @@ from typing import Any
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.core.plain_read import read_plain
-from app.core.safe_write import make_file, write_file
+from app.core.safe_write import make_file, private_folder, write_file
 from store.files import lock as hold
 from store.typed import Json, JsonMapping
 
@@ -183,7 +183,7 @@ class SecretStore:
     def _locked(self, file: Path) -> Iterator[None]:
         """One holder at a time, across processes and threads."""
         with self._sentences():
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._file.parent)
             lock = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             hold(lock, waits=True)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QHeaderView, QStyleFactory, QWidget
 
-from app.core.safe_write import write_file
+from app.core.safe_write import private_folder, write_file
 from ui.look.colors import DARK, LIGHT, Colors, mix
 from ui.look.icons import Icons, svg_text
 
@@ -175,7 +175,7 @@ class Theme(QObject):
 
     def _images(self, colors: Colors) -> Path:
         folder = self._cache / ("dark" if colors.dark else "light")
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         for name, (icon, role) in _IMAGES.items():
             ink = colors.accent.on_solid if role == "on_accent" else colors.text2
             _keep(folder / f"{name}.svg", svg_text(icon, ink).encode())

@@ -1,9 +1,11 @@
 import logging
+import stat
 from pathlib import Path
 
 import pytest
 
 from app.core.logs import configure, redact
+from app.core.server_logs import add_lines
 
 
 def test_known_values_and_likely_credentials_are_blotted_out() -> None:
@@ -35,3 +37,18 @@ def test_the_log_file_is_redacted(tmp_path: Path) -> None:
         handler.close()
     written = (tmp_path / "logs" / "toolcrib.log").read_text()
     assert "token ••••" in written
+
+
+def test_folders_of_ours_are_for_their_owner_alone(tmp_path: Path) -> None:
+    add_lines(tmp_path / "home" / "logs", "github", ["a line"])
+    configure(tmp_path / "other" / "logs").close()
+    made = [folder for folder in tmp_path.rglob("*") if folder.is_dir()]
+    assert len(made) == 5
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in made} == {0o700}
+
+
+def test_an_open_folder_of_an_earlier_version_is_closed(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir(mode=0o755)
+    add_lines(logs, "github", ["a line"])
+    assert stat.S_IMODE(logs.stat().st_mode) == 0o700

@@ -52,6 +52,33 @@ def test_a_server_is_shared_by_itself_only_where_nothing_speaks_against_it(
     assert decision.choice == choice and reason in decision.reason and not decision.by_user
 
 
+@pytest.mark.parametrize(
+    ("command", "args", "known"),
+    [
+        ("/srv/bin/mcp-server-git", ["--repository", "/x"], True),
+        ("C:\\bin\\mcp-server-git.exe", [], True),
+        ("uvx", ["mcp-server-git"], True),
+        ("uvx", ["mcp-server-git==2.1.0"], True),
+        ("uvx", ["mcp-server-time@latest", "--local-timezone=UTC"], True),
+        ("npx", ["-y", "@modelcontextprotocol/server-github@1.0"], True),
+        ("/srv/bin/mcp-server-github", [], False),
+        ("uvx", ["mcp-server-gitlab"], False),
+        ("uvx", ["mcp-server-git-extra"], False),
+        ("uvx", ["mcp-server-timetracker"], False),
+        ("npx", ["-y", "evil-mcp-server-git"], False),
+        ("npx", ["-y", "@evil/mcp-server-git"], False),
+        ("npx", ["--package=evil", "@modelcontextprotocol/server-github"], False),
+        ("uvx", ["--from", "git+https://evil.example/x", "mcp-server-git"], False),
+        ("python", ["/srv/mcp-server-git/main.py"], False),
+    ],
+)
+def test_only_the_exact_package_is_known_to_keep_nothing(command, args, known):
+    server = row(args=args)
+    server.spec = json.dumps({"transport": "stdio", "command": command, "args": args})
+    decision = decide(server, [WRITES])
+    assert (decision.choice == SHARED) == ("keep nothing" in decision.reason) == known
+
+
 @pytest.mark.parametrize("choice", [SHARED, PER_HOST, PER_SESSION])
 def test_the_users_word_counts_before_everything(choice):
     decision = decide(row("playwright"), [WRITES], wish=choice, requests_seen=("roots/list",))
