@@ -16,6 +16,10 @@ class NewerStoreError(StoreError):
     """The file was written by a newer Toolcrib."""
 
 
+class OlderStoreError(StoreError):
+    """The file was written by a Toolcrib before the first schema."""
+
+
 class DamagedStoreError(StoreError):
     """The file is not a readable SQLite database, or fails its integrity check."""
 

@@ -5,7 +5,7 @@ import os
 
 import apsw
 
-from store.errors import NewerStoreError
+from store.errors import NewerStoreError, OlderStoreError
 from store.files import lock
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
@@ -29,6 +29,7 @@ def migrate(db: apsw.Connection, path: str) -> None:
     if version(db) == newest:
         return
     _refuse_newer(version(db), newest, path)
+    _refuse_older(version(db), known[0][0], path)
     if version(db) > 0:
         _copy_aside(db, path)
     texts = []
@@ -43,6 +44,15 @@ def _refuse_newer(current: int, newest: int, path: str) -> None:
         raise NewerStoreError(
             f"The database was written by a newer Toolcrib (version {current}, known: {newest}).",
             f"Update Toolcrib, or move {path} aside.",
+        )
+
+
+def _refuse_older(current: int, first: int, path: str) -> None:
+    """The steps before the first schema were never released, and are gone."""
+    if 0 < current < first:
+        raise OlderStoreError(
+            f"The database was written by a test version of Toolcrib (version {current}).",
+            f"Move {path} aside, then read your servers again: toolcrib scan",
         )
 
 

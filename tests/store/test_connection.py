@@ -1,3 +1,4 @@
+import gzip
 import os
 import shutil
 import stat
@@ -7,15 +8,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from store import findings, migrate, queries, search, tools
+from store import findings, migrate, search
 from store.connection import data_version, load_vec0, open_store, transaction
 from store.errors import (
     DamagedStoreError,
     LockedStoreError,
     NewerStoreError,
+    OlderStoreError,
     ReadOnlyStoreError,
 )
-from store.records import LabelRecord
+
+VERSION_10 = Path(__file__).parents[1] / "data" / "store_v10.db.gz"
 
 
 def test_a_new_store_is_private_and_at_the_newest_version(tmp_path: Path) -> None:
@@ -109,33 +112,6 @@ def test_migrating_makes_a_copy_first_and_records_each_step(
     copy.close()
 
 
-def test_words_are_found_after_the_keyword_index_got_its_field_for_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "migrations"
-    folder.mkdir()
-    for number, file in migrate.steps()[:5]:
-        shutil.copy(file, folder / f"{number:04d}.sql")
-    path = tmp_path / "toolcrib.db"
-    with monkeypatch.context() as older:
-        older.setattr(migrate, "_FOLDER", str(folder))
-        db = open_store(path)
-        db.execute("INSERT INTO servers (id, name, spec_key, spec) VALUES (1, 'bank', 'k', '{}')")
-        raw = '{"name": "send_money", "description": "moves an amount"}'
-        db.execute(
-            "INSERT INTO tools (id, server_id, name, position, raw, hash, trusted_hash, first_seen,"
-            " last_seen) VALUES (7, 1, 'send_money', 0, ?, 'h', 'h', 0, 0)",
-            (raw,),
-        )
-        db.execute("INSERT INTO summaries VALUES (7, 'send money', 'made', 'h')")
-        db.close()
-    db = open_store(path)
-    for word in ("money", "amounts", "bank"):
-        assert search.keyword_scores(db, [word]).keys() == {7}
-    assert tools.summaries(db)[7].hash == ""  # so the next reading indexes it anew
-    db.close()
-
-
 def test_a_migration_that_fails_leaves_the_old_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,45 +171,73 @@ def test_vec0_loads_and_extension_loading_is_closed_again(tmp_path: Path) -> Non
     db.close()
 
 
-def test_a_store_of_version_2_keeps_its_tools_and_decisions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def written_by_f523704(tmp_path: Path) -> Path:
+    """A store with a row in each table, written by the migrations of commit f523704."""
     path = tmp_path / "toolcrib.db"
-    known = migrate.steps()
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "steps", lambda: known[:2])
-        db = open_store(path)
-    db.execute(
-        "INSERT INTO servers (id, name, spec_key, spec, trusted) VALUES (1, 's', 'k', '{}', 1);"
-        "INSERT INTO tools (id, server_id, name, position, raw, hash, trusted_hash, first_seen,"
-        " last_seen) VALUES (1, 1, 't', 0, '{}', 'new', 'old', 1, 2);"
-        "INSERT INTO findings (tool_id, rule, severity, detail, hash, decided)"
-        " VALUES (1, 'PI-01', 'block', 'x', 'new', 'approved')"
-    )
-    db.close()
-    db = open_store(path)
-    (tool,) = tools.tools(db)
-    assert (tool.hash, tool.trusted_hash, tool.trusted_raw) == ("new", "old", None)
-    (finding,) = findings.all_findings(db)
-    assert (finding.decided, finding.found_at) == ("approved", 0.0)
+    path.write_bytes(gzip.decompress(VERSION_10.read_bytes()))
+    return path
+
+
+def rows(db: apsw.Connection) -> dict[str, list[tuple]]:
+    """Every row of every table that both have; the keyword index is left out."""
+    names = [
+        name
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if not name.startswith("keywords")
+    ]
+    return {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
+
+
+def test_a_store_of_the_first_schema_keeps_every_row(written_by_f523704: Path) -> None:
+    old = apsw.Connection(str(written_by_f523704))
+    assert old.pragma("user_version") == migrate.steps()[0][0] == 10
+    before = rows(old)
+    old.close()
+    assert len(before) >= 18 and all(before.values())
+    db = open_store(written_by_f523704)
+    assert migrate.version(db) == migrate.steps()[-1][0]
+    after = rows(db)
+    for name, kept in before.items():
+        width = len(kept[0])  # later migrations may have added columns
+        assert [row[:width] for row in after[name]] == kept, name
+    for word in ("money", "amounts", "bank", "rent"):
+        assert search.keyword_scores(db, [word]).keys() == {7}
     assert findings.blocked(db) == frozenset()
+    assert {(r[0], r[1], r[4]) for r in db.execute("SELECT * FROM availability")} == {
+        (7, 1, "disabled"), (7, 2, "disabled")
+    }  # fmt: skip
     db.close()
 
 
-def test_a_store_of_version_3_forgets_what_was_learned_and_keeps_the_labels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_upgraded_store_has_the_schema_of_a_new_one(
+    written_by_f523704: Path, tmp_path: Path
 ) -> None:
-    known = migrate.steps()
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "steps", lambda: known[:3])
-        db = open_store(tmp_path / "toolcrib.db")
-        with transaction(db):
-            queries.save_blob(db, "past use", fingerprint="m:1:24", data=b"old", at=1.0)
-            queries.save_blob(db, "something else", fingerprint="m", data=b"kept", at=1.0)
-            queries.save_labels(db, [LabelRecord(0, "ping", ("slack/post",), "typed", 1.0)])
-        db.close()
-    db = open_store(tmp_path / "toolcrib.db")
-    assert queries.blob(db, "past use") is None
-    assert queries.blob(db, "something else") == ("m", b"kept")
-    assert [label.query for label in queries.labels(db)] == ["ping"]
+    sql = (
+        'SELECT m.name, c.name, c.type, c."notnull", c.dflt_value, c.pk'
+        " FROM sqlite_master m, pragma_table_xinfo(m.name) c ORDER BY m.name, c.cid"
+    )
+    views = "SELECT name, sql FROM sqlite_master WHERE type IN ('view', 'index') AND sql != ''"
+    new, old = open_store(tmp_path / "new.db"), open_store(written_by_f523704)
+    assert old.execute(sql).fetchall() == new.execute(sql).fetchall()
+
+    def texts(db: apsw.Connection) -> dict[str, str]:
+        return {name: " ".join(text.split()) for name, text in db.execute(views)}
+
+    assert texts(old) == texts(new) != {}
+    new.close()
+    old.close()
+
+
+def test_a_store_from_before_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "toolcrib.db"
+    db = apsw.Connection(str(path))
+    db.pragma("journal_mode", "wal")
+    db.execute("CREATE TABLE tools (id INTEGER)")
+    db.pragma("user_version", 9)
     db.close()
+    before = path.read_bytes()
+    with pytest.raises(OlderStoreError) as caught:
+        open_store(path)
+    assert "version 9" in caught.value.title and "toolcrib scan" in caught.value.hint
+    assert path.read_bytes() == before
