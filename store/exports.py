@@ -69,6 +69,14 @@ def mode_of(history: Collection[ExportRecord]) -> str:
     return newest.mode if newest is not None else AS_IS
 
 
+def behind_of(history: Collection[ExportRecord]) -> tuple[str, ...] | None:
+    """The servers that the newest such write put behind a host's one entry; None where it does not
+    say, as those of earlier builds, whose hosts reach every server of their profile."""
+    newest = newest_own(history)
+    names = newest.detail.get("behind") if newest is not None else None
+    return tuple(map(str, names)) if isinstance(names, list) else None
+
+
 def one(db: apsw.Connection, export_id: int) -> ExportRecord | None:
     """The write with that id, or None."""
     row = db.execute(f"SELECT {_COLUMNS} FROM exports WHERE id = ?", (export_id,)).fetchone()

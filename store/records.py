@@ -1,5 +1,6 @@
 """Rows of the store as frozen dataclasses; the only vocabulary that ui and store share."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from store.typed import Json
@@ -84,6 +85,11 @@ class ServerRecord:
     list_hash: str = ""
     read_at: float = 0.0  # seconds since the epoch, 0 when never read
     disabled: bool = False  # by the user, in Toolcrib: neither started nor served
+    former: tuple[str, ...] = ()  # names that it had, by which hosts' files may still call it
+
+    def is_called(self, names: Collection[str]) -> bool:
+        """Whether one of these names means this server."""
+        return self.name in names or any(name in names for name in self.former)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import apsw
@@ -33,8 +33,15 @@ def all_servers(db: apsw.Connection) -> list[ServerRecord]:
         f"SELECT {_COLUMNS} FROM servers WHERE id IN (SELECT server_id FROM entries)"
         " ORDER BY name COLLATE NOCASE"
     )
+    former: dict[int, list[str]] = {}
+    for server_id, name in db.execute("SELECT server_id, name FROM former_names ORDER BY name"):
+        former.setdefault(server_id, []).append(name)
     records = (_server(row, entries.get(row[0], [])) for row in rows)
-    return [record for record in records if record is not None]
+    return [
+        replace(record, former=tuple(former.get(record.id, ())))
+        for record in records
+        if record is not None
+    ]
 
 
 def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
@@ -166,7 +173,9 @@ def _insert(db: apsw.Connection, name: str, spec: ServerSpec, trusted: bool) -> 
 
 def _free_name(db: apsw.Connection, wanted: str) -> str:
     base = _plain_name(wanted)
-    taken = {row[0] for row in db.execute("SELECT name FROM servers")}
+    # a former name stays its server's: hosts' files that name it must not reach another one
+    sql = "SELECT name FROM servers UNION SELECT name FROM former_names"
+    taken = {row[0] for row in db.execute(sql)}
     name, number = base, 2
     while name in taken:
         name, number = f"{base}-{number}", number + 1
@@ -298,11 +307,14 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
 
 
 def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
-    """Give a server another name in the catalogue; False where one of that name is there.
+    """Give a server another name in the catalogue; False where one has or had that name.
 
-    One that is retired, which nobody sees, makes room.
+    One that is retired, which nobody sees, makes room. The old name still means this server.
     """
     wanted = _plain_name(name)
+    sql = "SELECT 1 FROM former_names WHERE name = ? AND server_id != ?"
+    if db.execute(sql, (wanted, server_id)).fetchone():
+        return False
     sql = "SELECT id, status FROM servers WHERE name = ? AND id != ?"
     holder = db.execute(sql, (wanted, server_id)).fetchone()
     if holder and holder[1] != RETIRED:
@@ -310,6 +322,12 @@ def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
     if holder:
         sql = "UPDATE servers SET name = ? WHERE id = ?"
         db.execute(sql, (_free_name(db, wanted), holder[0]))
+    db.execute("DELETE FROM former_names WHERE name = ?", (wanted,))
+    db.execute(
+        "INSERT OR REPLACE INTO former_names (name, server_id)"
+        " SELECT name, id FROM servers WHERE id = ? AND name != ?",
+        (server_id, wanted),
+    )
     db.execute("UPDATE servers SET name = ? WHERE id = ?", (wanted, server_id))
     return True
 

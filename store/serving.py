@@ -4,7 +4,10 @@ import json
 
 import apsw
 
-from store.typed import Json
+from store.typed import TYPE_CHECKING, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # findings in what a server says beside its tools: a key of taken_with, and their kinds
 HELD_TEXTS = "texts"
@@ -74,6 +77,18 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
         )
         for row in db.execute(sql)
     ]
+
+
+def server_ids(db: apsw.Connection, names: "Collection[str] | None") -> set[int] | None:
+    """Ids of the servers of these names, also where they were renamed since; None stays None."""
+    if names is None:
+        return None
+    sql = (
+        "SELECT id FROM servers WHERE name IN (SELECT value FROM json_each(:names))"
+        " UNION SELECT server_id FROM former_names"
+        " WHERE name IN (SELECT value FROM json_each(:names))"
+    )
+    return {row[0] for row in db.execute(sql, {"names": json.dumps(list(names))})}
 
 
 def _without_held(row: ServerRow) -> ServerRow:

@@ -1,7 +1,7 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 import apsw
@@ -76,6 +76,13 @@ class Catalog:
     def find(self, tool_id: str) -> CatalogTool | None:
         """The tool called `server/tool`, or None."""
         return next((t for t in self.tools if t.tool.tool_id == tool_id), None)
+
+    def only(self, names: Collection[str]) -> "Catalog":
+        """The same with these servers alone."""
+        kept = tuple(server for server in self.servers if server.is_called(names))
+        ids = {server.id for server in kept}
+        rows = tuple(row for row in self.tools if row.server.id in ids)
+        return replace(self, servers=kept, tools=rows)
 
     def server(self, name: str) -> ServerRecord | None:
         """The server of that catalogue name, or None."""

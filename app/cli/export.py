@@ -39,8 +39,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="the hosts on this machine, their files, and the way recommended for each",
         description='JSON: {"hosts": [{"id", "name", "files": [{"path", "scope", "servers", '
         '"problem"}], "state", "mode", "http", "profile", "changes", "modes", "recommended", '
-        '"reason", "saving", "exports", "tools", "tokens", "later", "own_search"}]}; "http": its '
-        'entry is a URL; "tokens" is what the model gets at its first request, "later" what the '
+        '"reason", "saving", "exports", "tools", "tokens", "later", "behind", '
+        '"own_search"}]}; "http": its entry is a URL; "behind": the servers that its one entry '
+        'reaches; "tokens" is what the model gets at its first request, "later" what the '
         'host loads on demand; "own_search" is '
         "null, or what the host finds of your labelled queries by itself beside Toolcrib: "
         '{"host", "queries", "own", "ours", "words_only", "hinted": with the search hints that '
@@ -57,7 +58,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="write a host's config: native, pruned, through Toolcrib, or as it was",
         description='JSON: {"host", "mode", "http", "profile", "written", "files": [{"path", '
         '"changes", "backup"}], "warnings", "tokens_before", "tokens_after", "later", '
-        '"tools_before", "tools_after", "secrets_moved", "restart"}. --dry-run writes '
+        '"tools_before", "tools_after", "behind", "also", "secrets_moved", "restart"}; "behind": '
+        "servers that the one entry reaches, by default those that the host has; "
+        '"also": those of them that only other hosts have. --dry-run writes '
         "nothing and shows the difference, secrets masked.",
     )
     export.add_argument("host", help="an id: see toolcrib hosts --all")
@@ -66,6 +69,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "--http",
         action="store_true",
         help="with through: the URL of the HTTP endpoint instead of a command",
+    )
+    export.add_argument(
+        "--also",
+        action="append",
+        default=None,
+        metavar="SERVER",
+        help="with through: a server that another host has; those added before are kept",
+    )
+    export.add_argument(
+        "--own-only",
+        action="store_true",
+        help="with through: no server of another host, whatever was added before",
     )
     export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
     export.add_argument("--dry-run", action="store_true")
@@ -129,6 +144,8 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             host_id=args.host,
             mode=args.mode,
             endpoint=endpoint(ctx) if args.http else None,
+            also=() if args.own_only else None,
+            more=args.also or (),
         )
         if made.refusal:
             raise ToolcribError(made.refusal, _to_paste(made))
@@ -228,8 +245,13 @@ def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
 def _size_json(status: HostStatus, catalog: Catalog) -> Json:
     size = next(iter(host_sizes([status], catalog)), None)
     if size is None:
-        return {"tools": 0, "tokens": 0, "later": 0}
-    return {"tools": size.sent.count, "tokens": size.sent.tokens, "later": size.sent.later}
+        return {"tools": 0, "tokens": 0, "later": 0, "behind": []}
+    return {
+        "tools": size.sent.count,
+        "tokens": size.sent.tokens,
+        "later": size.sent.later,
+        "behind": list(size.behind),
+    }
 
 
 def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[tuple[ExportRecord, ...], TakenOut]:
@@ -290,6 +312,8 @@ def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> Json:
         "later": made.later,
         "tools_before": made.tools_before,
         "tools_after": made.tools_after,
+        "behind": list(made.behind),
+        "also": list(made.also),
         "secrets_moved": [name for name, _ in made.secrets_to_store],
         "restart": made.restart_hint,
     }
@@ -350,7 +374,7 @@ def _hosts_text(hosts: list[Json]) -> str:
         return "No host was found here. See every known one with: toolcrib hosts --all"
     rows = [["host", "servers", "tokens ≈", "state", "recommended", "why"]]
     for one in hosts:
-        count = sum(len(file["servers"]) for file in one["files"])
+        count = sum(len(file["servers"]) for file in one["files"]) + len(one["behind"])
         state = one["problem"] or one["state"]
         if one["profile"] not in ("", DEFAULT):
             state = f"{state}, profile {one['profile']}"

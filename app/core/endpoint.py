@@ -1,15 +1,19 @@
 """The URLs of Toolcrib's own HTTP endpoint: made, taken apart, recognised."""
 
-from urllib.parse import quote, unquote, urlsplit
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _TOP = "mcp"
+_BEHIND = "servers"  # in the query: the only servers of the profile that this URL reaches
+_MOST_FIELDS = 8  # of a query
 
 
-def path_of(profile: str, server: str = "") -> str:
-    """The path under which a profile, or one server of it, is served."""
+def path_of(profile: str, server: str = "", behind: Sequence[str] | None = None) -> str:
+    """The path under which a profile, some servers or one server of it, is served."""
     parts = [_TOP, profile, *([server] if server else [])]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    path = "/" + "/".join(quote(part, safe="") for part in parts)
+    return path if behind is None else f"{path}?{_BEHIND}={quote(','.join(behind), safe='')}"
 
 
 def target_of(raw_path: bytes) -> tuple[str, str] | None:
@@ -23,8 +27,28 @@ def target_of(raw_path: bytes) -> tuple[str, str] | None:
     return parts[2], parts[3] if len(parts) == 4 else ""
 
 
+def behind_of(query: str) -> tuple[str, ...] | None:
+    """The servers to which a URL's query narrows a profile; None where it names none.
+
+    Raises ValueError for a query that cannot be read one way only.
+    """
+    fields = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    lists = [value for name, value in fields if name == _BEHIND]
+    if len(lists) > 1:
+        raise ValueError("The query names its servers twice.")
+    return tuple(filter(None, lists[0].split(","))) if lists else None
+
+
+def behind_at(url: str) -> tuple[str, ...] | None:
+    """The same of a whole URL; one that cannot be read reaches no server."""
+    try:
+        return behind_of(urlsplit(url.strip()).query)
+    except ValueError:
+        return ()
+
+
 def profile_at(url: str) -> str:
-    """The profile that such a URL of ours serves as a whole, whatever the port; else ""."""
+    """The profile that such a URL of ours serves, whatever the port; else ""."""
     try:
         parts = urlsplit(url.strip())
         local = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

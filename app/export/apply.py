@@ -26,7 +26,8 @@ from app.system.secrets import SecretStore
 from store import exports, servers
 from store.connection import require_writable, transaction
 from store.errors import StoreError
-from store.records import AS_IS, HOOK, ExportRecord
+from store.records import AS_IS, HOOK, THROUGH, ExportRecord
+from store.typed import Json
 
 
 def apply(
@@ -40,7 +41,7 @@ def apply(
     if plan.refusal:
         raise ToolcribError(plan.refusal)
     if plan.address is not None and plan.endpoint is not None:
-        _check_address(plan.address, plan.endpoint, plan.profile, ctx)
+        _check_address(plan.address, plan.endpoint, plan, ctx)
     if plan.running and not insist and is_running(plan.host):
         raise ToolcribError(
             f"{plan.host.name} is running and would undo the change.",
@@ -62,10 +63,10 @@ def apply(
     return tuple(done)
 
 
-def _check_address(address: Address, endpoint: Endpoint, profile: str, ctx: AppContext) -> None:
+def _check_address(address: Address, endpoint: Endpoint, plan: Plan, ctx: AppContext) -> None:
     """Raise ToolcribError where a token or a port is another one by now than in the preview."""
     now = replace(endpoint, port=Settings.load(ctx.paths.settings_file).http_port)
-    if now.address(profile) != address:
+    if now.address(plan.profile, plan.behind) != address:
         raise ToolcribError(
             "The URL or the token of the HTTP endpoint was changed meanwhile.",
             "Look at the new preview, then write again.",
@@ -339,10 +340,18 @@ def _record(
             "touched": file.touched.to_json(),
             "format": file.format,
             **({"http": True} if plan.over_http else {}),
+            **_reached(plan),
             **({"ended": list(file.ends)} if file.ends else {}),
             **({"renamed": _renamed(change)} if change and change.name else {}),
         },
     )
+
+
+def _reached(plan: Plan) -> Json:
+    """Names of the servers that the host's one entry reaches, and of those added by name."""
+    if plan.mode != THROUGH or (plan.change is not None and plan.widened):
+        return {}
+    return {"behind": list(plan.behind), "also": list(plan.also)}
 
 
 def _renamed(change: EntryChange) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from app.export import native
 from app.export.history import ChangedPlaces, touched
 from app.export.http.checks import check_file, file_notes
@@ -19,6 +20,7 @@ from app.export.matching import (
     raw_at,
     why_not_movable,
 )
+from app.export.model_tools import host_rows
 from app.export.targets import REVERT, RULES, SERVERS, Target
 from app.export.wrapping import GatewayCall, narrowed_servers, pruned_edits, through_entry
 from app.hosts.documents.edits import Delete, Edit, Path, Set
@@ -31,9 +33,6 @@ from app.system.endpoint import Address
 from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from store.typed import JsonMapping
-
-_ONE_ENTRY = "toolcrib: one entry for all servers"
-_ONE_URL = "toolcrib: one URL for all servers"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,6 +57,7 @@ class _Work:
         self.warnings: list[str] = []
         self.items: dict[Path, list[str]] = {}
         self.secrets: list[tuple[str, Secrets]] = []
+        self.entered = False  # the one entry is written
 
 
 def change_file(
@@ -80,8 +80,7 @@ def change_file(
             _prune(work, wrapped, host=target.host, style=style, call=call)
             _unwrap_entries(work, [match.entry for match in whole], tree, style)
         elif mode == THROUGH:
-            served = bool(catalog.shown or _all_matches(target, catalog))
-            _through(work, target, tree, matches, reading=reading, call=call, served=served)
+            _through(work, target, tree, matches, reading=reading, call=call)
         elif mode == NATIVE:
             _native(work, target, tree, matches, catalog=catalog)
         if target.scope == "project" and work.edits and holds_secrets(reading):
@@ -190,7 +189,6 @@ def _through(
     *,
     reading: HostReading,
     call: GatewayCall,
-    served: bool,
 ) -> None:
     gone = [match for match in matches if _goes_through(work, match, target.host, call)]
     if target.primary or (gone and target.kind.pick != "first" and not target.served):
@@ -200,11 +198,12 @@ def _through(
                 f"{target.path} has a server called toolcrib that Toolcrib did not write.",
                 "Rename it in the file and try again.",
             )
-        if not served:
+        if not call.behind:
             reasons = " ".join(work.warnings)
             raise ToolcribError(
-                f"No server would stand behind the entry, so nothing is written. {reasons}".strip(),
-                "Read the servers and trust them first: toolcrib scan, toolcrib trust NAME.",
+                f"No server would be behind the entry, so nothing is written. {reasons}".strip(),
+                "Read the servers and trust them first (toolcrib scan, toolcrib trust NAME), or add"
+                " servers of other hosts by name.",
             )
         passed = {
             name: spelled
@@ -216,7 +215,12 @@ def _through(
             work.warnings += _file_notes(target, call.address)
         entry = through_entry(style_of(reading), call, THROUGH_NAME, passed)
         work.edits.append(Set(at, entry))
-        work.changes.append(_ONE_URL if call.address is not None else _ONE_ENTRY)
+        kind = "URL" if call.address is not None else "entry"
+        work.entered = True
+        work.changes.append(
+            f"toolcrib: one {kind} for {plural(len(call.behind), 'server')}:"
+            f" {', '.join(call.behind)}"
+        )
     if gone and target.host.native and target.host.native.form:
         work.warnings.append(
             f"Rules of {target.host.name} that name tools of these servers no longer apply."
@@ -241,17 +245,54 @@ def _file_notes(target: Target, address: Address) -> Iterator[str]:
     yield from file_notes(target.path, present, style_of(now), address)
 
 
+def goes_behind(
+    targets: Sequence[Target],
+    bases: Sequence[bytes | None],
+    catalog: Catalog,
+    call: GatewayCall,
+) -> tuple[str, ...]:
+    """Names of the servers of these files that go behind the one entry."""
+    names: dict[str, None] = {}
+    for target, base in zip(targets, bases, strict=True):
+        if target.role == SERVERS:
+            reading, tree = base_reading(target, base), _tree(target, base)
+            names |= dict.fromkeys(_named_before(reading, catalog))
+            for match in find_matches(reading, tree, catalog, []):
+                if not _why_beside(match, target.host, call):
+                    names[match.server.name] = None
+    return tuple(names)
+
+
+def _named_before(reading: HostReading, catalog: Catalog) -> list[str]:
+    """Servers that an entry of Toolcrib reaches of which no record tells what was there before."""
+    if not reading.through:
+        return []
+    if reading.behind is not None:
+        return [
+            one.name for one in catalog.servers if one.trusted and one.is_called(reading.behind)
+        ]
+    own = {row.server.name: row.server.trusted for row in host_rows(reading.host, catalog)}
+    return [name for name, trusted in own.items() if trusted]
+
+
 def _goes_through(work: _Work, match: Match, host: HostFacts, call: GatewayCall) -> bool:
+    reason = _why_beside(match, host, call)
+    if reason:
+        work.warnings.append(reason)
+    return not reason
+
+
+def _why_beside(match: Match, host: HostFacts, call: GatewayCall) -> str:
+    """Why an entry stays beside the one for all servers, "" where it goes behind it."""
     entry = match.entry
     if call.address is not None and (names := passed_on(match, host)):
         spelled = next(iter(names.values()))
         reason = f"takes {spelled} from its host's variables, which a URL does not pass on"
-        work.warnings.append(f"{entry.name} {reason}; it stays as it is.")
-        return False
-    if entry.launch is None and not entry.pruned:
-        work.warnings.append(f"{entry.name}: {entry.problem} It stays as it is.")
-        return False
-    return entry.launch is None or _movable(work, match, entry.launch)
+        return f"{entry.name} {reason}; it stays as it is."
+    if entry.launch is None:
+        return "" if entry.pruned else f"{entry.name}: {entry.problem} It stays as it is."
+    reason = why_not_movable(match, entry.launch)
+    return f"{entry.name} {reason}; it stays as it is." if reason else ""
 
 
 def _movable(work: _Work, match: Match, launch: LaunchSpec) -> bool:
@@ -331,7 +372,7 @@ def _unwrap(
             gone.add(entry.at)
     left = [entry for entry in reading.entries if entry.at not in gone]
     _unwrap_entries(work, left, tree, style)
-    if reading.through and not {_ONE_ENTRY, _ONE_URL} & {*work.changes}:
+    if reading.through and not work.entered:
         work.edits.append(Delete(reading.through_at))
         work.changes.append("toolcrib: removed")
 

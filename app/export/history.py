@@ -10,9 +10,10 @@ from app.export import backups
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import read_values
-from app.hosts.reading import hash_bytes
+from app.hosts.places import is_file
+from app.hosts.reading import hash_bytes, read_bytes
 from store.exports import standing
-from store.records import ExportRecord
+from store.records import NATIVE, ExportRecord
 from store.typed import Json, JsonMapping
 
 
@@ -97,6 +98,36 @@ def base_of(
     change = ChangedPlaces.from_json(active[0].detail.get("touched", {}))
     was = read_values(before, kind).value if before else {}
     return Base(edit(current, kind, revert_edits(read_values(current, kind).value, was, change)))
+
+
+def is_native(history: Sequence[ExportRecord]) -> bool:
+    """Whether the host's own switches still hide in its files what the newest write hid by them."""
+    active = [record for record in standing(history) if record.scope != "project"]
+    if not active or active[0].mode != NATIVE:
+        return False
+    group = active[0].detail.get("group")
+    newest = [one for one in active if one is active[0] or one.detail.get("group") == group]
+    return all(map(_still_written, newest))
+
+
+def _still_written(record: ExportRecord) -> bool:
+    """Whether the file still has what this write changed in it, whatever else it has by now."""
+    kind = str(record.detail.get("format", "json"))
+    written = backups.read(str(record.detail.get("after", "")))
+    try:
+        now = read_bytes(FilePath(record.file)) if is_file(FilePath(record.file)) else None
+        if now is None or written is None or hash_bytes(now) == record.after_hash:
+            return now is not None and hash_bytes(now) == record.after_hash
+        trees = read_values(written, kind).value, read_values(now, kind).value
+    except ToolcribError:
+        return False
+    change = ChangedPlaces.from_json(record.detail.get("touched", {}))
+    if any(_look(trees[0], place) != _look(trees[1], place) for place in change.places):
+        return False
+    kept = [(_look(trees[1], place), items) for place, items in change.items]
+    return all(
+        isinstance(values, list) and all(item in values for item in items) for values, items in kept
+    )
 
 
 def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edit]:

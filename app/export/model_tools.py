@@ -53,23 +53,34 @@ def model_tools(
     """The part of a host's tools that its model gets in that mode.
 
     `rows` are other tools than those of `host_rows`, as of one project. Servers of extensions and
-    managed files stay as they are in every mode; through Toolcrib the rest is the menu of all
-    servers of the profile, with their pinned tools.
+    managed files stay as they are in every mode; through Toolcrib the rest is the menu of the
+    host's own servers, with their pinned tools. What it gets now is in app.export.file_tools.
     """
     every = host_rows(host, catalog) if rows is None else list(rows)
     if mode == AS_IS or (mode == NATIVE and host.native is not None and host.native.partial):
-        return replace(_sent(host, every), direct=tuple(every))
+        return replace(as_sent(host, every), direct=tuple(every))
     alone = {r.server.id for r in every if rows is None and _left_alone(host, r.server)}
     left = [row for row in every if row.server.id in alone]
     if mode != THROUGH:
         kept = [row for row in every if row.server.id in alone or row.shown]
-        return replace(_sent(host, kept), direct=tuple(_direct(mode, kept, alone, catalog)))
-    menu = _sent(host, left, [row for row in catalog.shown if row.pinned])
+        return replace(as_sent(host, kept), direct=tuple(_direct(mode, kept, alone, catalog)))
+    served = catalog.only({row.server.name for row in every} - {row.server.name for row in left})
+    return with_menu(host, replace(as_sent(host, left), direct=tuple(left)), left, served)
+
+
+def with_menu(
+    host: HostFacts, sent: ModelTools, rows: Sequence[CatalogTool], served: Catalog
+) -> ModelTools:
+    """What a model gets of `rows`, and the menu of the servers in `served` with their pinned tools.
+
+    `sent` is what it gets of the rows alone.
+    """
+    menu = as_sent(host, rows, [row for row in served.shown if row.pinned])
     return replace(
         menu,
-        tokens=menu.tokens + menu_tokens(catalog),
+        tokens=menu.tokens + menu_tokens(served),
         count=menu.count + MENU_TOOLS,
-        direct=tuple(left),
+        direct=sent.direct,
     )
 
 
@@ -94,7 +105,7 @@ def _left_alone(host: HostFacts, server: ServerRecord) -> bool:
     return bool(scopes) and scopes <= set(_NOT_WRITTEN)
 
 
-def _sent(
+def as_sent(
     host: HostFacts, rows: Sequence[CatalogTool], menu: Sequence[CatalogTool] = ()
 ) -> ModelTools:
     """The tools with their cost at the first request; those of the gateway's menu come whole."""

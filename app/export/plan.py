@@ -6,11 +6,13 @@ from pathlib import Path
 
 from app.catalog.catalog import Catalog, CatalogTool
 from app.core.errors import ToolcribError
-from app.export.changes import FileChange, base_reading, change_file
-from app.export.history import Base, ChangedPlaces, base_of
+from app.core.text import plural
+from app.export.changes import FileChange, base_reading, change_file, goes_behind
+from app.export.file_tools import file_tools, of_project, of_user
+from app.export.history import Base, ChangedPlaces, base_of, is_native
 from app.export.http.checks import host_notes, why_no_url
 from app.export.limits import limit_warnings
-from app.export.model_tools import model_tools
+from app.export.model_tools import host_rows
 from app.export.snippet import snippet
 from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
 from app.export.wrapping import GatewayCall
@@ -18,13 +20,15 @@ from app.hosts.documents.editing import edit
 from app.hosts.facts import HostFacts, host
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
-from app.hosts.reading import also_read_by, hash_bytes
+from app.hosts.reading import HostReading, also_read_by, hash_bytes, read_host
 from app.hosts.running import is_running
 from app.system.endpoint import Address, Endpoint
 from app.system.secrets import Secrets
+from store.exports import standing
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 
 MODES = (AS_IS, NATIVE, PRUNED, THROUGH)
+_SOME_SERVER = "SERVER"  # in a text to paste, where no server of the host is known
 EDIT, REMOVE, DISABLE, ENABLE = "edit", "remove", "disable", "enable"  # of an entry
 
 
@@ -82,6 +86,10 @@ class Plan:
     tools_before: int = 0
     tools_after: int = 0
     later: int = 0  # tokens that the host then loads on demand
+    unread: tuple[str, ...] = ()  # servers that its files would name and that nobody has read
+    own: tuple[str, ...] = ()  # servers of its files that the one entry reaches
+    also: tuple[str, ...] = ()  # servers of other hosts that it reaches, added by name
+    widened: bool = False  # an earlier build wrote its entry, which reaches every server
     secrets_to_store: tuple[tuple[str, Secrets], ...] = ()  # catalogue name, values
     also_read_by: tuple[str, ...] = ()
     restart_hint: str = ""
@@ -100,6 +108,11 @@ class Plan:
         return tuple(change for file in self.files for change in file.changes)
 
     @property
+    def behind(self) -> tuple[str, ...]:
+        """Every server that the host's one entry would reach."""
+        return self.own + self.also
+
+    @property
     def empty(self) -> bool:
         """Whether nothing would be written."""
         return not self.files
@@ -116,12 +129,18 @@ def plan(
     project: Path | None = None,
     history: Sequence[ExportRecord] = (),
     endpoint: Endpoint | None = None,
+    also: Sequence[str] | None = None,
+    more: Sequence[str] = (),
+    now: Catalog | None = None,
 ) -> Plan:
     """The export of a profile to a host; reads files, writes nothing, starts nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): with them a plan starts
     from the file as it was before Toolcrib, whatever mode it is in now. With an `endpoint` the
-    one entry for all servers is its URL instead of a command.
+    one entry for all servers is its URL instead of a command. That entry reaches the servers that
+    the files name without Toolcrib, and those of `also`, which other hosts have; None keeps those
+    that were added before; `more` come on top. `now` is the catalogue as the host's present
+    profile sees it.
     """
     facts = host(host_id)
     places = replace(places, project=project) if project else places
@@ -141,15 +160,53 @@ def plan(
             address = endpoint.address(profile)
             call = replace(call, address=address)
             empty = replace(empty, over_http=True, endpoint=endpoint, address=address)
-        return _plan(empty, places, catalog, call, history)
+        extra = also if also is not None else _added(history, empty, places, catalog)
+        empty = replace(empty, also=_checked([*extra, *more], catalog, empty))
+        return _plan(empty, places, catalog, call, history, now or catalog)
     except NotWrittenError as error:
         words = _sentence(error)
+        call = replace(call, behind=_own_names(facts, catalog) or (_SOME_SERVER,))
         if endpoint is not None:
-            call = replace(call, address=endpoint.example(profile))
+            call = replace(call, address=endpoint.example(profile, call.behind))
             words = f"{words} TOKEN stands for what `toolcrib backend http token` prints."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
         return replace(empty, refusal=_sentence(error))
+
+
+def _own_names(facts: HostFacts, catalog: Catalog) -> tuple[str, ...]:
+    """The servers that the host's files name, for a text to paste."""
+    return tuple(dict.fromkeys(row.server.name for row in host_rows(facts, catalog)))
+
+
+def _added(
+    history: Sequence[ExportRecord], empty: Plan, places: Places, catalog: Catalog
+) -> list[str]:
+    """Servers of other hosts that the newest such write added by name, as they are called now."""
+    in_project = places.project is not None
+    newest = next(
+        (one for one in standing(history) if (one.scope == "project") == in_project), None
+    )
+    if newest is None or newest.mode != THROUGH or empty.mode != THROUGH:
+        return []
+    names = {str(name) for name in newest.detail.get("also", ())}
+    return [one.name for one in catalog.servers if one.is_called(names) and one.trusted]
+
+
+def _checked(names: Sequence[str], catalog: Catalog, empty: Plan) -> tuple[str, ...]:
+    """The names once each; raises ToolcribError for a server that cannot be added."""
+    if names and empty.mode != THROUGH:
+        raise ToolcribError(
+            "Servers of other hosts can be added only through Toolcrib.", "Choose --mode through."
+        )
+    for name in names:
+        server = catalog.server(name)
+        if server is None:
+            known = ", ".join(one.name for one in catalog.servers if one.trusted)
+            raise ToolcribError(f"There is no server called {name}.", f"Known are: {known}.")
+        if not server.trusted:
+            raise ToolcribError(f"{name} is not trusted yet.", f"First: toolcrib trust {name}")
+    return tuple(dict.fromkeys(names))
 
 
 def _sentence(error: ToolcribError) -> str:
@@ -172,6 +229,7 @@ def _plan(
     catalog: Catalog,
     call: GatewayCall,
     history: Sequence[ExportRecord],
+    now: Catalog,
 ) -> Plan:
     targets = find_targets(places, empty.host, empty.mode, history)
     bases = [base_of(history, one.path, one.current, one.kind.format) for one in targets]
@@ -180,6 +238,13 @@ def _plan(
         for target, base in zip(targets, bases, strict=True)
         if target.role == SERVERS
     )
+    if empty.mode == THROUGH:
+        own = goes_behind(targets, [base.data for base in bases], catalog, call)
+        empty = replace(empty, own=own, also=tuple(n for n in empty.also if n not in own))
+        call = replace(call, behind=empty.behind)
+        if empty.endpoint is not None:
+            address = empty.endpoint.address(empty.profile, empty.behind)
+            call, empty = replace(call, address=address), replace(empty, address=address)
     files: list[FilePlan] = []
     changes: list[FileChange] = []
     for place, base in zip(targets, bases, strict=True):
@@ -189,9 +254,40 @@ def _plan(
         after = _after(base.data, change, target)
         if after != target.current:
             files.append(_file_plan(target, base, change, after))
-    in_project = any(target.scope == "project" for target in targets)
     result = replace(empty, files=tuple(files))
-    return _described(result, places, catalog, changes, in_project=in_project)
+    present, future = _readings(places, targets, files, empty.host)
+    counts = of_project if any(target.scope == "project" for target in targets) else of_user
+    native = counts is of_user and is_native(history)
+    before = file_tools(empty.host, now, present, native=native, counts=counts)
+    sent = file_tools(empty.host, catalog, future, native=empty.mode == NATIVE, counts=counts)
+    result = replace(
+        result,
+        tokens_before=before.sent.tokens,
+        tools_before=before.sent.count,
+        tokens_after=sent.sent.tokens,
+        tools_after=sent.sent.count,
+        later=sent.sent.later,
+        unread=sent.unread,
+        widened=not before.narrowed,
+    )
+    return _described(result, places, changes, sent.sent.tools)
+
+
+def _readings(
+    places: Places,
+    targets: Sequence[Target],
+    files: Sequence[FilePlan],
+    facts: HostFacts,
+) -> tuple[list[HostReading], list[HostReading]]:
+    """The host's files as they are, and as they would be."""
+    present = list(read_host(places, facts))
+    planned = {file.path: file.after for file in files}
+    future = [one for one in present if one.file not in planned]
+    for target in targets:
+        after = planned.get(target.path)
+        if after and target.kind.role == "servers":
+            future.append(base_reading(target, after))
+    return present, future
 
 
 def _file_plan(target: Target, base: Base, change: FileChange, after: bytes | None) -> FilePlan:
@@ -222,14 +318,9 @@ def _after(base: bytes | None, change: FileChange, target: Target) -> bytes | No
 def _described(
     result: Plan,
     places: Places,
-    catalog: Catalog,
     changes: Sequence[FileChange],
-    *,
-    in_project: bool,
+    sent: Sequence[CatalogTool],
 ) -> Plan:
-    rows = _rows(catalog, changes) if in_project else None
-    before = model_tools(result.host, AS_IS, catalog, rows)
-    sent = model_tools(result.host, result.mode, catalog, rows)
     warnings = [warning for change in changes for warning in change.warnings]
     readers = [
         name for file in result.files for name in also_read_by(places, file.path, result.host.id)
@@ -242,30 +333,25 @@ def _described(
     return replace(
         result,
         matched=sum(len(change.server_ids) for change in changes),
-        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent.tools, alive))),
-        tokens_before=before.tokens,
-        tokens_after=sent.tokens,
-        tools_before=before.count,
-        tools_after=sent.count,
-        later=sent.later,
+        warnings=tuple(dict.fromkeys(warnings + _general_warnings(result, sent, alive))),
         also_read_by=tuple(dict.fromkeys(readers)),
         running=running,
     )
 
 
-def _rows(catalog: Catalog, changes: Sequence[FileChange]) -> list[CatalogTool]:
-    """The usable tools of the servers that these files name, each server once."""
-    ids = {server_id for change in changes for server_id in change.server_ids}
-    return [
-        row
-        for row in catalog.tools
-        if row.tool.server_id in ids and not row.tool.gone and not row.tool.problem
-    ]
-
-
 def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
     warnings: list[str] = []
+    if result.also:
+        warnings.append(
+            f"Added by name: {host_name} also reaches {', '.join(result.also)}, which its files do"
+            " not name."
+        )
+    if result.widened and result.mode == THROUGH and result.files:
+        warnings.append(
+            f"An earlier Toolcrib gave {host_name} every server of the profile. Writing narrows it"
+            f" to {plural(len(result.behind), 'server')}; add others by name to keep them."
+        )
     if result.endpoint is not None:
         warnings += host_notes(result.host, result.endpoint, result.profile)
     if alive:

@@ -51,6 +51,7 @@ class GatewayCall:
     profile: str
     home: str = ""  # where a variable moved it, which hosts do not pass on; else ""
     address: Address | None = None  # instead of a command, for the one entry for all servers
+    behind: tuple[str, ...] = ()  # catalogue names of the servers that this entry reaches
 
     @classmethod
     def here(
@@ -62,7 +63,8 @@ class GatewayCall:
 
     def args(self, server: str = "") -> list[str]:
         """Arguments before any `--`."""
-        return ["--profile", self.profile, *(["--server", server] if server else [])]
+        narrowed = ["--server", server] if server else ["--servers", ",".join(self.behind)]
+        return ["--profile", self.profile, *narrowed]
 
 
 def narrowed_servers(catalog: Catalog) -> frozenset[int]:

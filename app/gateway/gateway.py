@@ -33,7 +33,9 @@ class Gateway:
         self._host = host
         self._outside = outside
         database, problem = _database(outside)
-        self._profile = ProfileView(database, options.profile, problem=problem, clock=outside.clock)
+        self._profile = ProfileView(
+            database, options.profile, options.behind, problem=problem, clock=outside.clock
+        )
         self.journal = journal or Journal(
             self._open_store,
             profile=options.profile,

@@ -1,6 +1,7 @@
 """toolcrib-gateway: what a host starts instead of its servers.
 
-toolcrib-gateway --profile NAME [--server NAME] [-- COMMAND ARGS...]
+toolcrib-gateway --profile NAME [--servers NAME,NAME...]
+toolcrib-gateway --profile NAME --server NAME [-- COMMAND ARGS...]
 toolcrib-gateway hook HOST: what a host runs before a prompt reaches its model
 toolcrib-gateway serve: the process of this user that all hosts share, started by the first
 """

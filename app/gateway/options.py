@@ -6,7 +6,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = (
-    "usage: toolcrib-gateway --profile NAME [--server NAME] [-- COMMAND ARGS...]\n"
+    "usage: toolcrib-gateway --profile NAME [--servers NAME,NAME...]\n"
+    "       toolcrib-gateway --profile NAME --server NAME [-- COMMAND ARGS...]\n"
     "       toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]\n"
     "       toolcrib-gateway serve\n"
 )
@@ -14,14 +15,25 @@ SERVE, HOOK = "serve", "hook"
 
 
 class Options:
-    """What one host's entry wants served."""
+    """What one host's entry wants served.
 
-    __slots__ = ("command", "profile", "server")
+    `behind` names the servers of the profile that the host may reach; None, as entries of earlier
+    builds have it, is all of them.
+    """
 
-    def __init__(self, profile: str, server: str, command: "Sequence[str]") -> None:
+    __slots__ = ("behind", "command", "profile", "server")
+
+    def __init__(
+        self,
+        profile: str,
+        server: str,
+        command: "Sequence[str]",
+        behind: "Sequence[str] | None" = None,
+    ) -> None:
         self.profile = profile
         self.server = server
         self.command = tuple(command)
+        self.behind = None if behind is None else tuple(behind)
 
 
 def parse(argv: "Sequence[str]") -> Options:
@@ -31,7 +43,7 @@ def parse(argv: "Sequence[str]") -> Options:
     if "--" in words:
         cut = words.index("--")
         words, command = words[:cut], words[cut + 1 :]
-    values = {"--profile": "default", "--server": ""}
+    values: dict[str, str | None] = {"--profile": "default", "--server": "", "--servers": None}
     while words:
         name, equals, value = words.pop(0).partition("=")
         if name not in values or (not equals and not words):
@@ -39,4 +51,6 @@ def parse(argv: "Sequence[str]") -> Options:
         values[name] = value if equals else words.pop(0)
     if command and not values["--server"]:
         raise SystemExit(USAGE + "A command after -- needs --server NAME.\n")
-    return Options(values["--profile"], values["--server"], command)
+    names = values["--servers"]
+    behind = None if names is None else [name for name in names.split(",") if name]
+    return Options(values["--profile"] or "", values["--server"] or "", command, behind)

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
 
@@ -28,14 +28,18 @@ class ProfileView:
         self,
         database: str,
         profile: str,
+        behind: Sequence[str] | None = None,
         *,
         problem: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`problem`: why there is no database that could be opened, "" where there may be one."""
+        """`behind`: the servers that may be served, None for all of the profile's; `problem`: why
+        there is no database that could be opened, "" where there may be one.
+        """
         self.database = database
         self._problem = problem
         self.profile_name = profile
+        self._behind = behind
         self._clock = clock
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
@@ -78,10 +82,11 @@ class ProfileView:
                 )
             self.profile_id, self.settings = record
             chosen = self.settings.get("servers")
+            behind = serving.server_ids(db, self._behind)
             self.servers = {
                 row.name: row
                 for row in serving.server_rows(db)
-                if chosen is None or row.name in chosen
+                if (chosen is None or row.name in chosen) and (behind is None or row.id in behind)
             }
             self._version, self._state = data_version(db), serving.state(db, self.profile_id)
         except apsw.Error as error:

@@ -99,14 +99,19 @@ def rehearse(
     profile: str,
     *,
     server: str = "",
+    behind: Sequence[str] | None = None,
     query: str = "",
     encoder: "Encoder | None" = None,
 ) -> Rehearsal:
-    """The tools that a host would get of a profile (of one server where it is named), and what a
-    search for `query` would answer; raises ToolcribError where the store cannot be served."""
+    """The tools that a host would get of a profile (of one server, or of those `behind` its entry,
+    where they are named), and what a search for `query` would answer.
+
+    Raises ToolcribError where the store cannot be served.
+    """
     ear = _Ear()
     journal = _Unkept(_no_store, profile=profile, session="")
-    gateway = Gateway(Options(profile, server, ()), ear, _Closed(database, encoder), journal)
+    options = Options(profile, server, (), behind)
+    gateway = Gateway(options, ear, _Closed(database, encoder), journal)
     try:
         mode = gateway.mode()
         gateway.run(_lines(""))
@@ -138,7 +143,7 @@ def rehearse_hook(
         return Suggestion(silence=NOT_CONNECTED)
     if not way.through and way.names is None:
         return Suggestion(silence=SENT_ALL)
-    with _through(database, profile, encoder, small_talk) as mode:
+    with _through(database, profile, way.behind, encoder, small_talk) as mode:
         if mode is None:
             return Suggestion(silence=NOT_CONNECTED)
         given = HookRequest(prompt, host, "", _ENCODER_SECONDS)
@@ -161,7 +166,7 @@ def rehearse_list(
     way = way_of(database, host, listed=True)
     if way is None or way.names is None:
         return Narrowed(Suggestion(silence=THROUGH_ALREADY if way else NOT_CONNECTED))
-    with _through(database, profile, encoder, small_talk) as mode:
+    with _through(database, profile, way.behind, encoder, small_talk) as mode:
         if mode is None:
             return Narrowed(Suggestion(silence=NOT_CONNECTED))
         given = HookRequest(prompt, host, "", _ENCODER_SECONDS, listed=True)
@@ -171,12 +176,16 @@ def rehearse_list(
 
 @contextmanager
 def _through(
-    database: str, profile: str, encoder: "Encoder | None", small_talk: "SmallTalk | None"
+    database: str,
+    profile: str,
+    behind: Sequence[str] | None,
+    encoder: "Encoder | None",
+    small_talk: "SmallTalk | None",
 ) -> Iterator[Through | None]:
-    """A gateway's menu of this profile; None where it serves no menu."""
+    """A gateway's menu of these servers of a profile; None where it serves no menu."""
     journal = _Unkept(_no_store, profile=profile, session="")
     outside = _Closed(database, encoder, small_talk)
-    gateway = Gateway(Options(profile, "", ()), _Ear(), outside, journal)
+    gateway = Gateway(Options(profile, "", (), behind), _Ear(), outside, journal)
     try:
         mode = gateway.mode()
         yield mode if isinstance(mode, Through) else None

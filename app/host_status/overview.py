@@ -1,5 +1,6 @@
 """What the Hosts page and its like ask: all hosts' states, one host's plan, from the store."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import apsw
@@ -67,11 +68,17 @@ def prepare(
     host_id: str,
     mode: str,
     endpoint: Endpoint | None = None,
+    also: Sequence[str] | None = None,
+    more: Sequence[str] = (),
 ) -> Plan:
     """The plan of exporting the catalogue's profile to a host, on top of its earlier writes.
 
-    With an `endpoint` as its URL.
+    With an `endpoint` as its URL; with servers of other hosts in `also`, None keeps those added
+    before, and `more` of them.
     """
+    history = exports.for_host(db, host_id)
+    gets = profile_of([record for record in history if record.scope != "project"])
+    others = gets in names(db) and gets != catalog.profile.name
     return plan(
         places,
         host_id,
@@ -79,6 +86,9 @@ def prepare(
         mode=mode,
         profile=catalog.profile.name,
         gateway_path=gateway_program(),
-        history=exports.for_host(db, host_id),
+        history=history,
         endpoint=endpoint,
+        also=also,
+        more=more,
+        now=load_catalog(db, gets, catalog.encoding) if others else catalog,
     )

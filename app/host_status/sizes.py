@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 import apsw
 
 from app.catalog.catalog import Catalog
-from app.export.model_tools import ModelTools, host_rows, model_tools
+from app.export.file_tools import file_tools
+from app.export.model_tools import ModelTools, model_tools
 from app.host_status.overview import survey
 from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
-from store.records import AS_IS, THROUGH
+from store.records import THROUGH
 
 _WORST = {BLOCK: 0, WARN: 1, PASS: 2}
 
@@ -31,6 +32,9 @@ class HostSize:
     verdict: Verdict
     profile: str  # that the host gets by Toolcrib's writes, "" for none
     catalog: Catalog = field(repr=False, compare=False)  # as that profile sees it
+    behind: tuple[str, ...] = ()  # servers that its one entry reaches
+    narrowed: bool = True  # False: its entry is of an earlier build and reaches every server
+    unread: tuple[str, ...] = ()  # names of its servers whose tools are not known, so not counted
 
     @property
     def host(self) -> str:
@@ -55,20 +59,20 @@ class HostSize:
 
 def host_size(status: HostStatus, catalog: Catalog) -> HostSize:
     """One host's size; `catalog` is as the profile sees it that the host gets."""
-    mode, rows = status.mode, None
-    if mode == THROUGH and status.drift and not any(r.through for r in status.readings):
-        # the entry was taken out by someone else: the model gets what the files name now
-        named = {(str(r.file), entry.name) for r in status.readings for entry in r.entries}
-        mode = AS_IS
-        rows = [
-            row
-            for row in host_rows(status.host, catalog)
-            if any((e.file, e.name) in named for e in row.server.entries)
-        ]
-    sent = model_tools(status.host, mode, catalog, rows)
+    now = file_tools(status.host, catalog, status.readings, native=status.native)
     budget = Budget.from_settings(catalog.settings.budget, host_limit=status.host.tool_limit)
-    outcome = verdict(sent.tokens, sent.count, budget)
-    return HostSize(status.host, mode, sent, outcome, status.profile, catalog)
+    outcome = verdict(now.sent.tokens, now.sent.count, budget)
+    return HostSize(
+        status.host,
+        now.mode,
+        now.sent,
+        outcome,
+        status.profile,
+        catalog,
+        now.behind,
+        now.narrowed,
+        now.unread,
+    )
 
 
 def host_sizes(
@@ -82,9 +86,11 @@ def host_sizes(
     for status in statuses:
         same = present is not None and present.profile.name == status.catalog.profile.name
         catalog = present if present is not None and same else status.catalog
-        is_sent = status.mode == THROUGH or host_rows(status.host, catalog)
-        if status.state != NOT_FOUND and is_sent:
-            sizes.append(host_size(status, catalog))
+        if status.state == NOT_FOUND:
+            continue
+        size = host_size(status, catalog)
+        if size.mode == THROUGH or size.sent.tools:
+            sizes.append(size)
     return tuple(sizes)
 
 

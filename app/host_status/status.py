@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.catalog.catalog import Catalog
+from app.export.history import is_native
 from app.export.plan import Plan, plan
 from app.hooks.rules import RulesStanding
 from app.hooks.status import HookStanding
@@ -40,6 +41,7 @@ class HostStatus:
     profile: str = ""  # that it gets by Toolcrib's writes
     hook: HookStanding | None = None  # where somebody looked
     http: bool = False  # in through mode: by a URL instead of a command
+    native: bool = False  # its own switches hide what is off, by Toolcrib's write
     rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
 
@@ -74,6 +76,7 @@ def host_status(
         drift,
         profile=profile_of(active),
         http=http,
+        native=is_native(active),
     )
     if not readings and not active:
         return replace(base, state=NOT_FOUND)

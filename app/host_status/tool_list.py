@@ -1,6 +1,6 @@
 """Exactly which tools a host's model gets, under which names, and what keeps the others from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog, CatalogTool
@@ -38,11 +38,12 @@ class ListedTool:
 
 def listed_tools(size: HostSize) -> tuple[ListedTool, ...]:
     """Every tool that this host could have; those that its model gets first, largest first."""
-    catalog = size.catalog
+    catalog = size.catalog if size.mode != THROUGH else size.catalog.only(size.behind)
     sent = {row.tool.id for row in size.sent.tools}
     direct = {row.tool.id for row in size.sent.direct}
     rows = [*_menu(size, catalog), *_sent(size, catalog, direct)]
-    others = catalog.tools if size.mode == THROUGH else host_rows(size.facts, catalog)
+    through = size.mode == THROUGH
+    others: Sequence[CatalogTool] = catalog.tools if through else host_rows(size.facts, catalog)
     rows += [
         _withheld(size, row) for row in others if row.tool.id not in sent and not row.tool.gone
     ]

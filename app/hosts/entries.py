@@ -34,6 +34,7 @@ class Gateway:
     server: str  # "" = one entry for all servers
     command: str = ""
     args: tuple[str, ...] = ()
+    behind: tuple[str, ...] | None = None  # servers that the one entry reaches, None for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,13 @@ def gateway_of(launch: LaunchSpec) -> Gateway | None:
         return None
     own, _, original = _split(launch.args)
     options = dict(zip(own[::2], own[1::2], strict=False))
+    names = options.get("--servers")
     return Gateway(
         options.get("--profile", ""),
         options.get("--server", ""),
         original[0] if original else "",
         tuple(original[1:]),
+        None if names is None else tuple(filter(None, names.split(","))),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.core.endpoint import profile_at
+from app.core.endpoint import behind_at, profile_at
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
@@ -38,6 +38,7 @@ class FoundEntry:
     at: tuple[str | int, ...] = ()  # where the entry stands in the file
     pruned: str = ""  # profile, when Toolcrib wrote this entry for one server
     server: str = ""  # catalogue name of that server; launch is None for a URL server
+    behind: tuple[str, ...] | None = None  # of the entry for all servers: those that it reaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class HostReading:
     kind: HostFile | None = None
     through: str = ""  # profile, when the file has Toolcrib's one entry for all servers
     through_at: tuple[str | int, ...] = ()
+    behind: tuple[str, ...] | None = None  # servers that this entry reaches, None for all
     notes: tuple[str, ...] = ()
 
 
@@ -115,6 +117,7 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
     entries: list[FoundEntry] = []
     problem, through = "", ""
     through_at: tuple[str | int, ...] = ()
+    behind: tuple[str, ...] | None = None
     for at, scope, servers in server_maps(parsed.value, kind):
         if servers is None:
             continue
@@ -126,7 +129,7 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
             continue
         for entry, profile in _entries(servers, at, scope, reading):
             if profile:
-                through, through_at = profile, entry.at
+                through, through_at, behind = profile, entry.at, entry.behind
             else:
                 entries.append(entry)
     notes = tuple(_notes(parsed, kind, reading.host))
@@ -136,6 +139,7 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
         problem=problem,
         through=through,
         through_at=through_at,
+        behind=behind,
         notes=notes,
     )
 
@@ -245,7 +249,7 @@ def _entry(
     view = view_entry(raw, style)
     entry = _entry_of(name, view, at, scope)
     if name == THROUGH_NAME and view.launch is not None and view.launch.url:
-        return entry, profile_at(view.launch.url)
+        return replace(entry, behind=behind_at(view.launch.url)), profile_at(view.launch.url)
     through = view.gateway is not None and not view.gateway.server
     return entry, entry.pruned if through else ""
 
@@ -261,6 +265,7 @@ def _entry_of(name: str, view: EntryView, at: tuple[str | int, ...], scope: str)
         at=at,
         pruned=(view.gateway.profile or "default") if view.gateway else "",
         server=view.gateway.server if view.gateway else "",
+        behind=view.gateway.behind if view.gateway else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -42,17 +43,17 @@ class Endpoint:
         """Whether something is to listen, by the settings and by what this system can."""
         return self.on and not self.refusal
 
-    def url(self, profile: str) -> str:
-        """The URL of a profile."""
-        return f"http://127.0.0.1:{self.port}{path_of(profile)}"
+    def url(self, profile: str, behind: Sequence[str] | None = None) -> str:
+        """The URL of a profile, or of these servers of it."""
+        return f"http://127.0.0.1:{self.port}{path_of(profile, behind=behind)}"
 
-    def address(self, profile: str) -> Address:
+    def address(self, profile: str, behind: Sequence[str] | None = None) -> Address:
         """URL and token of a profile; raises ToolcribError."""
-        return Address(self.url(profile), token_of(endpoint_secret(self.paths), profile))
+        return Address(self.url(profile, behind), token_of(endpoint_secret(self.paths), profile))
 
-    def example(self, profile: str) -> Address:
+    def example(self, profile: str, behind: Sequence[str] | None = None) -> Address:
         """The same with a word in the token's place, for a text to paste."""
-        return Address(self.url(profile), "TOKEN")
+        return Address(self.url(profile, behind), "TOKEN")
 
 
 def endpoint_secret(paths: Paths) -> str:

@@ -247,7 +247,7 @@ def test_an_export_to_a_project_has_something_behind_it(tmp_path: Path) -> None:
     export = ("export", "claude-code", "--mode", "through", *project)
     for words in (["profile", "list"], ["scan", *project, "--yes"]):
         machine.run(*words)
-        assert "No server would stand behind the entry" in machine.run(*export, code=1)
+        assert "No server would be behind the entry" in machine.run(*export, code=1)
         assert (machine.repository / ".mcp.json").read_bytes() == before
     machine.run("scan", *project, "--trust-projects", "--yes")
     machine.run(*export)

@@ -28,7 +28,8 @@ from app.hosts.reading import (
 )
 from app.hosts.running import is_running
 from store import exports, servers
-from store.records import AS_IS, EntryRecord, ExportRecord
+from store.records import AS_IS, THROUGH, EntryRecord, ExportRecord
+from store.typed import Json
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,6 +106,7 @@ def plan_entry(
         restart_hint=facts.restart,
         change=change,
         over_http=bool(newest and newest.detail.get("http")),
+        **_reached(newest),
     )
     try:
         place = find_entry(places, change.entry)
@@ -121,6 +123,16 @@ def plan_entry(
         also_read_by=also_read_by(place.places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
+
+
+def _reached(newest: ExportRecord | None) -> Json:
+    """What the host's one entry reaches goes on to the record of this write."""
+    if newest is None or newest.mode != THROUGH:
+        return {}
+    if "behind" not in newest.detail:
+        return {"widened": True}
+    also = tuple(newest.detail.get("also", ()))
+    return {"own": tuple(n for n in newest.detail["behind"] if n not in also), "also": also}
 
 
 def load_plan(db: apsw.Connection, places: Places, change: EntryChange) -> Plan:

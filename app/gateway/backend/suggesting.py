@@ -16,7 +16,7 @@ from app.gateway.backend.hello import Hello
 from app.gateway.backend.pool import Pool
 from app.gateway.backend.session import Session
 from app.gateway.gateway import Gateway
-from app.gateway.menu.naming import left_out, way_of
+from app.gateway.menu.naming import Way, left_out, way_of
 from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
 from app.gateway.serving.host import Host
@@ -43,7 +43,8 @@ class Suggestions:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._lock = threading.Lock()
-        self._gateways: dict[str, Gateway] = {}  # by profile, for hosts that are not connected
+        # by profile and servers, for hosts that are not connected
+        self._gateways: dict[tuple[str, tuple[str, ...] | None], Gateway] = {}
         self._prompts: OrderedDict[tuple[int, str], tuple[float, str]] = OrderedDict()
 
     def answer(self, hello: Hello, sessions: "Sequence[Session | WebSession]") -> Json:
@@ -62,26 +63,26 @@ class Suggestions:
         session = _session_of(hello.parent, sessions)
         if session is not None and isinstance(mode := session.gateway.mode(), Through):
             return _json(mode.menu.suggest(given))
-        mode = self._gateway(str(fields.get("profile") or "default"), hello).mode()
-        if not isinstance(mode, Through):
-            return _silent("not connected")
-        way = way_of(mode.view.database, host)
+        way = self._way(host, hello)
         if way is None or (way.through and not _is_starting(hello.parent)):
             return _silent("not connected")
         if not way.through and way.names is None:
             return _silent("sent all")
+        mode = self._gateway(str(fields.get("profile") or "default"), way, hello).mode()
+        if not isinstance(mode, Through):
+            return _silent("not connected")
         return _json(mode.menu.suggest(given, way.names))
 
     def _narrowed(self, given: HookRequest, profile: str, hello: Hello) -> Json:
         """What a host leaves out of its list for a prompt: `off`, or `why` nothing is left out."""
-        mode = self._gateway(profile, hello).mode()
-        if not isinstance(mode, Through):
-            return _silent("not connected")
-        way = way_of(mode.view.database, given.host, listed=True)
+        way = self._way(given.host, hello, listed=True)
         if way is None:
             return _silent("not connected")
         if way.names is None:
             return _silent("through already")
+        mode = self._gateway(profile, way, hello).mode()
+        if not isinstance(mode, Through):
+            return _silent("not connected")
         made = mode.menu.suggest(given, way.names)
         return {**_json(made), "off": left_out(mode.view, way.names, made)}
 
@@ -95,14 +96,26 @@ class Suggestions:
         for gateway in list(self._gateways.values()):
             gateway.close()
 
-    def _gateway(self, profile: str, hello: Hello) -> Gateway:
+    def _way(self, host: str, hello: Hello, *, listed: bool = False) -> Way | None:
+        """The host's way; None where it is not known, or the store cannot be read."""
+        from app.core.errors import ToolcribError
+        from store.errors import StoreError
+
+        try:
+            database = self._pool.outside(0, hello).database
+            return way_of(database, host, listed=listed) if os.path.exists(database) else None
+        except (ToolcribError, StoreError):
+            return None
+
+    def _gateway(self, profile: str, way: Way, hello: Hello) -> Gateway:
+        key = profile, way.behind
         with self._lock:
-            gateway = self._gateways.get(profile)
+            gateway = self._gateways.get(key)
             if gateway is None:
                 nobody = Host(os.open(os.devnull, os.O_WRONLY))
                 outside = self._pool.outside(0, hello)
-                gateway = self._gateways[profile] = Gateway(
-                    Options(profile, "", ()), nobody, outside
+                gateway = self._gateways[key] = Gateway(
+                    Options(profile, "", (), way.behind), nobody, outside
                 )
             return gateway
 

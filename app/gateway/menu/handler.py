@@ -67,7 +67,9 @@ class MenuHandler:
         self._view = context.view
         self._access = Access(self._view, context.live)
         view = context.view
-        self._finder = ToolSearch(context.encoders, view.profile_name, view.database)
+        self._finder = ToolSearch(
+            context.encoders, view.profile_name, view.database, lambda: view.servers
+        )
         self._suggester = Suggester(self._finder, context.encoders)
         self._checker = Checker()
         self._noted: set[tuple[int, str]] = set()

@@ -16,6 +16,7 @@ class Way:
     """One host's way; neither `through` nor `names` where a hook has nothing to say."""
 
     through: bool  # its model calls tools through Toolcrib's menu
+    behind: tuple[str, ...] | None = None  # the servers that it reaches, None for all
     names: Naming | None = None  # its own search loads tools by these names, or its list has them
 
 
@@ -34,12 +35,13 @@ def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
         return None
     db = open_store(database)
     try:
-        mode = exports.mode_of(exports.for_host(db, host_id))
+        history = exports.for_host(db, host_id)
+        mode = exports.mode_of(history)
         rows = servers.all_servers(db)
     finally:
         db.close()
     if mode == THROUGH:
-        return Way(through=True)
+        return Way(through=True, behind=exports.behind_of(history))
     if not (facts.selects or listed):
         return Way(through=False)
     own = {
@@ -52,7 +54,7 @@ def way_of(database: str, host_id: str, *, listed: bool = False) -> Way | None:
     def name(server: str, tool: str) -> str:
         return facts.names.name(own[server], tool) if server in own else ""
 
-    return Way(through=False, names=name)
+    return Way(through=False, behind=tuple(own), names=name)
 
 
 def left_out(view: "ProfileView", names: Naming, made: "Suggestion") -> list[str]:

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -78,7 +78,15 @@ class Encoders(Protocol):
 class ToolSearch:
     """Searches one profile; the encoder joins in when it is there."""
 
-    def __init__(self, encoders: Encoders, profile: str, database: str) -> None:
+    def __init__(
+        self,
+        encoders: Encoders,
+        profile: str,
+        database: str,
+        served: Callable[[], Collection[str]] | None = None,
+    ) -> None:
+        """`served`: names of the servers that may be searched now, None for all."""
+        self._served = served
         self._encoders = encoders
         self._profile = profile
         self._database = database
@@ -145,7 +153,8 @@ class ToolSearch:
         if self._db is None:
             self._db = open_store(self._database)
         if self._catalog is None or generation != self._generation:
-            self._catalog = load_catalog(self._db, self._profile)
+            catalog = load_catalog(self._db, self._profile)
+            self._catalog = catalog if self._served is None else catalog.only(self._served())
             self._rows = {row.tool.id: row for row in self._catalog.tools}
             self._doubted = findings.doubted(self._db)
             self._generation = generation

@@ -24,7 +24,7 @@ from app.core.settings import Settings  # noqa: E402
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no backend")
 PROBE = {"command": sys.executable, "args": [str(ROOT / "tests/fakes/probe_upstream.py")]}
 MINE = '{\n  "mcpServers": {},\n  "mine": 1\n}\n'
-WRITE = ("export", "cursor", "--mode", "through", "--http")
+WRITE = ("export", "cursor", "--mode", "through", "--http", "--also", "probe")
 Toolcrib = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -86,7 +86,7 @@ def client(file: Path) -> WebClient:
     url = urlsplit(entry["url"])
     scheme, token = entry["headers"]["Authorization"].split()
     assert scheme == "Bearer" and url.hostname == "127.0.0.1" and url.port
-    return WebClient(url.port, token, url.path)
+    return WebClient(url.port, token, f"{url.path}?{url.query}")
 
 
 def state(toolcrib: Toolcrib) -> tuple[str, bool, int]:
@@ -115,7 +115,7 @@ def test_a_client_lists_and_calls_tools_by_what_was_written(
     toolcrib: Toolcrib, port: int, file: Path, tmp_path: Path
 ) -> None:
     told = toolcrib(*WRITE, "--yes")
-    assert entry_of(file)["url"] == f"http://127.0.0.1:{port}/mcp/default"
+    assert entry_of(file)["url"] == f"http://127.0.0.1:{port}/mcp/default?servers=probe"
     web = client(file)
     web.initialize()
     names = [tool["name"] for tool in web.request("tools/list").last["result"]["tools"]]
@@ -153,7 +153,7 @@ def test_renewing_and_switching_off_name_the_hosts_and_show_them(
     assert "Cursor has the URL of the old port" in moved
     assert state(toolcrib)[:2] == ("changes", True)
     toolcrib(*WRITE)
-    assert entry_of(file)["url"] == f"http://127.0.0.1:{other}/mcp/default"
+    assert entry_of(file)["url"] == f"http://127.0.0.1:{other}/mcp/default?servers=probe"
     assert client(file).initialize().status == 200
 
 

@@ -35,12 +35,13 @@ def verb(
     add_server("files", "read_file", trusted=False)
     home = tmp_path / "home"
     (home / ".cursor").mkdir(parents=True)
-    (home / ".cursor" / "mcp.json").write_text(CURSOR)
+    both = {name: {"command": name} for name in ("github", "files")}
+    (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": both}))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
     with transaction(db):
         db.execute(
-            "UPDATE entries SET file = ? WHERE name = 'github'",
+            "UPDATE entries SET file = ?",
             (str(home / ".cursor" / "mcp.json"),),
         )
 
@@ -354,7 +355,7 @@ def test_a_project_is_a_folder_and_is_remembered_by_its_whole_path(
     for words in (["scan"], ["hosts"], ["export", "cursor", "--mode", "through"]):
         assert run([*words, "--project", "nosuch"]) == 1
         assert f"There is no folder {tmp_path / 'nosuch'}" in capsys.readouterr().err
-    done = verb("export", "cursor", "--mode", "through", "--project", "shop")
+    done = verb("export", "cursor", "--mode", "through", "--project", "shop", "--also", "github")
     assert done["files"][0]["path"] == str(tmp_path / "shop" / ".cursor" / "mcp.json")
     assert not (tmp_path / "nosuch").exists()
 
@@ -373,3 +374,22 @@ def test_hosts_tells_what_the_hosts_own_search_misses(
     verb("labels", "add", "open new ticket", "github/create_issue")
     seen = next(h for h in verb("hosts")["hosts"] if h["id"] == "claude-code")["own_search"]
     assert (seen["host"], seen["queries"], seen["own"]) == ("Claude Code", 1, 0)
+
+
+def test_export_adds_a_server_of_another_host_only_by_name(
+    verb: Verb, add_server: Add, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_server("far", "look")
+    through = ("export", "cursor", "--mode", "through")
+    done = verb(*through)
+    assert (done["behind"], done["also"]) == (["github"], [])
+    (cursor,) = verb("hosts")["hosts"]
+    assert cursor["behind"] == ["github"]
+    done = verb(*through, "--also", "far")
+    assert (done["behind"], done["also"]) == (["github", "far"], ["far"])
+    assert "Cursor also reaches far" in " ".join(done["warnings"])
+    done = verb(*through)
+    assert done["also"] == ["far"] and not done["files"]
+    assert verb(*through, "--own-only")["behind"] == ["github"]
+    assert run([*through, "--also", "nothing"]) == 1
+    assert "There is no server called nothing." in capsys.readouterr().err

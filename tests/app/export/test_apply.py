@@ -82,7 +82,7 @@ def test_the_target_of_a_link_is_replaced_and_not_the_link(world, file):
 
 def test_a_new_file_is_private_and_undo_removes_it(world):
     world.serve_another()
-    (record,) = world.export("cursor", "through")
+    (record,) = world.export("cursor", "through", also=["far"])
     path = Path(record.file)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     undo(record.id, world.ctx, world.db)

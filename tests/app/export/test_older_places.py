@@ -87,7 +87,7 @@ def test_an_installation_without_a_newer_file_gets_an_entry_of_its_own(world):
 def test_settings_that_name_no_server_are_left_alone(world):
     world.write(f"{CODE}/settings.json", '{"editor.fontSize": 12}')
     world.serve_another()
-    (made,) = world.plan("vscode", "through").files
+    (made,) = world.plan("vscode", "through", also=["far"]).files
     assert made.path.name == "mcp.json" and made.before is None
 
 

@@ -144,7 +144,7 @@ def test_a_host_without_evidence_is_refused_in_one_sentence(world, endpoint, fac
 @pytest.mark.parametrize("facts", [one for one in ABLE if not one.writable], ids=by_id)
 def test_what_is_to_be_pasted_has_a_word_where_the_token_belongs(world, endpoint, facts):
     made = world.plan(facts.id, "through", endpoint=endpoint)
-    assert "Bearer TOKEN" in made.snippet and endpoint.url("default") in made.snippet
+    assert "Bearer TOKEN" in made.snippet and endpoint.url("default", ["SERVER"]) in made.snippet
     assert made.refusal is not None and "toolcrib backend http token" in made.refusal
     assert endpoint.address("default").token not in made.snippet
 
@@ -179,7 +179,8 @@ def test_undo_restores_the_bytes_of_every_host_that_is_written(world, endpoint, 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(before[kinds[0].format])
     data = path.read_bytes()
-    (record,) = world.export(facts.id, "through", endpoint=endpoint)
+    also = ["stub" if facts.id == "windsurf" else "far"]
+    (record,) = world.export(facts.id, "through", endpoint=endpoint, also=also)
     text = path.read_text()
     assert endpoint.address("default").token in text and "toolcrib-gateway" not in text
     (reading,) = [r for r in read_host(places, facts) if r.file == path]
@@ -234,14 +235,15 @@ def test_the_users_own_changes_survive_switching_back(world, endpoint, cursor):
 
 
 def test_a_toolcrib_that_remembers_nothing_still_knows_its_url(world, endpoint, cursor):
-    world.serve_another()
     from app.export.plan import plan
 
     world.export("cursor", "through", endpoint=endpoint)
     given = {"catalog": world.catalog, "profile": "default", "gateway_path": Path("/new/gw")}
     renewed = plan(world.places, "cursor", mode="through", **given)
     after = json.loads(renewed.files[0].after)["mcpServers"]
-    assert after == {"toolcrib": {"command": "/new/gw", "args": ["--profile", "default"]}}
+    assert after == {
+        "toolcrib": {"command": "/new/gw", "args": ["--profile", "default", "--servers", "stub"]}
+    }
     gone = plan(world.places, "cursor", mode="as-is", **given)
     assert json.loads(gone.files[0].after)["mcpServers"] == {}
 
@@ -403,7 +405,7 @@ def test_the_preview_masks_the_token_in_every_format(world, endpoint):
     world.write(".config/goose/config.yaml", "extensions: {}\n")
     token = endpoint.address("default").token
     for host_id in ("cursor", "codex", "goose", "opencode", "windsurf", "zed"):
-        made = world.plan(host_id, "through", endpoint=endpoint)
+        made = world.plan(host_id, "through", endpoint=endpoint, also=["far"])
         (file,) = masked_diff(made)
         assert token not in file.after and "••••" in file.after, host_id
         assert token not in repr(made) + repr(made.files) + "\n".join(made.warnings + made.changes)
@@ -480,7 +482,7 @@ def test_a_read_only_file_is_refused_and_stays(world, endpoint, cursor):
 
 def test_a_new_file_is_its_owners_alone(world, endpoint):
     world.serve_another()
-    world.export("cursor", "through", endpoint=endpoint)
+    world.export("cursor", "through", endpoint=endpoint, also=["far"])
     assert stat.S_IMODE((world.home / ".cursor/mcp.json").stat().st_mode) == 0o600
 
 

@@ -14,7 +14,9 @@ STUB = {"command": "python", "args": ["stub.py"], "env": {"A": "x"}}
 TREE = {"mcpServers": {"stub": STUB, "web": {"url": "https://h.example/mcp"}}}
 
 
-def forgetful(world, mode, gateway="/new/toolcrib-gateway", host="cursor", profile="default"):
+def forgetful(
+    world, mode, gateway="/new/toolcrib-gateway", host="cursor", profile="default", also=None
+):
     from pathlib import Path
 
     return plan(
@@ -24,6 +26,7 @@ def forgetful(world, mode, gateway="/new/toolcrib-gateway", host="cursor", profi
         mode=mode,
         profile=profile,
         gateway_path=Path(gateway),
+        also=also,
     )
 
 
@@ -67,7 +70,7 @@ def test_one_entry_replaces_wrapped_ones(world, pruned):
 def test_the_one_entry_is_renewed_or_removed(world):
     world.serve_another()
     world.write(".cursor/mcp.json", {"mcpServers": {"mine": STUB}})
-    made = forgetful(world, "through", "/old/toolcrib-gateway")
+    made = forgetful(world, "through", "/old/toolcrib-gateway", also=["far"])
     apply(made, world.ctx, world.db)
     after = tree_after(forgetful(world, "through"))
     assert after["toolcrib"]["command"] == "/new/toolcrib-gateway"

@@ -1,21 +1,21 @@
 """What each host's model gets, by the way the host gets its tools."""
 
-from dataclasses import replace
-
 import pytest
 
 from app.catalog.catalog import set_pinned
+from app.export.apply import apply
 from app.host_status.overview import survey
 from app.host_status.sizes import host_sizes
 from app.tokens.menu import menu_tokens
-from store.records import AS_IS, NATIVE, PRUNED, THROUGH
+from store import servers
+from store.connection import transaction
+from store.records import AS_IS, COULD_NOT_START, NATIVE, PRUNED, THROUGH
 
 
 @pytest.mark.parametrize(
     ("mode", "tokens", "tools"),
     [
         (AS_IS, 1000, 10),
-        (NATIVE, 800, 8),
         (PRUNED, 800, 8),
         (THROUGH, 100, 3),
     ],
@@ -27,13 +27,27 @@ def test_each_mode_sends_its_part_of_the_tools(world, db, mode, tokens, tools):
     pinned = world.catalog.find("stub/tool_3").tool.id
     set_pinned(db, "default", [pinned], True)
     catalog = world.catalog
-    statuses = survey(db, world.places, catalog)
-    (status,) = [s for s in statuses if s.host.id == "cursor"]
-    (size,) = host_sizes([replace(status, mode=mode)])
+    world.export("cursor", mode)
+    (size,) = host_sizes(survey(db, world.places, catalog))
     assert (size.host, size.mode) == ("Cursor", mode)
     menu = menu_tokens(catalog) if mode == THROUGH else 0
     assert (size.verdict.tokens, size.verdict.tools) == (tokens + menu, tools)
     assert size.verdict.budget.max_tools == 40
+
+
+def test_a_hosts_own_switches_count_as_long_as_its_file_has_them(world, db):
+    file = world.write(".codex/config.toml", '[mcp_servers.stub]\ncommand = "x"\n')
+    world.learn(tuple(f"tool_{n}" for n in range(10)))
+    world.off("stub/tool_1", "stub/tool_2")
+    world.export("codex", NATIVE)
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (size.mode, size.sent.tokens) == (NATIVE, 800)
+    file.write_text(file.read_text() + "\n[tui]\ntheme = 1\n")
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (size.mode, size.sent.tokens) == (NATIVE, 800)
+    file.write_text('[mcp_servers.stub]\ncommand = "x"\n')
+    (size,) = host_sizes(survey(db, world.places, world.catalog))
+    assert (size.mode, size.sent.tokens) == (AS_IS, 1000)
 
 
 def test_a_host_without_servers_of_the_catalogue_is_left_out(world, db):
@@ -47,12 +61,16 @@ def test_a_host_whose_own_servers_are_unread_gets_the_menu_through_toolcrib(worl
     world.write(".cursor/mcp.json", {"mcpServers": {"other": {"command": "y"}}})
     world.write(".claude.json", {"mcpServers": {"stub": {"command": "x"}}})
     world.learn(tuple(f"tool_{n}" for n in range(10)))
-    made = world.plan("cursor", THROUGH)
-    assert (made.tools_after, made.tokens_after) == (2, menu_tokens(world.catalog))
-    statuses = survey(db, world.places, world.catalog)
-    (status,) = [s for s in statuses if s.host.id == "cursor"]
-    (size,) = host_sizes([replace(status, mode=THROUGH)])
-    assert (size.sent.count, size.sent.tokens) == (2, menu_tokens(world.catalog))
+    with transaction(db):
+        unread = servers.by_name(db, "other")
+        db.execute("DELETE FROM tools WHERE server_id = ?", (unread.id,))
+        servers.set_status(db, unread.id, COULD_NOT_START)
+    made = world.plan("cursor", THROUGH, also=["stub"])
+    menu = menu_tokens(world.catalog.only(["stub"]))
+    assert (made.tools_after, made.tokens_after) == (2, menu)
+    apply(made, world.ctx, db)
+    sizes = {s.facts.id: s for s in host_sizes(survey(db, world.places, world.catalog))}
+    assert (sizes["cursor"].sent.count, sizes["cursor"].sent.tokens) == (2, menu)
 
 
 def test_an_entry_that_was_removed_outside_no_longer_counts_as_through_toolcrib(world, db):

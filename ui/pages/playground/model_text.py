@@ -60,7 +60,8 @@ def model_text(
     direct = [dump(row.tool.raw).decode() for row in size.sent.direct] if size else []
     lists, search = [], ""
     if size is None or size.mode == THROUGH:
-        rehearsal = rehearse(str(database), profile, query=query, encoder=encoder)
+        reached = size.behind if size else None
+        rehearsal = rehearse(str(database), profile, behind=reached, query=query, encoder=encoder)
         lists, search = [rehearsal.tools], rehearsal.search
     elif size.mode == PRUNED:
         left = {row.server.id for row in size.sent.direct}

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from app.core.endpoint import target_of
+from app.core.endpoint import behind_of, target_of
 from app.gateway.backend.web.access import Access, headers_of
 from app.gateway.backend.web.exchange import Exchange
 from app.gateway.backend.web.replies import EVENTS, JSON, Reply, Send
@@ -52,7 +52,7 @@ class Endpoint:
             await reply.refuse(400, "A header came twice.")
             return
         refusal = self._access.local(headers)
-        target = target_of(scope.get("raw_path") or b"")
+        target = _target(scope)
         if refusal is None and target is None:
             refusal = 404, "There is nothing at this address."
         if refusal is None and target is not None:
@@ -264,6 +264,16 @@ async def _next(exchange: Exchange, receive: Receive, seconds: float | None) -> 
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _target(scope: Json) -> Target | None:
+    """What a URL names, None where it is none of ours."""
+    named = target_of(scope.get("raw_path") or b"")
+    try:
+        behind = behind_of((scope.get("query_string") or b"").decode("ascii"))
+    except ValueError:
+        return None
+    return (*named, behind) if named is not None else None
 
 
 async def _body(receive: Receive) -> bytes | None:

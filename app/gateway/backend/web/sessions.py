@@ -15,7 +15,7 @@ from store.typed import Json
 
 _MOST = 64  # sessions, of which the one used least lately makes room
 _IDLE_SECONDS = 1800.0  # without a request or an open stream
-Target = tuple[str, str]  # profile, server
+Target = tuple[str, str, tuple[str, ...] | None]  # profile, server, servers that it may reach
 Outsides = Callable[[int, Hello], Outside]
 
 
@@ -94,10 +94,10 @@ class WebSessions:
 
     def _made(self, target: Target, *, stateless: bool) -> WebSession:
         number = self._number()
-        profile, server = target
+        profile, server, behind = target
         # no process stands behind a URL: below 0 it is nobody's child, and no other session's host
         hello = Hello("http", -number, self._folder, (), self._environ)
-        options = Options(profile, server, ())
+        options = Options(profile, server, (), behind)
         outside = self._outside(number, hello)
         return WebSession(number, options, hello, outside, stateless=stateless)
 

@@ -1,0 +1,103 @@
+"""What a host's model gets by the host's files as they are: the one source for every number.
+
+Strip, Hosts, Budget, command line and plans count here, a plan also with the files that it would
+write. A server that was not read counts nothing and is named in `unread`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.catalog.catalog import Catalog, CatalogTool
+from app.export.matching import find_server
+from app.export.model_tools import ModelTools, as_sent, with_menu
+from app.hosts.facts import HostFacts
+from app.hosts.reading import FoundEntry, HostReading
+from store.records import AS_IS, NATIVE, PRUNED, THROUGH, ServerRecord
+
+_LEFT_ALONE = ("extension", "managed")  # scopes of files that no export changes
+
+
+@dataclass(frozen=True, slots=True)
+class FileTools:
+    """The way a host gets its tools by its files, and the tools."""
+
+    mode: str
+    sent: ModelTools
+    behind: tuple[str, ...] = ()  # names of the servers that its one entry reaches
+    narrowed: bool = True  # False: an earlier build wrote the entry, which reaches every server
+    unread: tuple[str, ...] = ()  # names of entries whose tools are not known
+
+
+def of_user(reading: HostReading, entry: FoundEntry | None = None) -> bool:
+    """Whether a file, or an entry of it, counts outside any project."""
+    local = entry is not None and entry.scope.startswith("local:")
+    return reading.scope != "project" and not local
+
+
+def of_project(reading: HostReading, _entry: FoundEntry | None = None) -> bool:
+    """Whether a file is the project's."""
+    return reading.scope == "project"
+
+
+def file_tools(
+    host: HostFacts,
+    catalog: Catalog,
+    readings: Sequence[HostReading],
+    *,
+    native: bool,
+    counts: Callable[[HostReading, FoundEntry | None], bool] = of_user,
+) -> FileTools:
+    """The tools of those files that count.
+
+    `native`: the host's own switches in its files hide what is off, by a write of Toolcrib.
+    """
+    switched = native and host.native is not None and not host.native.partial
+    own, direct, unread = [], [], []
+    pruned = False
+    for reading, entry, server in _entries(catalog, readings, counts):
+        rows = _usable(catalog, server) if server is not None else []
+        if not rows:
+            unread += [] if server is not None and server.read_at else [entry.name]
+            continue
+        wrapped = bool(entry.pruned)
+        pruned = pruned or wrapped
+        hidden = wrapped or (switched and reading.scope not in _LEFT_ALONE)
+        kept = [row for row in rows if row.shown or not hidden]
+        own += kept
+        direct += [] if wrapped else kept
+    sent = replace(as_sent(host, _once(own)), direct=tuple(_once(direct)))
+    entries = [one for one in readings if one.through and counts(one, None)]
+    if not entries:
+        mode = PRUNED if pruned else NATIVE if native else AS_IS
+        return FileTools(mode, sent, unread=tuple(unread))
+    lists = [one.behind for one in entries]
+    names = {name for behind in lists if behind is not None for name in behind}
+    served = catalog if None in lists else catalog.only(names)
+    return FileTools(
+        THROUGH,
+        with_menu(host, sent, _once(own), served),
+        tuple(server.name for server in served.servers),
+        None not in lists,
+        tuple(unread),
+    )
+
+
+def _entries(
+    catalog: Catalog,
+    readings: Sequence[HostReading],
+    counts: Callable[[HostReading, FoundEntry | None], bool],
+) -> Iterator[tuple[HostReading, FoundEntry, ServerRecord | None]]:
+    for reading in readings:
+        for entry in reading.entries:
+            if not entry.disabled and counts(reading, entry):
+                yield reading, entry, find_server(catalog, reading, entry)
+
+
+def _usable(catalog: Catalog, server: ServerRecord) -> list[CatalogTool]:
+    return [
+        row for row in catalog.of_server(server.id) if not row.tool.gone and not row.tool.problem
+    ]
+
+
+def _once(rows: Sequence[CatalogTool]) -> list[CatalogTool]:
+    return list({row.tool.id: row for row in rows}.values())
