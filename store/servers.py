@@ -309,7 +309,8 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
 def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
     """Give a server another name in the catalogue; False where one has or had that name.
 
-    One that is retired, which nobody sees, makes room. The old name still means this server.
+    One that is retired, which nobody sees, makes room. The old name still means this server where
+    a host's file names it so.
     """
     wanted = _plain_name(name)
     sql = "SELECT 1 FROM former_names WHERE name = ? AND server_id != ?"
@@ -325,7 +326,8 @@ def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
     db.execute("DELETE FROM former_names WHERE name = ?", (wanted,))
     db.execute(
         "INSERT OR REPLACE INTO former_names (name, server_id)"
-        " SELECT name, id FROM servers WHERE id = ? AND name != ?",
+        " SELECT name, id FROM servers WHERE id = ? AND name != ? AND name IN"
+        " (SELECT value FROM exports, json_each(exports.detail, '$.behind') WHERE undone_at = 0)",
         (server_id, wanted),
     )
     db.execute("UPDATE servers SET name = ? WHERE id = ?", (wanted, server_id))

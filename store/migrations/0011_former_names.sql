@@ -1,4 +1,4 @@
--- names that servers had before they were renamed: hosts' files still name them so
+-- names that servers had before they were renamed, where hosts' files still name them so
 CREATE TABLE former_names (
     name TEXT PRIMARY KEY,
     server_id INTEGER NOT NULL REFERENCES servers (id) ON DELETE CASCADE

@@ -18,7 +18,8 @@ from store.records import NewTool
 
 Add = Callable[..., int]
 Verb = Callable[..., Any]
-CURSOR = '{"mcpServers": {"github": {"command": "github"}}}\n'
+BOTH = {name: {"command": name} for name in ("github", "files")}
+CURSOR = json.dumps({"mcpServers": BOTH}) + "\n"
 
 
 @pytest.fixture
@@ -35,8 +36,7 @@ def verb(
     add_server("files", "read_file", trusted=False)
     home = tmp_path / "home"
     (home / ".cursor").mkdir(parents=True)
-    both = {name: {"command": name} for name in ("github", "files")}
-    (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": both}))
+    (home / ".cursor" / "mcp.json").write_text(CURSOR)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
     with transaction(db):
@@ -246,7 +246,7 @@ def test_hosts_export_and_restore(verb: Verb, tmp_path: Path) -> None:
     file = tmp_path / "home" / ".cursor" / "mcp.json"
     (host,) = verb("hosts")["hosts"]
     assert {"id", "files", "modes", "recommended", "reason", "exports"} <= keys(host)
-    assert host["files"][0]["servers"] == ["github"]
+    assert host["files"][0]["servers"] == ["github", "files"]
     assert not verb("export", "cursor", "--mode", "pruned")["files"]  # nothing is off yet
     verb("profile", "off", "github/create_issue")
     dry = verb("export", "cursor", "--mode", "pruned", "--dry-run")
