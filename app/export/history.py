@@ -102,12 +102,21 @@ def base_of(
 
 def is_native(history: Sequence[ExportRecord]) -> bool:
     """Whether the host's own switches still hide in its files what the newest write hid by them."""
-    active = [record for record in standing(history) if record.scope != "project"]
-    if not active or active[0].mode != NATIVE:
-        return False
-    group = active[0].detail.get("group")
-    newest = [one for one in active if one is active[0] or one.detail.get("group") == group]
-    return all(map(_still_written, newest))
+    newest = _newest_group([record for record in history if record.scope != "project"])
+    return bool(newest) and newest[0].mode == NATIVE and all(map(_still_written, newest))
+
+
+def newest_in_files(history: Sequence[ExportRecord]) -> frozenset[int]:
+    """Ids of the newest write's records where every file still has what it wrote; else none."""
+    newest = _newest_group(history)
+    return frozenset(one.id for one in newest) if all(map(_still_written, newest)) else frozenset()
+
+
+def _newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
+    """The records of the newest write that was not taken back: one a file."""
+    active = standing(history)
+    group = active[0].detail.get("group") if active else None
+    return [one for one in active if one is active[0] or one.detail.get("group", "") == group]
 
 
 def _still_written(record: ExportRecord) -> bool:
@@ -116,8 +125,9 @@ def _still_written(record: ExportRecord) -> bool:
     written = backups.read(str(record.detail.get("after", "")))
     try:
         now = read_bytes(FilePath(record.file)) if is_file(FilePath(record.file)) else None
-        if now is None or written is None or hash_bytes(now) == record.after_hash:
-            return now is not None and hash_bytes(now) == record.after_hash
+        found = hash_bytes(now) if now is not None else ""
+        if now is None or written is None or found == record.after_hash:
+            return found == record.after_hash
         trees = read_values(written, kind).value, read_values(now, kind).value
     except ToolcribError:
         return False

@@ -7,6 +7,7 @@ import apsw
 
 from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
+from app.export.history import newest_in_files
 from app.export.plan import Plan, plan
 from app.hooks.rules import rules_standing
 from app.hooks.status import hook_standing
@@ -56,7 +57,8 @@ def survey(
         here = status.state != NOT_FOUND
         hook = hook_standing(places, facts, mode=status.mode, here=here, no_backend=no_backend)
         rules = rules_standing(places, facts, mode=status.mode, here=here)
-        statuses.append(replace(status, hook=hook, rules=rules))
+        written = newest_in_files(history) | newest_in_files(exports.hooks_of(db, facts.id))
+        statuses.append(replace(status, hook=hook, rules=rules, written=written))
     return tuple(statuses)
 
 

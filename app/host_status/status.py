@@ -42,6 +42,7 @@ class HostStatus:
     hook: HookStanding | None = None  # where somebody looked
     http: bool = False  # in through mode: by a URL instead of a command
     native: bool = False  # its own switches hide what is off, by Toolcrib's write
+    written: frozenset[int] = frozenset()  # records of the newest writes that its files still have
     rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
 

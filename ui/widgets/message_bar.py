@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
@@ -21,7 +21,12 @@ Button = tuple[str, Callable[[], None]]
 
 
 class MessageBar(QFrame):
-    """Hidden until it has something to say; closing it is up to the user."""
+    """Hidden until it has something to say; closing it is up to the user.
+
+    Signals: replaced() when a sentence is shown, or the one that was shown is taken away.
+    """
+
+    replaced = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,6 +74,7 @@ class MessageBar(QFrame):
             if spec is not None:
                 button.setText(spec[0])
         self._recolor()
+        self.replaced.emit()
         self.show()
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
@@ -78,6 +84,7 @@ class MessageBar(QFrame):
 
     def clear(self) -> None:
         """Hide the line."""
+        self.replaced.emit()
         self.hide()
         self._text.clear()
 

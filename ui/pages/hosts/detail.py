@@ -30,6 +30,7 @@ from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.hook_card import HookCard, RulesCard
 from ui.pages.hosts.http_row import HttpRow
 from ui.pages.hosts.preview import Preview, notes
+from ui.pages.hosts.reach_row import ReachRow
 from ui.shell.badges import BADGES, badge
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.host_state import modes_of, state_text
@@ -77,6 +78,7 @@ class HostDetail(QWidget):
         self.modes.setAccessibleName("Export")
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
         self.http = HttpRow()
+        self.reach = ReachRow()
         self.headline = QLabel()
         theme.dress(self.headline, 1, QFont.Weight.DemiBold)
         self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
@@ -132,6 +134,7 @@ class HostDetail(QWidget):
     def show_status(self, status: HostStatus, mode: str) -> None:
         """Show a host before its preview is there."""
         self._preview = None  # of another host
+        self.reach.hide()
         self.http.choose(on=status.http)
         self.name.setText(status.host.name)
         self.show_state(status)
@@ -172,6 +175,7 @@ class HostDetail(QWidget):
     def show_preview(self, preview: Preview, status: HostStatus) -> None:
         """Show what writing would change."""
         self._preview = preview
+        self.reach.show_plan(preview.plan, preview.catalog)
         self.headline.setText(preview.headline)
         self._show_advice(status)
         self.backups.setText(f"Backups ({len(preview.backups)})")
@@ -313,6 +317,7 @@ class HostDetail(QWidget):
         column.addLayout(below)
         column.addLayout(choice)
         column.addWidget(self.http)
+        column.addWidget(self.reach)
         column.addWidget(self._box)
         column.addWidget(self.files)
         column.addWidget(self._shown, 1)

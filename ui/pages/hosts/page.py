@@ -59,8 +59,10 @@ class HostsPage(Page):
         self.entry = EntrySheet(theme, services.places.home)
         self.preview: Preview | None = None
         self._host = ""  # id of the host shown
+        self._also: tuple[str, ...] | None = None  # servers of other hosts that the user chose
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
         self._notice: object = None  # what the message bar said about the files
+        self._told: WrittenFiles | None = None  # the write that the message bar is about
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
@@ -141,7 +143,11 @@ class HostsPage(Page):
     def _plan_again(self) -> None:
         """Plan the shown host anew, and leave the messages."""
         detail = self.detail
-        self.desk.preview(self._host, detail.mode, over_http=detail.http.on)
+        self.desk.preview(self._host, detail.mode, over_http=detail.http.on, also=self._also)
+
+    def _choose_also(self, names: tuple[str, ...]) -> None:
+        self._also = names
+        self.refresh()
 
     def _connect(self) -> None:
         live, desk, detail = self.services.live, self.desk, self.detail
@@ -149,6 +155,7 @@ class HostsPage(Page):
         live.toggled.connect(lambda _ids: self._on_changed())
         live.configured.connect(self._on_changed)
         self.services.tasks.changed.connect(self._on_task)
+        self.messages.replaced.connect(self._forget_write)
         desk.surveyed.connect(self._on_surveyed)
         desk.previewed.connect(self._on_previewed)
         desk.wrote.connect(self._on_wrote)
@@ -158,6 +165,7 @@ class HostsPage(Page):
         self.watch.stirred.connect(desk.survey)
         self.list.selectionModel().currentChanged.connect(lambda now, _old: self._open(now.row()))
         detail.mode_chosen.connect(lambda _mode: self.refresh())
+        detail.reach.chosen.connect(self._choose_also)
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
@@ -186,6 +194,7 @@ class HostsPage(Page):
 
     def _on_surveyed(self, rows: tuple[HostStatus, ...]) -> None:
         self.model.show(rows)
+        self._settle_message()
         self.services.hosts.take(rows)
         self.listening.look()
         self.watch.follow(rows)
@@ -203,6 +212,19 @@ class HostsPage(Page):
             self._renew_idle(status)
         if self._way_out:
             self.restore_all()
+
+    def _settle_message(self) -> None:
+        """Take back the sentence about a write that the host's files no longer have."""
+        told = self._told
+        status = self.model.find(told.plan.host.id) if told is not None else None
+        if told is None or status is None or set(told.ids) <= status.written:
+            return
+        self._told = None
+        self.messages.clear()
+
+    def _forget_write(self) -> None:
+        """The message bar is empty, or speaks of something else."""
+        self._told = None
 
     def _renew_idle(self, status: HostStatus) -> None:
         """A preview that would write nothing can follow the files by itself."""
@@ -222,6 +244,7 @@ class HostsPage(Page):
         if status is None or status.host.id == self._host:
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
+        self._also = None
         self.prompts.host = self._host
         if self.changes.host != status.host.id:
             self.changes.leave()
@@ -299,8 +322,14 @@ class HostsPage(Page):
         self.listening.write(preview.plan)
 
     def _on_wrote(self, written: WrittenFiles) -> None:
+        self._also = None  # kept with the write
         command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
         self.services.undo.push(command)
+        self._say_written(written, command)
+        self._told = written
+
+    def _say_written(self, written: WrittenFiles, command: WriteCommand) -> None:
+        """The sentence, with the way back; it goes when the files have it no more."""
         if written.plan.change is not None:
             self.changes.written(written.plan, lambda: self._take_back(command))
             return

@@ -1,6 +1,6 @@
 """What writing a host's config would do: the diff, the tokens, and what to know before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog
@@ -27,6 +27,7 @@ class Preview:
     backups: tuple[Backup, ...]
     secrets_in: str  # keychain | file, "" when no secret moves
     verdict: Verdict
+    catalog: Catalog
 
     @property
     def can_write(self) -> bool:
@@ -64,9 +65,10 @@ def load_preview(
     host_id: str,
     mode: str,
     endpoint: Endpoint | None = None,
+    also: Sequence[str] | None = None,
 ) -> Preview:
     """The preview of exporting the catalogue's profile to a host in a mode."""
-    plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint)
+    plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint, also=also)
     budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
     return Preview(
         plan=plan,
@@ -74,6 +76,7 @@ def load_preview(
         backups=list_backups(db, host_id),
         secrets_in=SecretStore.open(ctx.paths).where if plan.secrets_to_store else "",
         verdict=verdict(plan.tokens_after, plan.tools_after, budget),
+        catalog=catalog,
     )
 
 

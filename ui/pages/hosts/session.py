@@ -26,7 +26,7 @@ from app.host_status.own_search import OwnSearch, advised, evidence_key, look
 from app.host_status.status import HostStatus
 from app.hosts.facts import host
 from app.registry.register import register_file, register_restored
-from store.records import ExportRecord
+from store.records import THROUGH, ExportRecord
 from ui.pages.hosts.entry_sheet import EntryPreview
 from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview
 from ui.pages.hosts.preview import backup_diff, load_preview
@@ -106,8 +106,16 @@ class HostsSession(QObject):
         rows = (advised(row, self._evidence.get(row.host.id)) for row in self._rows)
         self.surveyed.emit(tuple(rows))
 
-    def preview(self, host_id: str, mode: str, *, over_http: bool = False) -> None:
-        """Plan writing one host; `over_http` with the endpoint's URL in its file."""
+    def preview(
+        self,
+        host_id: str,
+        mode: str,
+        *,
+        over_http: bool = False,
+        also: Sequence[str] | None = None,
+    ) -> None:
+        """Plan writing one host; `over_http` with the endpoint's URL in its file, `also` are
+        servers of other hosts, None those that were added before."""
         live, ctx, places = self._services.live, self._services.ctx, self._services.places
         catalog = live.catalog
         if catalog is None:
@@ -122,6 +130,7 @@ class HostsSession(QObject):
                 host_id=host_id,
                 mode=mode,
                 endpoint=endpoint(ctx) if over_http else None,
+                also=also if mode == THROUGH else None,
             ),
             self.previewed.emit,
             self.failed.emit,

@@ -16,6 +16,7 @@ from app.core.text import plural
 from app.host_status.report import report_of, written
 from app.host_status.sizes import HostSize
 from app.host_status.tool_list import GIVEN, ON_DEMAND, OVER, ListedTool, listed_tools
+from store.records import THROUGH
 from ui.look.text import APPROX, count
 from ui.look.theme import GAP, Theme
 from ui.shell.host_names import MODE_NAMES
@@ -146,6 +147,10 @@ class ToolsSheet(QWidget):
             f"{MODE_NAMES[size.mode]}: {plural(size.sent.count, 'tool')},"
             f" {count(size.sent.tokens)} tokens {APPROX} at the first request{later}."
         )
+        if size.mode == THROUGH:
+            line += f" Behind the search: {', '.join(size.behind) or 'no server'}."
+        if not size.narrowed:
+            line += " An earlier Toolcrib wrote this entry, which reaches every server."
         rows, every = self.shown.rowCount(), self.model.rowCount()
         shown = f" Showing {rows} of {every}." if words else ""
         self.headline.setText(f"{line}{shown}")

@@ -346,3 +346,17 @@ def test_hosts_with_an_adapter_are_served_beside_it(
     status = json.loads(toolcrib("backend", "status", "--json").stdout)
     rows = {session["host"]: session["host_pid"] for session in status["sessions"]}
     assert rows == {"raw-host": os.getpid(), "web": 0}
+
+
+def test_a_url_that_names_its_servers_reaches_no_other(client: Client) -> None:
+    web = client("/mcp/default?servers=alpha", profile="default")
+    web.initialize()
+    menu = web.request("tools/list").last["result"]["tools"]
+    assert "Servers: alpha." in menu[0]["description"]
+    call = {"name": "beta/echo", "arguments": {"text": "hi"}}
+    assert web.call("call_tool", call).text != "hi"
+    none = client("/mcp/default?servers=", profile="default")
+    none.initialize()
+    assert "Servers:" not in none.request("tools/list").last["result"]["tools"][0]["description"]
+    twice = client("/mcp/default?servers=alpha&servers=beta", profile="default")
+    assert twice.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}).status == 404
