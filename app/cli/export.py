@@ -340,6 +340,7 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
         f"{number(made.tokens_before)} -> {number(made.tokens_after)} tokens ≈,"
         f" {made.tools_before} -> {made.tools_after} tools"
         + (f"; {number(made.later)} more on demand" if made.later else "")
+        + (f"; not read: {', '.join(made.unread)}" if made.unread else "")
     )
     if done:
         lines += [f"The old file is kept as {r.backup}" for r in done if r.backup]

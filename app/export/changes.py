@@ -11,6 +11,8 @@ from app.export import native
 from app.export.history import ChangedPlaces, touched
 from app.export.http.checks import check_file, file_notes
 from app.export.matching import (
+    RETURNS,
+    STAYS,
     Match,
     find_matches,
     find_server,
@@ -87,6 +89,7 @@ def change_file(
             work.warnings.append(f"{target.path.name} holds credentials and may be committed.")
         if mode in (AS_IS, NATIVE, THROUGH):
             _unwrap(work, reading, tree, style, catalog)
+        _tell_returning(work, target, reading, mode)
     elif target.role == RULES:
         _native(work, target, tree, _all_matches(target, catalog), catalog=catalog)
     return FileChange(
@@ -98,6 +101,25 @@ def change_file(
         tuple(dict.fromkeys(match.server.id for match in matches)),
         target.kind.write == "closed-only",
     )
+
+
+def _tell_returning(work: _Work, target: Target, reading: HostReading, mode: str) -> None:
+    """Say of entries that the present file lacks and the new one has that they come back."""
+    if target.current is None or target.current == b"":
+        return
+    present = {one.name for one in base_reading(target, target.current).entries}
+    gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
+    back = [one.name for one in reading.entries if one.at not in gone and one.name not in present]
+    for name in back:
+        work.warnings = [
+            text.replace(STAYS, RETURNS)
+            if text.startswith(f"{name} ") or f" {name} " in text
+            else text
+            for text in work.warnings
+        ]
+        told = any(change.startswith(f"{name}: ") for change in work.changes)
+        if mode != AS_IS and not told:
+            work.changes.append(f"{name}: back in the file")
 
 
 def _tree(target: Target, base: bytes | None) -> Any:
@@ -288,17 +310,17 @@ def _why_beside(match: Match, host: HostFacts, call: GatewayCall) -> str:
     if call.address is not None and (names := passed_on(match, host)):
         spelled = next(iter(names.values()))
         reason = f"takes {spelled} from its host's variables, which a URL does not pass on"
-        return f"{entry.name} {reason}; it stays as it is."
+        return f"{entry.name} {reason}; {STAYS}"
     if entry.launch is None:
         return "" if entry.pruned else f"{entry.name}: {entry.problem} It stays as it is."
     reason = why_not_movable(match, entry.launch)
-    return f"{entry.name} {reason}; it stays as it is." if reason else ""
+    return f"{entry.name} {reason}; {STAYS}" if reason else ""
 
 
 def _movable(work: _Work, match: Match, launch: LaunchSpec) -> bool:
     reason = why_not_movable(match, launch)
     if reason:
-        work.warnings.append(f"{match.entry.name} {reason}; it stays as it is.")
+        work.warnings.append(f"{match.entry.name} {reason}; {STAYS}")
     return not reason
 
 

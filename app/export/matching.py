@@ -18,6 +18,9 @@ from store.typed import JsonMapping
 # With one of these a remote entry gets its credentials from the host at run time.
 _SIGN_IN_KEYS = ("auth", "oauth", "headersHelper", "http_headers_helper", "authProviderType")
 
+STAYS = "it stays as it is."  # of an entry that an export leaves alone,
+RETURNS = "it comes back as it was before Toolcrib."  # and of one that the present file lacks
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Match:
@@ -37,11 +40,11 @@ def find_matches(
             continue
         server = find_server(catalog, reading, entry)
         if server is None:
-            warnings.append(f"{entry.name} is not in the catalog; it stays as it is.")
+            warnings.append(f"{entry.name} is not in the catalog; {STAYS}")
         elif not server.trusted:
-            warnings.append(f"{entry.name} is not trusted yet; it stays as it is.")
+            warnings.append(f"{entry.name} is not trusted yet; {STAYS}")
         elif server.status != READ and not catalog.of_server(server.id):
-            warnings.append(f"The tools of {entry.name} were not read; it stays as it is.")
+            warnings.append(f"The tools of {entry.name} were not read; {STAYS}")
         else:
             yield Match(entry, raw_at(tree, entry.at), server)
 

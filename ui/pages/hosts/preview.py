@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog
 from app.core.context import AppContext, Db
+from app.core.text import plural
 from app.export.apply import list_backups
 from app.export.backups import Backup, read
 from app.export.masking import DiffFile, masked_change, masked_diff
@@ -48,12 +49,15 @@ class Preview:
     def headline(self) -> str:
         """Tokens before and after."""
         before, after = self.plan.tokens_before, self.plan.tokens_after
+        unread = f", and {plural(len(self.plan.unread), 'server')} not read" * bool(
+            self.plan.unread
+        )
         if not before:
-            return ""
+            return f"{before:,} → {after:,} tokens ≈{unread}" if after or unread else ""
         share = round(100 * (after - before) / before)
         sign = "+" if share > 0 else "−" if share < 0 else "±"
         later = " at first, the rest on demand" if self.plan.later else ""
-        return f"{before:,} → {after:,} tokens ≈ ({sign}{abs(share)} %){later}"
+        return f"{before:,} → {after:,} tokens ≈ ({sign}{abs(share)} %){later}{unread}"
 
 
 def load_preview(
