@@ -90,7 +90,24 @@ def _entries(
     for reading in readings:
         for entry in reading.entries:
             if not entry.disabled and counts(reading, entry):
-                yield reading, entry, find_server(catalog, reading, entry)
+                server = find_server(catalog, reading, entry)
+                yield reading, entry, server or _in_another_place(catalog, reading, entry)
+
+
+def _in_another_place(
+    catalog: Catalog, reading: HostReading, entry: FoundEntry
+) -> ServerRecord | None:
+    """The server that the host called so where its file was when it was read last."""
+    wanted = (reading.host.id, entry.scope, entry.name)
+    return next(
+        (
+            server
+            for server in catalog.servers
+            for one in server.entries
+            if (one.host, one.scope, one.name) == wanted
+        ),
+        None,
+    )
 
 
 def _usable(catalog: Catalog, server: ServerRecord) -> list[CatalogTool]:

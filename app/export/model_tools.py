@@ -59,7 +59,12 @@ def model_tools(
     every = host_rows(host, catalog) if rows is None else list(rows)
     if mode == AS_IS or (mode == NATIVE and host.native is not None and host.native.partial):
         return replace(as_sent(host, every), direct=tuple(every))
-    alone = {r.server.id for r in every if rows is None and _left_alone(host, r.server)}
+    # what nobody trusts stays as it is in the file, like what no export writes
+    alone = {
+        row.server.id
+        for row in every
+        if not row.server.trusted or (rows is None and _left_alone(host, row.server))
+    }
     left = [row for row in every if row.server.id in alone]
     if mode != THROUGH:
         kept = [row for row in every if row.server.id in alone or row.shown]

@@ -13,7 +13,7 @@ from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from app.policy.budget import BLOCK, PASS, WARN, Budget, Verdict, verdict
-from store.records import THROUGH
+from store.records import PRUNED, THROUGH
 
 _WORST = {BLOCK: 0, WARN: 1, PASS: 2}
 
@@ -43,8 +43,8 @@ class HostSize:
 
     @property
     def once_written(self) -> int:
-        """Tokens of what is on, for a host that is left as it is: what writing it would leave."""
-        return sum(row.cost for row in self.sent.tools if row.shown)
+        """Tokens that its model would get pruned."""
+        return model_tools(self.facts, PRUNED, self.catalog).tokens
 
     @property
     def through(self) -> int:

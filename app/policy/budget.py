@@ -73,6 +73,11 @@ class Verdict:
         return max(0, self.tokens - self.budget.block_over)
 
     @property
+    def why_tools(self) -> str:
+        """Why the number of tools is no PASS, "" where it is one."""
+        return _of_tools(self.tools, self.budget)[1]
+
+    @property
     def refuses(self) -> bool:
         """Whether a config must not be written."""
         return self.word == BLOCK and self.budget.on_block == "refuse"

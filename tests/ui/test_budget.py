@@ -269,7 +269,8 @@ def test_each_host_is_held_against_the_budget(show, services, places, qtbot):
     (folder / "mcp.json").write_text(CURSOR)
     desktop = places.home / ".config/Claude/claude_desktop_config.json"
     desktop.parent.mkdir(parents=True)
-    desktop.write_text(CURSOR)
+    more = {name: {"command": "npx", "args": ["-y", name]} for name in ("github", "time", "team")}
+    desktop.write_text(json.dumps({"mcpServers": more}))
     page = show()
     set_budget(page, qtbot, 3_100)
     settled(qtbot, page)

@@ -48,6 +48,13 @@ def show(page, qtbot, host, mode="as-is"):
     qtbot.waitUntil(lambda: not page.detail.hook.isHidden(), timeout=TIMEOUT)
 
 
+def show_through(page, qtbot):
+    """OpenCode through Toolcrib, with a server of another host: it has none of its own."""
+    show(page, qtbot, "opencode", "through")
+    page.detail.reach.chosen.emit(("github",))
+    qtbot.waitUntil(lambda: page.preview.plan.also == ("github",), timeout=TIMEOUT)
+
+
 def press(page, qtbot):
     """Press the switch and wait for the preview."""
     page.detail.hook.switch.click()
@@ -286,7 +293,7 @@ def test_the_plugin_of_opencode_is_shown_as_text(page, qtbot, home):
     put(home / ".config/opencode/opencode.json", {"mcp": {}})
     page.desk.survey()
     qtbot.waitUntil(lambda: page.model.find("opencode").state != "not found", timeout=TIMEOUT)
-    show(page, qtbot, "opencode", "through")
+    show_through(page, qtbot)
     write(page, qtbot)
     press(page, qtbot)
     shown = page.hook.diff.after.toPlainText()
@@ -341,7 +348,7 @@ def test_a_list_form_that_has_nothing_to_do_any_more_can_be_brought_up_to_date(p
     qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
     write_hook(page, qtbot)
     qtbot.waitUntil(switched(page, True), timeout=TIMEOUT)
-    show(page, qtbot, "opencode", "through")
+    show_through(page, qtbot)
     write(page, qtbot)
     qtbot.waitUntil(card.update_button.isVisible, timeout=TIMEOUT)
     assert "Toolcrib's menu is the host's list already" in words(page)
@@ -359,7 +366,7 @@ def test_no_list_is_narrowed_where_the_menu_is_all(page, qtbot, home):
     qtbot.waitUntil(lambda: page.model.find("opencode").state != "not found", timeout=TIMEOUT)
     show(page, qtbot, "claude-code")
     assert not page.detail.hook.list_button.isVisible()
-    show(page, qtbot, "opencode", "through")
+    show_through(page, qtbot)
     write(page, qtbot)
     qtbot.waitUntil(page.detail.hook.switch.isEnabled, timeout=TIMEOUT)
     assert not page.detail.hook.list_button.isVisible()

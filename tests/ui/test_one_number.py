@@ -162,8 +162,11 @@ def test_a_host_that_loads_on_demand_is_counted_by_its_first_request(household, 
 def test_through_toolcrib_the_menu_of_a_host_that_defers_is_not_deferred(household, ctx, places):
     db, _hosts = household
     catalog = load_catalog(db, "default")
-    apply(prepare(db, places, catalog, host_id="claude-code", mode=THROUGH), ctx, db, insist=True)
-    size = next(s for s in measure(db, places, catalog) if s.facts.id == "claude-code")
     pinned = next(row for row in catalog.shown if row.pinned)
+    made = prepare(
+        db, places, catalog, host_id="claude-code", mode=THROUGH, more=[pinned.server.name]
+    )
+    apply(made, ctx, db, insist=True)
+    size = next(s for s in measure(db, places, catalog) if s.facts.id == "claude-code")
     assert pinned.tool.id not in size.sent.deferred
     assert [row.cost for row in size.sent.tools if row.tool.id == pinned.tool.id] == [pinned.cost]

@@ -34,6 +34,8 @@ class HostInView(QObject):
         self._live = live
         self._statuses: tuple[HostStatus, ...] = ()
         self._counted: tuple[Sequence[CatalogTool], object, Verdict] | None = None
+        self._read = ""  # id of the host whose page is read
+        self._before: dict[str, int] = {}  # tokens of a host before it was written in this session
         self.choice = choice  # a host's id, WORST, or EVERY for the sum over all servers
         self.sizes: tuple[HostSize, ...] = ()
         live.loaded.connect(self._measure)
@@ -42,14 +44,35 @@ class HostInView(QObject):
 
     @property
     def size(self) -> "HostSize | None":
-        """The host in view; None for the sum, and where no host of this computer has a server."""
-        if not self.sizes:
-            return None
+        """The host in view; None for the sum, and where no host of this computer has a server.
+
+        The host whose page is read comes first, also where it has no server.
+        """
+        read = self._size_of(self._read) if self._read else None
+        if read is not None or not self.sizes:
+            return read
         from app.host_status.sizes import (
             in_view,  # as all of export, not needed for the window's start
         )
 
         return in_view(self.sizes, self.choice)
+
+    def _size_of(self, host_id: str) -> "HostSize | None":
+        known = next((size for size in self.sizes if size.facts.id == host_id), None)
+        status = next((one for one in self._statuses if one.host.id == host_id), None)
+        if known is not None or status is None or self._live.catalog is None:
+            return known
+        from app.host_status.sizes import host_size
+        from app.host_status.status import NOT_FOUND
+
+        return host_size(status, status.catalog) if status.state != NOT_FOUND else None
+
+    @property
+    def saving(self) -> int:
+        """Tokens that the host in view gets less than before it was written, 0 for none."""
+        size = self.size
+        before = self._before.get(size.facts.id, 0) if size is not None else 0
+        return max(0, before - size.verdict.tokens) if size is not None else 0
 
     @property
     def unread(self) -> bool:
@@ -82,10 +105,26 @@ class HostInView(QObject):
         return size.sent.tools if size else catalog.shown if catalog else ()
 
     def choose(self, choice: str) -> None:
-        """Follow another host."""
-        self.choice = choice
+        """Follow another host, as the user wants it."""
+        self.choice, self._read = choice, ""
         self.changed.emit()
         self.chosen.emit()
+
+    def read(self, host_id: str) -> None:
+        """Follow the host whose page is read."""
+        if host_id != self._read:
+            self._read = host_id
+            self.changed.emit()
+
+    def leave(self) -> None:
+        """The page is read no more; a host that was written stays in view."""
+        if self._read and self._read not in self._before:
+            self._read = ""
+            self.changed.emit()
+
+    def wrote(self, host_id: str, before: int) -> None:
+        """A host was written that got so many tokens before."""
+        self._before.setdefault(host_id, before)
 
     def take(self, statuses: "Sequence[HostStatus]") -> None:
         """Take how hosts stand, as their files were just read."""

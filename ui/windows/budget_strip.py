@@ -46,7 +46,8 @@ _WAYS = {
 }
 _HOST_TIPS = {
     True: "What this host's model gets of tool definitions at its first request. Badge and"
-    " proposals follow it; by default it is the host that is worst off.",
+    " proposals follow it; by default it is the host that is worst off, on Hosts the one whose"
+    " page is read.",
     False: "The sum over all servers, which no single model gets.",
 }
 _PROFILE_TIP = (
@@ -156,9 +157,13 @@ class BudgetStrip(QWidget):
             every = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
             return f"{count(self.verdict.tools)} of {plural(every, 'tool')} on"
         way = _WAYS[size.mode] + (", loaded on demand" if size.sent.later else "")
-        text = f"{plural(size.sent.count, 'tool')}, {way}"
-        if size.mode == AS_IS and size.once_written < size.verdict.tokens:
-            text += f" · {count(size.once_written)} {APPROX} if pruned"
+        tools = size.verdict.why_tools.rstrip(".") or plural(size.sent.count, "tool")
+        text = f"{tools}, {way}"
+        if self._hosts.saving:
+            return f"{text} · {count(self._hosts.saving)} {APPROX} saved"
+        less = size.verdict.tokens - size.once_written
+        if size.mode == AS_IS and less > 0:
+            text += f" · pruned saves {count(less)} {APPROX}"
         return text
 
     def _later_text(self) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
 from resources.sample.config import write_sample_config
-from store.records import ServerRecord
+from store.records import AS_IS, ServerRecord
 from ui.look.text import tokens
 from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.calling.history import CallHistory
@@ -51,6 +51,7 @@ class CatalogPage(Page):
         self.body.addWidget(self._stack, 1)
         self.sign_in = SignIn(services, self.messages, self)
         self._calls = CallHistory()
+        self._next_step = ""  # what the message bar says comes next
         self._guide = False  # whether the next step is still to be told
         self._started = False  # whether the first load decided what to show
         self._connect()
@@ -253,6 +254,7 @@ class CatalogPage(Page):
         self.reading.sign_in_requested.connect(self.sign_in.start)
         self.sign_in.read.connect(self.reading.show_status)
         services.live.loaded.connect(self._on_loaded)
+        services.hosts.changed.connect(self._renew_next_step)
         services.live.toggled.connect(content.show_toggled)
         services.live.sought.connect(content.show_tool)
         self.reading.more.clicked.connect(self.open_config)
@@ -301,20 +303,36 @@ class CatalogPage(Page):
 
     def _show_next_step(self) -> None:
         """What comes after reading, once the catalogue is there."""
-        live, hosts = self.services.live, self.services.hosts
+        live = self.services.live
         if not self._guide or not live.total or live.catalog is None:
             return
         self._guide = False
-        window, size = live.catalog.settings.budget.window, hosts.size
+        self._tell_next_step()
+
+    def _tell_next_step(self) -> None:
+        live, size = self.services.live, self.services.hosts.size
+        if live.catalog is None:
+            return
+        window = live.catalog.settings.budget.window
         number = size.verdict.tokens if size else live.total
         whose = f"{size.host}'s model gets" if size else "All servers together have"
-        self.messages.show_message(
-            INFO,
+        self._next_step = (
             f"Tools are read. {whose} {tokens(number)}, {100 * number / window:.0f} % of a"
             f" {window // 1000}k window. Next: turn off what you do not need, then write a host's"
-            " config.",
-            ("Choose a host", lambda: self.services.open_page("hosts")),
+            " config."
         )
+        choose = ("Choose a host", lambda: self.services.open_page("hosts"))
+        self.messages.show_message(INFO, self._next_step, choose)
+
+    def _renew_next_step(self) -> None:
+        """The sentence follows the host's number, and goes once the host is written."""
+        size = self.services.hosts.size
+        if not self._next_step or self.messages.text != self._next_step:
+            return
+        if size is not None and size.mode != AS_IS:
+            self.messages.clear()
+        else:
+            self._tell_next_step()
 
     def _on_added(self, discovery: Discovery) -> None:
         self.messages.clear()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from app.core.changes import Changes
@@ -129,9 +129,16 @@ class HostsPage(Page):
     def showEvent(self, event: QShowEvent) -> None:
         """Look at the files again when the page comes into view."""
         super().showEvent(event)
+        self.services.hosts.read(self._host)
         self.desk.survey()
         if self._stale:
             self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """The strip no longer follows the page."""
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self.services.hosts.leave()
 
     def refresh(self) -> None:
         """Plan the shown host anew."""
@@ -245,6 +252,8 @@ class HostsPage(Page):
             return
         self._host, self.preview, self._seen = status.host.id, None, hashes(status)
         self._also = None
+        if self.isVisible():
+            self.services.hosts.read(self._host)
         self.prompts.host = self._host
         if self.changes.host != status.host.id:
             self.changes.leave()
@@ -336,6 +345,7 @@ class HostsPage(Page):
         if written.plan.mode == HOOK:
             self.prompts.written(written.plan, lambda: self._take_back(command))
             return
+        self.services.hosts.wrote(written.plan.host.id, written.plan.tokens_before)
         others = [row for row in self.model.rows if row.host.id != self._host]
         following = next((row for row in others if urgency(row) < 2), None)
         buttons = [("Undo", lambda: self._take_back(command))]
