@@ -117,8 +117,8 @@ def _tell_returning(work: _Work, target: Target, reading: HostReading, mode: str
             else text
             for text in work.warnings
         ]
-        told = any(change.startswith(f"{name}: ") for change in work.changes)
-        if mode != AS_IS and not told:
+        mentioned = any(change.startswith(f"{name}: ") for change in work.changes)
+        if mode != AS_IS and not mentioned:
             work.changes.append(f"{name}: back in the file")
 
 

@@ -125,9 +125,9 @@ def _still_written(record: ExportRecord) -> bool:
     written = backups.read(str(record.detail.get("after", "")))
     try:
         now = read_bytes(FilePath(record.file)) if is_file(FilePath(record.file)) else None
-        found = hash_bytes(now) if now is not None else ""
-        if now is None or written is None or found == record.after_hash:
-            return found == record.after_hash
+        now_hash = hash_bytes(now) if now is not None else ""
+        if now is None or written is None or now_hash == record.after_hash:
+            return now_hash == record.after_hash
         trees = read_values(written, kind).value, read_values(now, kind).value
     except ToolcribError:
         return False

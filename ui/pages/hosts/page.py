@@ -62,7 +62,7 @@ class HostsPage(Page):
         self._also: tuple[str, ...] | None = None  # servers of other hosts that the user chose
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
         self._notice: object = None  # what the message bar said about the files
-        self._told: WrittenFiles | None = None  # the write that the message bar is about
+        self._latest_write: WrittenFiles | None = None  # the write that the message bar is about
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
@@ -222,16 +222,16 @@ class HostsPage(Page):
 
     def _settle_message(self) -> None:
         """Take back the sentence about a write that the host's files no longer have."""
-        told = self._told
-        status = self.model.find(told.plan.host.id) if told is not None else None
-        if told is None or status is None or set(told.ids) <= status.written:
+        latest = self._latest_write
+        status = self.model.find(latest.plan.host.id) if latest is not None else None
+        if latest is None or status is None or set(latest.ids) <= status.written:
             return
-        self._told = None
+        self._latest_write = None
         self.messages.clear()
 
     def _forget_write(self) -> None:
         """The message bar is empty, or speaks of something else."""
-        self._told = None
+        self._latest_write = None
 
     def _renew_idle(self, status: HostStatus) -> None:
         """A preview that would write nothing can follow the files by itself."""
@@ -335,7 +335,7 @@ class HostsPage(Page):
         command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
         self.services.undo.push(command)
         self._say_written(written, command)
-        self._told = written
+        self._latest_write = written
 
     def _say_written(self, written: WrittenFiles, command: WriteCommand) -> None:
         """The sentence, with the way back; it goes when the files have it no more."""
