@@ -135,7 +135,11 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
     reading = HostReading(target.host, target.path, target.scope, (), kind=target.kind)
     if not base:
         return reading
-    reading = with_entries(reading, read_values(base, target.kind.format), target.kind)
+    try:
+        parsed = read_values(base, target.kind.format)
+    except ToolcribError as error:
+        raise ToolcribError(f"{target.path}: {error.title}", error.hint) from error
+    reading = with_entries(reading, parsed, target.kind)
     if reading.problem:
         raise ToolcribError(f"{target.path}: {reading.problem}", "Correct the file and try again.")
     return reading

@@ -46,6 +46,12 @@ class HostStatus:
     rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
 
+def _with_file(reading: HostReading) -> str:
+    """The problem of a file, which is named in it."""
+    name = str(reading.file)
+    return reading.problem if name in reading.problem else f"{name}: {reading.problem}"
+
+
 def host_status(
     places: Places,
     facts: HostFacts,
@@ -64,7 +70,8 @@ def host_status(
     mode = mode_of(active)
     http = is_over_http(active)
     drift = tuple(one for one in find_drift(active) if one.state != IN_SYNC)
-    problem = next((reading.problem for reading in readings if reading.problem), "")
+    broken = next((reading for reading in readings if reading.problem), None)
+    problem = _with_file(broken) if broken is not None else ""
     base = HostStatus(
         facts,
         IN_SYNC,

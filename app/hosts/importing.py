@@ -37,9 +37,12 @@ def read_file(
 ) -> HostReading:
     """The servers that a file names; `host_hint` is a host id, else the file is recognised."""
     data = read_bytes(path)
-    if path.name == "manifest.json":
-        return _read_manifest(data, path, places or Places.here())
-    return read_data(data, path, host_hint or _host_of(path, places))
+    try:
+        if path.name == "manifest.json":
+            return _read_manifest(data, path, places or Places.here())
+        return read_data(data, path, host_hint or _host_of(path, places))
+    except ToolcribError as error:
+        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
 
 
 def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:

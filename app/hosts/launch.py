@@ -83,9 +83,16 @@ def needs_secrets(spec: ServerSpec) -> bool:
     return hidden or bool(spec.env_names or spec.header_names)
 
 
+_FOLDERS = ("PWD", "OLDPWD")  # named like passwords, and no secrets
+
+
 def inherited_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
     """What a server may repeat of the environment that every program started here gets."""
-    values = (value for name, value in environ.items() if credentials.is_secret_name(name))
+    values = (
+        value
+        for name, value in environ.items()
+        if credentials.is_secret_name(name) and name not in _FOLDERS
+    )
     return tuple({form for value in values for form in credentials.forms_of(value)})
 
 

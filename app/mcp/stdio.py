@@ -50,6 +50,7 @@ class StdioChannel:
     ) -> None:
         self.fault = False
         self.junk_lines = 0
+        self._junk = b""  # the last of them
         self._prepared = prepared
         self._secrets = tuple(secrets)
         self._bounds = bounds or Bounds()
@@ -150,6 +151,7 @@ class StdioChannel:
                 junk_lines = junk_bytes = 0
                 continue
             self.junk_lines += 1
+            self._junk = line[:_LONGEST_LINE]
             junk_lines, junk_bytes = junk_lines + 1, junk_bytes + size
             if junk_lines > JUNK_LINES or junk_bytes > JUNK_BYTES:
                 return "flooded its output with lines that are no messages"
@@ -192,8 +194,9 @@ class StdioChannel:
         return self._process is not None and self._process.poll() is not None
 
     def last_line(self) -> str:
-        """The last line of stderr that says something, redacted; see `cause`."""
-        return cause(self.printed())[:_LONGEST_LINE]
+        """The line that says why, redacted: of stderr (see `cause`), else of stdout."""
+        printed = self.printed() or self.redacted(self._junk.decode("utf-8", "replace"))
+        return cause(printed)[:_LONGEST_LINE]
 
     def last_sentence(self) -> str:
         """The last line as a sentence."""

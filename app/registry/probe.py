@@ -30,6 +30,10 @@ from store.records import COULD_NOT_START, NEEDS_SIGN_IN, STOPPED, TOOK_TOO_LONG
 OnReading = Callable[[Reading], None]
 AuthFor = Callable[[str], StoredAuth]
 _HURRY_SECONDS = 0.5  # the grace of a server that is stopped before it was read
+_SILENT = "Run its command in a terminal to see what it lacks."
+_WAITS = (
+    "Run its command in a terminal to see what it waits for, or give servers more time in Settings."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +148,12 @@ class _Attempt:
             on_reading(reading)  # stopping the server may take seconds
             grace = limits.grace_seconds
         except ToolcribError as error:
-            reading = Reading(COULD_NOT_START, error.title)
+            reading = Reading(COULD_NOT_START, f"{error.title} {error.hint}".strip())
         except StoppedError:
             reading = Reading(STOPPED, "You stopped the reading.")
         except HungError as error:
             problem = f"Waited {error.seconds:g} s for it {watch.waiting_for}."
-            reading = Reading(TOOK_TOO_LONG, problem)
+            reading = Reading(TOOK_TOO_LONG, f"{problem} {_WAITS}")
         except (NoAnswerError, ReadingError) as error:
             reading = self._failed(str(error))
         finally:
@@ -203,7 +207,9 @@ class _Attempt:
             )
         if connection.gone:
             line = connection.channel.last_line()
-            last = f": {line}" if line else " without a word."
+            last = f": {line}" if line else f" without a word. {_SILENT}"
+            if line and connection.channel.junk_lines and not connection.channel.printed():
+                last = f" and printed no MCP message: {line}"
             return Reading(COULD_NOT_START, f"It {connection.gone}{last}")
         return Reading(COULD_NOT_START, reason)
 

@@ -33,6 +33,15 @@ def search_path(environ: Mapping[str, str]) -> str:
     return os.pathsep.join(dict.fromkeys([*given, *more]))
 
 
+_PARTS = {  # what is installed to have a command
+    "uv": ("uv", "uvx"),
+    "Node.js": ("node", "npm", "npx"),
+    "Bun": ("bun", "bunx"),
+    "Docker": ("docker",),
+    "Python": ("python", "python3"),
+}
+
+
 def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
     """The absolute path of a command, found as a shell in `cwd` would; raises ToolcribError."""
     path = Path(command).expanduser()
@@ -43,7 +52,8 @@ def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
         return str(Path(program).absolute())
     if len(path.parts) > 1 and path.is_file():
         raise ToolcribError(f"{command} may not be run.", "Make it executable.")
-    hint = "Install it, or give its full path in the host's file."
+    part = next((f" {part}" for part, names in _PARTS.items() if path.stem in names), "")
+    hint = f"Install{part or ' it'}, or give its full path in the host's file."
     raise ToolcribError(f"{command or 'The command'} was not found.", hint)
 
 

@@ -253,7 +253,10 @@ def test_a_server_that_exits_in_the_middle_is_quoted(fake: MakeFake) -> None:
 
 
 def test_a_server_that_is_killed_says_by_which_signal(fake: MakeFake) -> None:
-    assert probe(fake("killed")).problem == "It was ended by signal 9 without a word."
+    assert probe(fake("killed")).problem == (
+        "It was ended by signal 9 without a word."
+        " Run its command in a terminal to see what it lacks."
+    )
 
 
 def test_a_healthy_server_may_exit_with_1(fake: MakeFake) -> None:
@@ -281,7 +284,10 @@ def test_a_server_that_never_answers_is_given_up(
 ) -> None:
     reading = probe(fake(mode), options=quick)
     assert reading.status == TOOK_TOO_LONG
-    assert reading.problem == f"Waited 1 s for it to answer {word}."
+    assert reading.problem == (
+        f"Waited 1 s for it to answer {word}. Run its command in a terminal to see what it waits"
+        " for, or give servers more time in Settings."
+    )
 
 
 def test_a_server_that_works_hard_is_waited_for(fake: MakeFake, quick: ProbeOptions) -> None:
@@ -340,7 +346,30 @@ def test_a_throwaway_home_keeps_the_real_one_clean(fake: MakeFake, tmp_path: Pat
 
 def test_a_command_that_is_not_there_is_a_sentence() -> None:
     reading = probe(LaunchSpec(STDIO, "no-such-command", ("--token", "hunter2-hunter2")))
-    assert (reading.status, reading.problem) == (COULD_NOT_START, "no-such-command was not found.")
+    assert (reading.status, reading.problem) == (
+        COULD_NOT_START,
+        "no-such-command was not found. Install it, or give its full path in the host's file.",
+    )
+
+
+def test_a_program_that_is_no_server_is_quoted(tmp_path: Path) -> None:
+    reading = probe(LaunchSpec(STDIO, "echo", ("hello",)))
+    assert reading.problem.endswith("and printed no MCP message: hello")
+    assert "without a word" not in reading.problem
+
+
+def test_a_runner_that_is_missing_is_named_with_what_brings_it(tmp_path: Path) -> None:
+    options = ProbeOptions(environ={"PATH": str(tmp_path), "HOME": str(tmp_path)})
+    reading = probe(LaunchSpec(STDIO, "uvx", ("mcp-server-git",)), options=options)
+    assert reading.problem.startswith("uvx was not found. Install uv, or give its full path")
+
+
+def test_the_working_folder_is_no_secret(
+    fake: MakeFake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PWD", str(tmp_path))
+    reading = probe(LaunchSpec(STDIO, "echo", (f"{tmp_path}/settings.json",)))
+    assert f"{tmp_path}/settings.json" in reading.problem
 
 
 def test_a_server_without_tools_is_read_all_the_same(fake: MakeFake) -> None:
