@@ -1,13 +1,17 @@
 """`toolcrib backend http ...`: the URL for programs that only speak HTTP, and its tokens."""
 
 import argparse
+from contextlib import closing
 
 from app.catalog.catalog import find_profile
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
+from app.cli.server import offer_values
 from app.core.context import AppContext
 from app.gateway.backend import http_access
 from app.host_status.http import over_http
+from app.hosts.places import Places
+from app.registry.kept_values import keep, lacking
 from store import profiles
 
 _BEARER = "A client sends `Authorization: Bearer TOKEN`; toolcrib backend http token prints it."
@@ -27,6 +31,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     on = parts.add_parser("on", parents=[common], help="listen, now and after each start")
     on.add_argument("--port", type=int, default=0, metavar="N", help="another port than before")
+    on.add_argument("--yes", action="store_true", help="keep values of servers without asking")
     on.set_defaults(run=run_on)
     off = parts.add_parser("off", parents=[common], help="stop listening")
     off.set_defaults(run=run_off)
@@ -43,6 +48,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Listen, in a backend that is started if none runs."""
+    with closing(ctx.open_store()) as db:
+        wanted = lacking(ctx, db, Places.here())
+    if wanted and not console.as_json:
+        offer_values(ctx, console, wanted, yes=args.yes)
+    elif wanted and args.yes:
+        keep(ctx.paths, wanted)
     before = ctx.settings.http_port
     http_access.switch_on(ctx, args.port or before)
     if ctx.settings.http_port != before:

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import apsw
 from app.catalog.catalog import set_disabled
 from app.cli.console import Console
 from app.cli.export import shown_difference
-from app.cli.options import Verbs
+from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export import apply as writes
@@ -22,10 +22,12 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.registry import own_servers
 from app.registry.importing import edit_server
+from app.registry.kept_values import Lacking, keep, lacking
 from app.registry.register import forget_secrets, register_file, stored_launch
 from app.system.secrets import SecretStore
 from store import exports, servers
 from store.records import MANUAL, EntryRecord, ServerRecord
+from store.typed import Json
 
 _WORDS = {
     DISABLE: "neither start nor serve a server; with --host: switch it off in that host's file",
@@ -58,6 +60,64 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         one.add_argument("--dry-run", action="store_true")
         one.add_argument("--insist", action="store_true", help="although the host is running")
         one.set_defaults(run=run_server, action=name)
+    _add_keep(actions, common)
+
+
+def _add_keep(
+    actions: "argparse._SubParsersAction[argparse.ArgumentParser]", common: argparse.ArgumentParser
+) -> None:
+    keeps = actions.add_parser(
+        "keep-values",
+        parents=[common],
+        help="keep variables and credentials of hosts' files, so that Toolcrib can start servers",
+        description="A scan keeps no value of a host's file. Without them a server is not started "
+        "for another host or over HTTP. Values go to the keychain, or to a file that only you can "
+        'read. JSON: {"kept": [NAME], "lacking": [NAME]}.',
+    )
+    keeps.add_argument("servers", nargs="*", help="only these (default: all that lack values)")
+    keeps.add_argument("--yes", action="store_true", help="keep them without asking")
+    keeps.set_defaults(run=run_keep_values)
+
+
+def run_keep_values(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Keep the values that servers need; asks first."""
+    with closing(ctx.open_store()) as db:
+        for name in args.servers:
+            known_server(db, name)
+        wanted = lacking(ctx, db, Places.here(), args.servers)
+    if not wanted:
+        value: Json = {"kept": [], "lacking": []}
+        console.result(value, lambda: "No trusted server lacks a value.")
+        return 0
+    if not offer_values(ctx, console, wanted, yes=args.yes):
+        return NEEDS_CONSENT
+    return 0
+
+
+def offer_values(
+    ctx: AppContext, console: Console, wanted: Sequence[Lacking], *, yes: bool
+) -> bool:
+    """Ask, keep, and print what was kept; False where the user did not agree."""
+    console.note("These servers need values that only a host's file has:")
+    for one in wanted:
+        console.note(f"  {one.text}")
+    where = SecretStore.open(ctx.paths).where
+    place = "keychain" if where == "keychain" else f"file {ctx.paths.secrets}"
+    if not yes and not (console.can_ask and console.confirm(f"Keep them in the {place}?")):
+        console.note("Nothing was kept; these servers are not started without their host.")
+        console.note("To keep the values without being asked: toolcrib server keep-values --yes")
+        return False
+    try:
+        left = keep(ctx.paths, wanted)
+    except OSError as error:
+        title = f"The values were not kept: {error.strerror}."
+        raise ToolcribError(title, "Check the free space, and that you may write there.") from error
+    kept = [one.server for one in wanted if one.server not in left]
+    lines = [f"Kept in the {place}: {', '.join(kept)}."] if kept else []
+    if left:
+        lines.append(f"No host's file has the values of: {', '.join(left)}. Add them again.")
+    console.result({"kept": kept, "lacking": list(left)}, lambda: "\n".join(lines))
+    return True
 
 
 def _add_launch(parser: argparse.ArgumentParser) -> None:

@@ -49,7 +49,7 @@ def from_row(
     from pathlib import Path
 
     from app.hosts.interpolation import expand
-    from app.hosts.launch import LaunchSpec, inherited_secrets
+    from app.hosts.launch import LaunchSpec, inherited_secrets, missing
     from app.mcp.stdio import StdioChannel
     from app.system.processes import prepare
     from app.system.secrets import Secrets, SecretStore
@@ -61,6 +61,11 @@ def from_row(
     # a keychain is slow to load, and most servers have nothing in it
     store = SecretStore.open(paths())
     secrets = store.get(spec.key) if has_credentials(row.spec) else Secrets()
+    if names := missing(spec, secrets, environ):
+        raise ToolcribError(
+            f"It was not started: no value is known for {', '.join(names)}.",
+            f"Tell the user to run: toolcrib server keep-values {row.name}",
+        )
     launch = expand(LaunchSpec.from_spec(spec, secrets), environ, Path.home())
     scrubber.add((*launch.secret_values(), *inherited_secrets(environ)))
     values = scrubber.values

@@ -110,8 +110,13 @@ def forms_of(value: str) -> set[str]:
     return {form for form in forms if _is_worth_hiding(form)}
 
 
+def lacks(text: str, values: Sequence[str]) -> bool:
+    """True if a reference in the text has no value."""
+    return any(int(match[1]) >= len(values) for match in _REFERENCE.finditer(text))
+
+
 def reveal(text: str, values: Sequence[str]) -> str:
-    """The text with its references filled in; an unknown reference becomes empty."""
+    """The text with its references filled in; see `lacks` for one without a value."""
 
     def value(match: re.Match[str]) -> str:
         index = int(match[1])

@@ -65,15 +65,17 @@ class LaunchSpec:
 
     @classmethod
     def from_spec(cls, spec: ServerSpec, secrets: Secrets) -> "LaunchSpec":
-        """The launch spec again; a secret that is not in the store becomes empty text."""
+        """The launch spec again, without the values that are in no store (see `missing`)."""
         return cls(
             transport=spec.transport,
             command=credentials.reveal(spec.command, secrets.values),
             args=tuple(credentials.reveal(arg, secrets.values) for arg in spec.args),
-            env={name: secrets.env.get(name, "") for name in spec.env_names},
+            env={name: secrets.env[name] for name in spec.env_names if name in secrets.env},
             cwd=spec.cwd,
             url=credentials.reveal(spec.url, secrets.values),
-            headers={name: secrets.headers.get(name, "") for name in spec.header_names},
+            headers={
+                name: secrets.headers[name] for name in spec.header_names if name in secrets.headers
+            },
         )
 
 
@@ -81,6 +83,23 @@ def needs_secrets(spec: ServerSpec) -> bool:
     """Whether a stored spec lacks values that the secret store may have."""
     hidden = credentials.has_references((spec.command, *spec.args, spec.url))
     return hidden or bool(spec.env_names or spec.header_names)
+
+
+def missing(spec: ServerSpec, secrets: Secrets, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the values that a start needs and that neither secrets nor environment have.
+
+    A server is never started with an empty value for one that is not known.
+    """
+    names = [n for n in spec.env_names if n not in secrets.env and n not in environ]
+    names += [f"header {n}" for n in spec.header_names if n not in secrets.headers]
+    words = (spec.command, *spec.args)
+    for place, word in enumerate(words):
+        if credentials.lacks(word, secrets.values):
+            before = words[place - 1] if place and words[place - 1].startswith("-") else ""
+            names.append(before or credentials.mask(word))
+    if credentials.lacks(spec.url, secrets.values):
+        names.append(credentials.mask(spec.url))
+    return tuple(dict.fromkeys(names))
 
 
 _FOLDERS = ("PWD", "OLDPWD")  # named like passwords, and no secrets

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from app.core.context import AppContext
 from app.core.endpoint import is_own_url
 from app.hosts.display import LaunchText, launch_text
 from app.hosts.facts import load_hosts
-from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
+from app.hosts.launch import STDIO, LaunchSpec, missing, needs_secrets
 from app.hosts.places import Places
 from app.hosts.reading import FoundEntry, HostReading, read_host, reads_file
 from app.indexing.reading import LEGACY
@@ -175,7 +176,8 @@ def _launch(
 ) -> LaunchSpec | None:
     if registered is not None and server.id in registered.launches:
         return registered.launches[server.id]
-    return stored_launch(server, secrets)
+    kept = secrets.get(server.spec.key) if needs_secrets(server.spec) else Secrets()
+    return None if missing(server.spec, kept, os.environ) else stored_launch(server, secrets)
 
 
 def _project_folder(server: ServerRecord) -> str:
