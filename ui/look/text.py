@@ -46,8 +46,10 @@ def in_menu(text: str) -> str:
 
 
 def plain_tip(text: str) -> str:
-    """A tooltip's text as it stands: Qt takes what looks like HTML for it, and servers write it."""
-    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
+    """A tooltip's text as it is written: Qt takes what looks like HTML for it, as servers write."""
+    if "<" not in text and "&lt;" not in text:
+        return text
+    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>"
 
 
 def moment(at: float) -> str:

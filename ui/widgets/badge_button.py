@@ -4,6 +4,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
+from ui.look.text import plain_tip
 from ui.look.theme import Theme
 from ui.widgets.badge import badge_height, badge_width, paint_badge
 from ui.widgets.roles import BadgeText
@@ -33,7 +34,7 @@ class BadgeButton(QAbstractButton):
         """Show another one."""
         self._badge = badge
         self.setAccessibleName(f"Show only: {badge.word}")
-        self.setToolTip(f"Show only: {badge.word}")
+        self.setToolTip(plain_tip(f"Show only: {badge.word}"))
         self._restyle()
 
     def sizeHint(self) -> QSize:

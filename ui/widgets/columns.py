@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QStyledItemDelegate
 
+from ui.look.text import plain_tip
 from ui.look.theme import Theme
 
 R = TypeVar("R")
@@ -61,7 +62,7 @@ class Cell(Generic[R]):
         """What the cell answers in a role: one of its own, else its text."""
         answer = self.roles.get(role)
         if answer is not None:
-            return answer(row)
+            return cell_value(answer(row), role)
         return self.text(row) if role == Qt.ItemDataRole.DisplayRole else None
 
 
@@ -93,6 +94,12 @@ class TreeColumn(Generic[G, R]):
     width: int = 0
     tip: str = ""
     right: bool = False
+
+
+def cell_value(value: object, role: int) -> object:
+    """A cell's value as a view may get it: the text of a tooltip is no markup."""
+    is_tip = role == Qt.ItemDataRole.ToolTipRole and isinstance(value, str)
+    return plain_tip(str(value)) if is_tip else value
 
 
 def place(columns: Sequence[Head], title: str) -> int:

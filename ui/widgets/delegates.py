@@ -4,7 +4,6 @@ The models fill DisplayRole with the painted text in every case: screen readers 
 """
 
 from PySide6.QtCore import (
-    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -13,17 +12,14 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QFont, QHelpEvent, QPainter, QPen
+from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QToolTip,
 )
 
 from ui.look.colors import Colors
-from ui.look.text import plain_tip
 from ui.look.theme import ROW, Theme
 from ui.widgets.badge import BadgeText, paint_badge
 from ui.widgets.roles import BADGE, BAR, FAINT
@@ -56,20 +52,6 @@ class RowDelegate(QStyledItemDelegate):
                 option.palette.ColorRole.HighlightedText, self.theme.colors.text2
             )
         option.state &= ~QStyle.StateFlag.State_HasFocus
-
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: Index,
-    ) -> bool:
-        """Tooltips as plain text, whatever a server wrote into a name."""
-        tip = index.data(Qt.ItemDataRole.ToolTipRole)
-        if event.type() != QEvent.Type.ToolTip or not isinstance(tip, str):
-            return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(tip), view)
-        return True
 
     def paint_back(self, painter: QPainter, option: QStyleOptionViewItem, _index: Index) -> None:
         """The selection behind a cell that paints itself; the view drew the row already."""

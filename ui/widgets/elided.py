@@ -4,7 +4,6 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QLabel,
     QSizePolicy,
     QStyle,
     QStyleOptionComboBox,
@@ -13,15 +12,22 @@ from PySide6.QtWidgets import (
 )
 
 from ui.look.text import plain_tip
+from ui.widgets.label import PlainLabel
 
 _INSET = 2  # px that a style keeps on both sides of a box's text
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(PlainLabel):
     """One line of text, cut at the right, in the middle for paths."""
 
-    def __init__(self, *args: object, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
-        super().__init__(*args)  # type: ignore[call-overload]
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(text, parent)
         self._mode = mode
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 

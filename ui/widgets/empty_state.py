@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from ui.look.theme import GAP, MARGIN, Theme
+from ui.widgets.label import PlainLabel
 
 
 class EmptyState(QWidget):
@@ -16,11 +17,11 @@ class EmptyState(QWidget):
         super().__init__()
         self._theme = theme
         self._name = icon
-        self._icon = QLabel()
+        self._icon = PlainLabel()
         self._icon.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.text = QLabel(text)
+        self.text = PlainLabel(text)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.hint = QLabel(hint)
+        self.hint = PlainLabel(hint)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hint.setWordWrap(True)
         self.hint.setProperty("faint", True)

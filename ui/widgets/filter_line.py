@@ -9,7 +9,6 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QCompleter,
     QHBoxLayout,
-    QLabel,
     QListView,
     QMenu,
     QPushButton,
@@ -17,11 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui.look.text import in_menu
+from ui.look.text import in_menu, plain_tip
 from ui.look.theme import GAP, Theme
 from ui.widgets.filter_completion import Values, completions
 from ui.widgets.filter_query import IS, KEYS, FilterError, parse
 from ui.widgets.icon_field import IconField
+from ui.widgets.label import PlainLabel
 
 DELAY_MS = 150
 
@@ -56,7 +56,7 @@ class FilterLine(QWidget):
         self.edit.setObjectName("filterEdit")
         self.edit.setAccessibleName(words.name)
         self.edit.setPlaceholderText(f"{words.name}   {words.example}")
-        self.edit.setToolTip(words.keys)
+        self.edit.setToolTip(plain_tip(words.keys))
         self.edit.add_icon("filter-outline", "Filter", first=True)
         self.keep = self.edit.add_icon("bookmark-outline", "Saved filters")
         self.keep.setToolTip("Save this filter, or take a saved one (Ctrl+D)")
@@ -64,7 +64,7 @@ class FilterLine(QWidget):
         self.keep.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.keep.triggered.connect(self.open_kept)
         self._words = words
-        self.error = QLabel(self)
+        self.error = PlainLabel(parent=self)
         self.error.setObjectName("filterError")
         self.error.setProperty("wrong", True)
         self.error.hide()
@@ -155,7 +155,7 @@ class FilterLine(QWidget):
         chip.setProperty("chip", True)
         chip.setCheckable(True)
         chip.setAccessibleName(f"Saved filter: {text}")
-        chip.setToolTip(line)
+        chip.setToolTip(plain_tip(line))
         chip.clicked.connect(lambda on: self.set_text(line if on else ""))
         chip.hide()
         return chip

@@ -1,6 +1,5 @@
 """What the small forms have in common: they stay open until what was typed can be used."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialogButtonBox,
     QLabel,
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import (
 
 from ui.look.theme import MARGIN
 from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
 
 
 class FormDialog(Dialog):
@@ -59,7 +59,7 @@ class FormDialog(Dialog):
 
 def plain_label(text: str, *, faint: bool = False) -> QLabel:
     """A text that wraps and is never taken for markup."""
-    label = QLabel(text, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+    label = PlainLabel(text, wrap=True)
     if faint:
         label.setProperty("faint", True)
     return label

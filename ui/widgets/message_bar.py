@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from app.core.errors import ToolcribError
 from ui.look.theme import GAP, MARGIN, Theme
+from ui.widgets.label import PlainLabel
 
 INFO, DONE, WARN, ERROR = "accent", "passed", "warn", "block"
 _ICONS = {
@@ -33,11 +34,10 @@ class MessageBar(QFrame):
         self.setObjectName("messageBar")
         self._theme = theme
         self._kind = INFO
-        self._icon = QLabel(self)
-        self._text = QLabel(self)
+        self._icon = PlainLabel(parent=self)
+        self._text = PlainLabel(parent=self)
         self._text.setObjectName("messageText")
         self._text.setWordWrap(True)
-        self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._buttons = [QPushButton(self), QPushButton(self)]
         self._calls: list[Callable[[], None]] = []

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from ui.widgets.columns import Column, head_data, place, side
+from ui.widgets.columns import Column, cell_value, head_data, place, side
 
 R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
@@ -68,12 +68,12 @@ class RowTable(QAbstractTableModel, Generic[R]):
         column = self.columns[index.column()]
         answer = column.roles.get(role)
         if answer is not None:
-            return answer(row)
+            return cell_value(answer(row), role)
         if role in (_ROLE.DisplayRole, _ROLE.AccessibleTextRole):
             return column.text(row)
         if role == _ROLE.TextAlignmentRole:
             return side(column)
-        return self.row_data(row, role)
+        return cell_value(self.row_data(row, role), role)
 
     def row_data(self, _row: R, _role: int) -> object:
         """What all cells of a row answer alike, such as FAINT."""

@@ -1,6 +1,6 @@
 """How the tokens divide among servers, largest first: one order of colours everywhere."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.catalog.catalog import Catalog, CatalogTool
@@ -17,6 +17,7 @@ class Share:
 
 
 MENU = "Toolcrib's menu"
+COLORED = 7  # servers with a colour of their own; the others share a grey
 
 
 def host_shares(
@@ -38,19 +39,29 @@ def host_shares(
 
 
 class ServerPlaces:
-    """Which colour each server has: given by size at first sight, then kept."""
+    """Colours of servers: those of the largest, kept while a session lasts.
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._places = {name: place for place, name in enumerate(names)}
+    A server that becomes one of the largest takes the colour of one that no longer is.
+    """
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The servers in the order of their places."""
-        return tuple(self._places)
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def arrange(self, names: Sequence[str]) -> None:
+        """Give every server a place; `names` are in order of size."""
+        largest = names[:COLORED]
+        kept = {name: at for name, at in self._places.items() if name in largest and at < COLORED}
+        free = (place for place in range(COLORED) if place not in kept.values())
+        for name in largest:
+            if name not in kept:
+                kept[name] = next(free)
+        for number, name in enumerate(names[COLORED:]):
+            kept[name] = COLORED + number
+        self._places = kept
 
     def of(self, name: str) -> int:
-        """The server's place; one that was not seen yet gets the next."""
-        return self._places.setdefault(name, len(self._places))
+        """The place of a server that was arranged; it decides the colour."""
+        return self._places[name]
 
 
 def server_shares(catalog: Catalog, places: ServerPlaces | None = None) -> tuple[Share, ...]:
@@ -66,4 +77,5 @@ def server_shares(catalog: Catalog, places: ServerPlaces | None = None) -> tuple
             shown[tool.server.name] += tool.cost if tool.shown else 0
     order = sorted(every, key=lambda name: (-every[name], name))
     kept = places or ServerPlaces()
+    kept.arrange(order)
     return tuple(Share(n, kept.of(n), every[n], shown=shown[n]) for n in order)

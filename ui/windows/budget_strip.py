@@ -15,7 +15,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QMenu,
     QPushButton,
     QSizePolicy,
@@ -35,6 +34,7 @@ from ui.shell.host_in_view import EVERY, UNREAD, WORST, HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.widgets.badge import Badge
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 from ui.widgets.shares import Share, host_shares, server_shares
 
 _NAME_WIDTH, _HOST_WIDTH = 88, 120  # pixels of a profile's and of a host's name on its button
@@ -81,9 +81,9 @@ class BudgetStrip(QWidget):
         self._menu = QMenu(self.host)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.host.setMenu(self._menu)
-        self.total = QLabel(self)
+        self.total = PlainLabel(parent=self)
         self.total.setObjectName("budgetTotal")
-        self.on = ElidedLabel(self)
+        self.on = ElidedLabel(parent=self)
         self.on.setProperty("faint", True)
         self.badge = Badge(theme, BADGES[PASS], self)
         self.bar = BudgetBar(theme, self)
@@ -121,14 +121,16 @@ class BudgetStrip(QWidget):
         unread = self._hosts.unread
         self.total.setText(UNREAD if unread else f"{count(verdict.tokens)} tokens {APPROX}")
         self.total.setToolTip(
-            "Size of the tool definitions as a model receives them, counted with"
-            f" {encoding} over name, description and input schema."
-            f" Models with another tokenizer get other numbers.{self._later_text()}"
+            plain_tip(
+                "Size of the tool definitions as a model receives them, counted with"
+                f" {encoding} over name, description and input schema."
+                f" Models with another tokenizer get other numbers.{self._later_text()}"
+            )
         )
         self.on.setText(self._tools_text())
         self.badge.show_badge(BADGES[verdict.word])
         self.badge.setVisible(not unread)
-        self.badge.setToolTip(" ".join(verdict.reasons) or "Within the budget.")
+        self.badge.setToolTip(plain_tip(" ".join(verdict.reasons) or "Within the budget."))
         self.bar.show_shares(self._shares(), verdict.budget)
         numbers = f"{count(verdict.tokens)} tokens, {self._tools_text()}, {verdict.word}"
         self.setAccessibleName(
@@ -146,7 +148,7 @@ class BudgetStrip(QWidget):
         self.host.setText(in_menu(cut[:1].upper() + cut[1:]))
         self.host.setAccessibleName(f"Host in view: {name}")
         size = self._hosts.size
-        self.host.setToolTip(_HOST_TIPS[size is not None])
+        self.host.setToolTip(plain_tip(_HOST_TIPS[size is not None]))
 
     def _tools_text(self) -> str:
         """How many tools the number is about, and what a host does with them."""
@@ -303,7 +305,7 @@ class BudgetBar(QWidget):
             share = self._share_at(QPointF(event.pos()))
             if share is not None:
                 text = f"{share.server}: {count(share.shown)} tokens {APPROX} on"
-                QToolTip.showText(event.globalPos(), text, self)
+                QToolTip.showText(event.globalPos(), plain_tip(text), self)
                 return True
         return super().event(event)
 

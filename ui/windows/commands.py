@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
+from ui.look.text import in_menu, plain_tip
 from ui.look.theme import ZOOM_STEP
 from ui.shell.log import show_log
 from ui.shell.services import Services
@@ -38,7 +39,7 @@ class Commands(QObject):
     def show_export(self, text: str, tip: str, useful: bool) -> None:
         """What the export button says; without anything to do it cannot be pressed."""
         self.export.setText(text)
-        self.export.setToolTip(tip)
+        self.export.setToolTip(plain_tip(tip))
         self.export.setEnabled(useful)
         self._recolor()
 
@@ -53,8 +54,8 @@ class Commands(QObject):
         self.redo.triggered.connect(lambda _checked=False: stack.redo())
         stack.canUndoChanged.connect(self.undo.setEnabled)
         stack.canRedoChanged.connect(self.redo.setEnabled)
-        stack.undoTextChanged.connect(lambda step: self.undo.setText(f"&Undo {step}".strip()))
-        stack.redoTextChanged.connect(lambda step: self.redo.setText(f"&Redo {step}".strip()))
+        stack.undoTextChanged.connect(partial(_name_step, self.undo, "Undo"))
+        stack.redoTextChanged.connect(partial(_name_step, self.redo, "Redo"))
         self.undo.setEnabled(stack.canUndo())
         self.redo.setEnabled(stack.canRedo())
         self._icons += [(self.undo, "undo-variant"), (self.redo, "redo-variant")]
@@ -241,6 +242,12 @@ class Commands(QObject):
             for text, action in _named(self._window.menuBar().actions())
             if action.isEnabled()
         ]
+
+
+def _name_step(action: QAction, verb: str, step: str) -> None:
+    """Name the step that the action takes; names in it are a server's."""
+    action.setText(f"&{verb} {in_menu(step)}".strip())
+    action.setToolTip(plain_tip(f"{verb} {step}".strip()))
 
 
 def _named(actions: Iterable[QAction], before: str = "") -> Iterator[tuple[str, QAction]]:

@@ -38,7 +38,6 @@ from ui.shell.problems import UnforeseenError
 from ui.shell.services import Services
 from ui.shell.tasks import Tasks
 from ui.widgets.dialog import is_enter, press_focused
-from ui.widgets.shares import ServerPlaces
 from ui.windows.approval_bar import ApprovalBar
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
@@ -68,8 +67,6 @@ class MainWindow(QMainWindow):
         )
         self.tasks = Tasks(ctx, self)
         self.live = LiveCatalog(self.tasks, str(self._settings.value("profile", DEFAULT)))
-        servers = str(self._settings.value("servers", ""))
-        self.live.places = ServerPlaces(filter(None, servers.split("\n")))
         self.undo = QUndoStack(self)
         self.services = Services(
             ctx,
@@ -195,7 +192,6 @@ class MainWindow(QMainWindow):
         """Keep the geometry, end the threads."""
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("profile", self.live.profile)
-        self._settings.setValue("servers", "\n".join(self.live.places.names))
         self._settings.setValue("host", self.services.hosts.choice)
         for key, page in self.pages.items():
             page.save(self._settings, key)

@@ -6,7 +6,6 @@ from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSi
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
-    QLabel,
     QLineEdit,
     QListView,
     QStyleOptionViewItem,
@@ -17,6 +16,7 @@ from shiboken6 import isValid
 
 from ui.look.theme import GAP, ROW, Theme
 from ui.widgets.delegates import RowDelegate
+from ui.widgets.label import PlainLabel
 from ui.widgets.row_table import Index
 from ui.windows.palette_entries import ICONS, Entry, matches
 
@@ -55,9 +55,9 @@ class CommandPalette(QFrame):
         self.list.setModel(self.model)
         self.list.setUniformItemSizes(True)
         self.list.setItemDelegate(_EntryDelegate(theme, self.list))
-        self.nothing = QLabel("Nothing is called that.")
+        self.nothing = PlainLabel("Nothing is called that.")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        hint = QLabel(_HINT)
+        hint = PlainLabel(_HINT)
         hint.setProperty("faint", True)
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP, GAP, GAP, GAP)

@@ -22,6 +22,7 @@ from app.core.errors import ToolcribError
 from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.elided import ElidedChoice
+from ui.widgets.label import PlainLabel
 from ui.widgets.number_field import number_field
 from ui.widgets.wheel import WheelGuard
 from ui.windows.setting_fields import (
@@ -62,7 +63,7 @@ class SettingForm(QWidget):
         form.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
         form.setVerticalSpacing(GAP)
         for heading, fields in groups:
-            title = QLabel(heading)
+            title = PlainLabel(heading)
             title.setContentsMargins(0, MARGIN, 0, 0)
             theme.dress(title, 1, QFont.Weight.DemiBold)
             form.addRow(title)
@@ -230,7 +231,7 @@ class SettingForm(QWidget):
             )
 
 
-class _Name(QLabel):
+class _Name(PlainLabel):
     """A field's name, as wide as it is drawn.
 
     Qt measures it whole and draws it in three parts, the underlined letter for itself: without
@@ -244,11 +245,11 @@ class _Name(QLabel):
         return super().sizeHint().expandedTo(QSize(drawn, 0))
 
 
-class _Explanation(QLabel):
+class _Explanation(PlainLabel):
     """Faint words below a field, as high as their lines; QFormLayout gives a label its guess."""
 
     def __init__(self, words: str) -> None:
-        super().__init__(words, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        super().__init__(words, wrap=True)
         self.setProperty("faint", True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 

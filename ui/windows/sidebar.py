@@ -7,6 +7,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QS
 from PySide6.QtGui import QFont, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from ui.look.text import plain_tip
 from ui.look.theme import SIDE_ROW, Theme
 from ui.widgets.badge import BadgeText, badge_width, paint_badge
 from ui.widgets.roles import BADGE
@@ -48,7 +49,7 @@ class Sidebar(QListView):
             item = QStandardItem(section.title)
             item.setData(section.key, _KEY)
             item.setData(section.icon, _ICON)
-            item.setToolTip(f"{section.title} (Ctrl+{number})")
+            item.setToolTip(plain_tip(f"{section.title} (Ctrl+{number})"))
             self._items.appendRow(item)
         self.setModel(self._items)
         self.setItemDelegate(_SectionDelegate(theme, self))

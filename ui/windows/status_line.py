@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from ui.look.theme import GAP, GROUP, MARGIN, STATUS
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 UNDO_MS = 10_000  # how long the Undo button stays; Ctrl+Z always works
 
@@ -16,15 +17,15 @@ class StatusLine(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setMinimumHeight(STATUS)
-        self.message = ElidedLabel(self)
+        self.message = ElidedLabel(parent=self)
         self.message.setObjectName("statusMessage")
         self.undo = QPushButton("Undo", self)
         self.undo.setObjectName("statusUndo")
         self.undo.setProperty("chip", True)
         self.undo.hide()
-        self.result = QLabel(self)
+        self.result = PlainLabel(parent=self)
         self.result.setObjectName("statusResult")
-        self.catalog = QLabel(self)
+        self.catalog = PlainLabel(parent=self)
         self.catalog.setProperty("faint", True)
         row = QHBoxLayout(self)
         row.setContentsMargins(MARGIN, 2, MARGIN, 2)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui.look.theme import CARD, GAP, Theme
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 
 class Figures(QWidget):
@@ -37,7 +38,7 @@ class Figures(QWidget):
         card = QFrame()
         card.setProperty("card", True)
         card.setToolTip(tip)
-        value = QLabel("–")
+        value = PlainLabel("–")
         under = ElidedLabel(title)
         under.setProperty("faint", True)
         column = QVBoxLayout(card)

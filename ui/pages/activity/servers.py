@@ -8,7 +8,6 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QStackedWidget,
     QTreeView,
@@ -32,6 +31,7 @@ from ui.shell.tasks import Job
 from ui.widgets.columns import Column
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.label import PlainLabel
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
 
@@ -239,7 +239,7 @@ class ServersTab(QWidget):
         return box
 
     def _lay_out(self) -> None:
-        label = QLabel("S&haring")
+        label = PlainLabel("S&haring")
         label.setBuddy(self.sharing)
         row = QHBoxLayout()
         row.setSpacing(GAP)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QTreeView,
     QVBoxLayout,
@@ -28,6 +27,7 @@ from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu
 from ui.widgets.columns import place
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import as_rows
 
 PERIODS = (7, 30, 90)  # days
@@ -158,7 +158,7 @@ class UsageTab(QWidget):
     def _lay_out(self) -> None:
         row = QHBoxLayout()
         row.setSpacing(GAP)
-        label = QLabel("&Period")
+        label = PlainLabel("&Period")
         label.setBuddy(self.period)
         row.addWidget(label)
         row.addWidget(self.period)

@@ -18,6 +18,7 @@ from app.core.settings import BudgetSettings
 from app.policy.budget import Budget
 from ui.look.theme import CARD, GAP
 from ui.shell.verdicts import meaning
+from ui.widgets.label import PlainLabel
 from ui.widgets.number_field import number_field
 from ui.widgets.wheel import WheelGuard
 
@@ -58,7 +59,7 @@ class BudgetForm(QFrame):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, _SLIDER_PERCENT)
         self.slider.setAccessibleName("Budget in per cent of the context window")
-        self.share = QLabel()
+        self.share = PlainLabel()
         self.share.setProperty("faint", True)
         self.warn = number_field("Warn at", 1, 100, unit=" %")
         self.block = number_field("Block at", 1, 1_000, unit=" %")
@@ -68,7 +69,7 @@ class BudgetForm(QFrame):
         self.on_block.setAccessibleName("When blocked")
         for words, value in _ON_BLOCK:
             self.on_block.addItem(words, value)
-        self.meaning = QLabel(wordWrap=True)
+        self.meaning = PlainLabel(wrap=True)
         self.meaning.setProperty("faint", True)
         self._wheel = WheelGuard(self)
         for field in (self.window_, self.tokens, self.slider, self.warn, self.block, self.most):
@@ -125,7 +126,7 @@ class BudgetForm(QFrame):
         _add(form, "Context &window", self.window_)
         _add(form, "&Budget for tools", self.tokens)
         _add(form, "", _row(self.slider, self.share))
-        block = QLabel("B&lock at")
+        block = PlainLabel("B&lock at")
         block.setBuddy(self.block)
         _add(form, "Warn &at", _row(self.warn, block, self.block), self.warn)
         _add(form, "&Most tools", self.most)
@@ -140,7 +141,7 @@ class BudgetForm(QFrame):
 
 def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
     """A row whose label stands beside the middle of its field."""
-    label = QLabel(words)
+    label = PlainLabel(words)
     label.setMinimumHeight(field.sizeHint().height())
     label.setBuddy(buddy or field)
     form.addRow(label, field)

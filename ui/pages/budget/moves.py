@@ -7,7 +7,6 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QTreeView,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
 from ui.shell.host_in_view import UNREAD
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import ModestTable, as_rows
 
 _LEAST_ROWS = 3  # that the list shows; more where there is room
@@ -52,10 +52,10 @@ class BudgetMoves(QFrame):
         super().__init__()
         self.setProperty("card", True)
         self._theme = theme
-        self.headline = QLabel(wordWrap=True)
-        self.evidence = QLabel(wordWrap=True)
+        self.headline = PlainLabel(wrap=True)
+        self.evidence = PlainLabel(wrap=True)
         self.evidence.setProperty("faint", True)
-        self.sum = QLabel(wordWrap=True)
+        self.sum = PlainLabel(wrap=True)
         self.sum.setObjectName("proposalsSum")
         self._plan: PrunePlan | None = None  # that the ticks are held against
         self.model = MoveTable(self)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -39,6 +38,7 @@ from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.columns import place
 from ui.widgets.delegates import TextDelegate
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import ModestTable, as_rows
 from ui.widgets.table_tools import tools_of
 
@@ -186,7 +186,7 @@ class BudgetPage(Page):
         self._above.addWidget(self.moves, 5)
         below = QHBoxLayout()
         below.setSpacing(GAP)
-        label = QLabel("&Same check in CI")
+        label = PlainLabel("&Same check in CI")
         label.setBuddy(self.command)
         below.addWidget(label)
         below.addWidget(self.command, 1)

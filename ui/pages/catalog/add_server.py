@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialogButtonBox,
     QFormLayout,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
@@ -28,6 +27,7 @@ from ui.pages.catalog.server_work import Discovery, add, take_text
 from ui.shell.services import Services
 from ui.widgets.dialog import Dialog
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 _SAFE = (
     "Values go to the system's keychain, or without one to a file that only you can read."
@@ -69,14 +69,13 @@ class AddServerDialog(Dialog):
         self.setWindowTitle("Add a server")
         room = self.screen().availableGeometry().width() * 9 // 10
         self.setMinimumWidth(min(services.theme.scaled(_WIDTH), room))
-        self.problem = QLabel()
+        self.problem = PlainLabel()
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.addTab(self._make_form(), "&One server")
         self.tabs.addTab(self._make_paste(), "&Paste a config")
         self.tabs.currentChanged.connect(lambda _number: self._show_hint(""))
         self.problem.setObjectName("addServerProblem")
-        self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setWordWrap(True)
         self.problem.setProperty("wrong", True)
         self.problem.hide()
@@ -130,7 +129,7 @@ class AddServerDialog(Dialog):
         self.command.setAccessibleName("Command")
         self.url.setPlaceholderText("https://example.com/mcp")
         self.url.setAccessibleName("URL")
-        self.pairs, self._pairs_label = PairRows(self._services.theme), QLabel()
+        self.pairs, self._pairs_label = PairRows(self._services.theme), PlainLabel()
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setWidget(self.pairs)
@@ -138,7 +137,7 @@ class AddServerDialog(Dialog):
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for widget in (area.viewport(), self.pairs):
             widget.setAutoFillBackground(False)
-        safe = QLabel(_IN_FILE.format(self._where) if self._where else _SAFE)
+        safe = PlainLabel(_IN_FILE.format(self._where) if self._where else _SAFE)
         safe.setProperty("faint", True)
         safe.setWordWrap(True)
         page = QWidget()
@@ -159,7 +158,7 @@ class AddServerDialog(Dialog):
         self.text.setPlaceholderText(_PASTE)
         self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.text.setTabChangesFocus(True)
-        hint = QLabel("As a server's documentation gives it; servers pasted before stay.")
+        hint = PlainLabel("As a server's documentation gives it; servers pasted before stay.")
         hint.setProperty("faint", True)
         page = QWidget()
         column = QVBoxLayout(page)

@@ -21,6 +21,7 @@ from ui.pages.catalog.details_text import Details, Parameter
 from ui.pages.catalog.split_bars import SplitBars
 from ui.widgets.badge import Badge
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 WIDTH = 290  # pixels
 
@@ -188,8 +189,7 @@ def _breakable(name: str) -> str:
 
 
 def _label(parent: QWidget, *, faint: bool = False, wrap: bool = False) -> QLabel:
-    label = QLabel(parent)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = PlainLabel(parent=parent)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     label.setWordWrap(wrap)
     # long words must not make the card wider

@@ -7,7 +7,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QMenu,
     QPushButton,
     QVBoxLayout,
@@ -19,6 +18,7 @@ from ui.look.theme import GAP
 from ui.pages.catalog.treemap import Treemap
 from ui.shell.services import Services
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 ALL = "All servers"
 _TWICE = 2.0  # device pixels a pixel of the saved picture
@@ -35,7 +35,7 @@ class MapPanel(QWidget):
         self.all.setProperty("flat_link", True)
         self.all.setToolTip("Show all servers again (Esc)")
         self.all.clicked.connect(lambda: self.map.zoom(""))
-        self.here = QLabel()
+        self.here = PlainLabel()
         self.caption = ElidedLabel()
         self.caption.setObjectName("mapCaption")
         self.caption.setProperty("faint", True)

@@ -9,7 +9,6 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QTreeView,
@@ -30,6 +29,7 @@ from ui.pages.catalog.server_work import Discovery, find_servers, read, take_fil
 from ui.shell.host_names import host_names
 from ui.shell.services import Services
 from ui.shell.tasks import Job
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import as_rows
 from ui.widgets.whole_text import WholeText
 
@@ -309,12 +309,12 @@ class ReadingView(QWidget):
 
     def _build(self) -> None:
         theme = self._services.theme
-        self.title = QLabel("Looking for hosts…")
+        self.title = PlainLabel("Looking for hosts…")
         self.title.setObjectName("readingTitle")
-        self.promise = QLabel()
+        self.promise = PlainLabel()
         self.promise.setWordWrap(True)
         self.promise.setProperty("faint", True)
-        self.problems = QLabel()
+        self.problems = PlainLabel()
         self.problems.setWordWrap(True)
         self.problems.setProperty("wrong", True)
         self.problems.hide()
@@ -330,7 +330,7 @@ class ReadingView(QWidget):
         self.enter.setObjectName("signIn")
         self.enter.clicked.connect(self._request_sign_in)
         self.enter.hide()
-        self.sum = QLabel()
+        self.sum = PlainLabel()
         self.sum.setProperty("faint", True)
         self.skip = QPushButton("Back to the catalog")
         self.skip.clicked.connect(self.ended)

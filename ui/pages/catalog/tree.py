@@ -86,6 +86,7 @@ class CatalogTreeView(QTreeView):
         self.show_calls()
         self.sortByColumn(place(model.columns, TOKENS), Qt.SortOrder.DescendingOrder)
         self.nothing = QLabel('No tool matches. <a href="#">Clear filter</a>', self.viewport())
+        self.nothing.setTextFormat(Qt.TextFormat.RichText)  # the link
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.hide()
         QVBoxLayout(self.viewport()).addWidget(self.nothing)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.core.text import plural
 from ui.look.colors import text_on
-from ui.look.text import APPROX, count, short
+from ui.look.text import APPROX, count, plain_tip, short
 from ui.look.theme import Theme
 from ui.pages.catalog.treemap_layout import HEADER, Box, Cell, Field, Group, Item, lay_out
 from ui.widgets.delegates import hatch
@@ -190,10 +190,10 @@ class Treemap(QWidget):
             point = QPointF(event.pos())
             cell, field = self._cell_at(point), self._field_at(point)
             if cell is not None:
-                QToolTip.showText(event.globalPos(), describe(cell), self)
+                QToolTip.showText(event.globalPos(), plain_tip(describe(cell)), self)
             elif field is not None:
                 text = f"{field.group.name}: {count(field.group.tokens)} tokens {APPROX}"
-                QToolTip.showText(event.globalPos(), text, self)
+                QToolTip.showText(event.globalPos(), plain_tip(text), self)
             return True
         return super().event(event)
 

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
@@ -22,6 +21,7 @@ from ui.pages.hosts.session import HostsSession, when
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.diff_rows import DiffRow, change_count
 from ui.widgets.diff_view import DiffView
+from ui.widgets.label import PlainLabel
 
 _COLUMNS = ("Copied before the write of", "File", "Size")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -40,7 +40,7 @@ class BackupsSheet(QWidget):
         super().__init__(parent)
         self._desk = desk
         self._backups: Sequence[Backup] = ()
-        self._title = QLabel()
+        self._title = PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self.list = QTreeWidget()
         self.list.setObjectName("backupList")
@@ -53,7 +53,7 @@ class BackupsSheet(QWidget):
         self.diff = DiffView(diff_colors(theme.colors))
         self.diff.before.setObjectName("backupBefore")
         self.diff.after.setObjectName("backupAfter")
-        self.summary = QLabel()
+        self.summary = PlainLabel()
         self.summary.setProperty("faint", True)
         self.restore = QPushButton("Restore")
         self.restore.setProperty("primary", True)

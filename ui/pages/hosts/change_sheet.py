@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.export.masking import DiffFile
 from ui.look.text import with_tilde
@@ -14,6 +14,7 @@ from ui.pages.hosts.colors import diff_colors
 from ui.widgets.diff_rows import diff_rows
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 KEPT = "A dated copy is kept; undo puts the file back byte for byte."
 
@@ -30,9 +31,9 @@ class ChangeSheet(QWidget):
     def __init__(self, theme: Theme, home: Path, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._home = home
-        self.title = QLabel(textFormat=Qt.TextFormat.PlainText)
+        self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
-        self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.notes = PlainLabel(wrap=True)
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
         self.path.setProperty("faint", True)
         self.diff = DiffView(diff_colors(theme.colors))
@@ -40,7 +41,7 @@ class ChangeSheet(QWidget):
         self.diff.after.setObjectName(f"{name}After")
         for side in (self.diff.before, self.diff.after):
             theme.dress_fixed(side)
-        self.hint = QLabel(wordWrap=True)
+        self.hint = PlainLabel(wrap=True)
         self.hint.setProperty("faint", True)
         self.close_button = QPushButton("Cancel")
         self.write = QPushButton()

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QRadioButton,
     QScrollArea,
@@ -39,6 +38,7 @@ from ui.widgets.diff_rows import DiffRow, diff_rows, pair_lines
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 KEPT = "A dated copy is kept. Values of env and headers are carried over unread."
 
@@ -68,7 +68,7 @@ class HostDetail(QWidget):
         self._mode = AS_IS  # that the host was written in
         self._state = ""  # of its files
         self._status: HostStatus | None = None
-        self.name = QLabel()
+        self.name = PlainLabel()
         theme.dress(self.name, 5, QFont.Weight.DemiBold)
         self.state = Badge(theme, BadgeText(""))
         self.path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -79,9 +79,9 @@ class HostDetail(QWidget):
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
         self.http = HttpRow()
         self.reach = ReachRow()
-        self.headline = QLabel()
+        self.headline = PlainLabel()
         theme.dress(self.headline, 1, QFont.Weight.DemiBold)
-        self.notes = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.notes = PlainLabel(wrap=True)
         self.advice = QWidget()  # what the advice can be followed with
         self.go_through = QPushButton("Go through Toolcrib…")
         self.go_through.setToolTip("Show what that would write")
@@ -96,10 +96,10 @@ class HostDetail(QWidget):
         self.wrap.setObjectName("wrapLines")
         self.wrap.setToolTip("Cut long lines to the width, alike on both sides")
         self.wrap.setChecked(self.diff.wraps)
-        self.nothing = QLabel(wordWrap=True)
+        self.nothing = PlainLabel(wrap=True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.setProperty("faint", True)
-        self.hint = QLabel(KEPT, wordWrap=True)
+        self.hint = PlainLabel(KEPT, wrap=True)
         self.hint.setProperty("faint", True)
         self.tools = QPushButton(" What the model gets")  # the blank keeps the icon off the words
         self.tools.setObjectName("hostToolsButton")
@@ -111,7 +111,7 @@ class HostDetail(QWidget):
         self.write.setProperty("primary", True)
         self.hook = HookCard(theme)
         self.rules = RulesCard(theme)
-        self._icon = QLabel()
+        self._icon = PlainLabel()
         self._shown = _Shown()
         self.area = QScrollArea(widgetResizable=True)  # large texts need more than a screen
         self._box = QFrame()
@@ -281,7 +281,7 @@ class HostDetail(QWidget):
         head.addWidget(self.name, 1)
         head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
         modes = Flow(self.modes, spacing=CARD)
-        modes.addWidget(QLabel("Export"))
+        modes.addWidget(PlainLabel("Export"))
         for radio in self.radios.values():
             modes.addWidget(radio)
         choice = QHBoxLayout()

@@ -1,11 +1,10 @@
 """Switches of what Toolcrib adds to a host's prompts: suggested tools, words on the menu."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -14,7 +13,9 @@ from PySide6.QtWidgets import (
 from app.hooks.files import reads
 from app.hooks.rules import RulesStanding
 from app.hooks.status import OFF, WAITING, HookStanding
+from ui.look.text import plain_tip
 from ui.look.theme import CARD, GAP, Theme
+from ui.widgets.label import PlainLabel
 
 _BESIDE = 10  # px around a switch's box
 
@@ -33,9 +34,9 @@ class SwitchCard(QFrame):
         self._theme = theme
         self._installed = False
         self.switch = QCheckBox(title)
-        self.words = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.words = PlainLabel(wrap=True)
         self.words.setProperty("faint", True)
-        self._icon = QLabel()
+        self._icon = PlainLabel()
         self._row = QHBoxLayout()
         self._row.setSpacing(GAP)
         self._row.addWidget(self._icon)
@@ -104,7 +105,7 @@ class HookCard(SwitchCard):
         if standing is None:
             return
         says = reads(keeps=keeps)
-        self.switch.setToolTip(says)
+        self.switch.setToolTip(plain_tip(says))
         self.update_button.setVisible(standing.outdated)
         self.list_button.setVisible(standing.can_narrow)
         self.show_state(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from app.host_status.status import NOT_FOUND, HostStatus
+from ui.look.text import plain_tip
 from ui.shell.host_state import state_text
 
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
@@ -59,5 +60,5 @@ class HostListModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{row.host.name}: {state_text(row)}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{row.host.name}\n{row.problem or state_text(row)}"
+            return plain_tip(f"{row.host.name}\n{row.problem or state_text(row)}")
         return row if role == HOST_ROLE else None

@@ -4,7 +4,6 @@ from PySide6.QtCore import QModelIndex, QObject, QSortFilterProxyModel, Qt, Sign
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QTreeView,
     QVBoxLayout,
@@ -26,6 +25,7 @@ from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.icon_field import IconField
+from ui.widgets.label import PlainLabel
 from ui.widgets.roles import FAINT
 from ui.widgets.row_table import RowTable
 from ui.widgets.rows import as_rows
@@ -98,9 +98,9 @@ class ToolsSheet(QWidget):
         super().__init__(parent)
         self._services = services
         self._size: HostSize | None = None
-        self.title = QLabel()
+        self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
-        self.headline = QLabel(wordWrap=True)
+        self.headline = PlainLabel(wrap=True)
         self.headline.setProperty("faint", True)
         self.search = IconField(theme)
         self.search.setPlaceholderText("Search names, states and reasons")
@@ -112,7 +112,7 @@ class ToolsSheet(QWidget):
         self.shown.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.view = self._make_view(theme)
         self.search.textChanged.connect(self._filter)
-        self.why = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.why = PlainLabel(wrap=True)
         self.why.setProperty("faint", True)
         self._lay_out()
         self.view.selectionModel().currentChanged.connect(lambda now, _old: self._explain(now))

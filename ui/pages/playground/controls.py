@@ -6,7 +6,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSpinBox,
     QToolButton,
@@ -19,6 +18,7 @@ from ui.look.theme import GAP, Theme
 from ui.shell.answer import Answer
 from ui.shell.calibration_curves import threshold_of
 from ui.widgets.elided import ElidedLabel, YieldingChoice
+from ui.widgets.label import PlainLabel
 
 MOST = 100  # tools that top-k can allow
 _CUT_LETTERS = 10  # of how the threshold is set, with large text on a small screen
@@ -135,7 +135,7 @@ class PlaygroundControls(QWidget):
         row.setSpacing(GAP)
         for words, field in (("&Threshold", self.threshold), ("", self.cut), ("Top-&k", self.topk)):
             if words:
-                label = QLabel(words)
+                label = PlainLabel(words)
                 label.setBuddy(field)
                 row.addWidget(label)
                 self._ours.append(label)

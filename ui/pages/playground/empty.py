@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from ui.look.theme import GAP, GROUP, Theme
+from ui.widgets.label import PlainLabel
 
 _ICON = 48
 _WIDTH = 440
@@ -24,9 +25,9 @@ class PlaygroundEmpty(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._icon, self._title = QLabel(), QLabel()
+        self._icon, self._title = PlainLabel(), PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
-        self._hint = QLabel()
+        self._hint = PlainLabel()
         self._hint.setProperty("faint", True)
         self._examples = [QPushButton() for _ in range(3)]
         for button in self._examples:

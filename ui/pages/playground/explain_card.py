@@ -26,6 +26,7 @@ from ui.shell.gate_lines import gate_lines
 from ui.shell.remedies import SettingsRemedy, settings_remedy
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 WIDTH = 300
 _LEAST = 40  # px of gates and parts: the window must fit a low screen
@@ -53,16 +54,16 @@ class ExplainCard(QFrame):
         self._theme = theme
         self._tool: RankedTool | None = None
         self._cure: SettingsRemedy | None = None
-        self._title = QLabel("Why?")
+        self._title = PlainLabel("Why?")
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
         self._name = ElidedLabel()
         self._gates = [GateRow(theme) for _ in GATES]
         self._parts = PartRows(theme)
-        self._heading = QLabel("Score parts")
+        self._heading = PlainLabel("Score parts")
         theme.dress(self._heading, 0, QFont.Weight.DemiBold)
         self._text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.RichText)
         self._text.setProperty("faint", True)
-        self._remedy = QLabel(wordWrap=True)
+        self._remedy = PlainLabel(wrap=True)
         self._button = QPushButton()
         self._button.clicked.connect(self._take)
         self.label = QPushButton()

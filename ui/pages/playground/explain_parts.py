@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from ui.look.theme import Theme
 from ui.shell.gate_lines import FAILED, PASSED, GateLine
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 _ICONS = {PASSED: ("check-circle", "passed"), FAILED: ("close-octagon", "block")}
 _OTHER = ("minus-circle-outline", "neutral")
@@ -19,7 +20,7 @@ class GateRow(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._icon, self._title, self._value = QLabel(), QLabel(), ElidedLabel()
+        self._icon, self._title, self._value = PlainLabel(), PlainLabel(), ElidedLabel()
         self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._value.setProperty("faint", True)
         layout = QHBoxLayout(self)
@@ -81,7 +82,7 @@ class PartRows(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._cells = [(QLabel(), PartBar(theme), QLabel()) for _ in range(self.ROWS)]
+        self._cells = [(PlainLabel(), PartBar(theme), PlainLabel()) for _ in range(self.ROWS)]
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)

@@ -7,7 +7,6 @@ from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QTabBar,
@@ -21,6 +20,7 @@ from ui.look.theme import Theme
 from ui.pages.playground.model_text import ModelText
 from ui.shell.host_names import MODE_NAMES
 from ui.widgets.elided import ElidedChoice
+from ui.widgets.label import PlainLabel
 
 LIST, SEARCH, HOOK = range(3)
 _ANY = "Any host through Toolcrib"
@@ -44,7 +44,7 @@ class ModelSees(QFrame):
         self.setProperty("card", True)
         self._shown: ModelText | None = None
         self._whole = ""  # the widget's own text loses no-break spaces and line separators
-        title = QLabel("What the model sees")
+        title = PlainLabel("What the model sees")
         theme.dress(title, 2, QFont.Weight.DemiBold)
         self.host = ElidedChoice(0)
         self.host.setObjectName("modelSeesHost")
@@ -58,7 +58,7 @@ class ModelSees(QFrame):
         self.part.setTabToolTip(HOOK, "What a hook adds, or leaves out, where this is a prompt")
         self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
-        self.measure = QLabel(wordWrap=True)
+        self.measure = PlainLabel(wrap=True)
         self.measure.setProperty("faint", True)
         self.text_view = QPlainTextEdit(readOnly=True)
         self.text_view.setObjectName("modelSees")

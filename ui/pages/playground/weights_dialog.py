@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
-    QLabel,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
 from app.core.settings import MOST_WEIGHT, RoutingSettings
 from ui.look.theme import MARGIN
 from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
 
 _FIELDS = (
     ("name_weight", "&Name"),
@@ -49,7 +49,7 @@ class WeightsDialog(Dialog):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for name, words in _FIELDS:
             form.addRow(words, self._field(name, words.replace("&", "")))
-        hint = QLabel(_HINT)
+        hint = PlainLabel(_HINT)
         hint.setWordWrap(True)
         hint.setProperty("faint", True)
         buttons = QDialogButtonBox()

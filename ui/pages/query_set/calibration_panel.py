@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from ui.shell.calibration_curves import curves, shown_value, sweep_of, threshold
 from ui.widgets.badge import Badge
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 if TYPE_CHECKING:
     from ui.pages.query_set.calibration_plot import CalibrationPlot, PlotColors
@@ -56,7 +56,7 @@ class CalibrationPanel(QWidget):
         self._costs = 0  # queries that pass now and would not under the recommendation
         self.few = Badge(theme, badge("few queries"))
         self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
-        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.text = PlainLabel(wrap=True)
         theme.dress(self.text, 0, QFont.Weight.DemiBold)
         self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
         self.target.setSpecialValueText("best F1")
@@ -202,7 +202,7 @@ class CalibrationPanel(QWidget):
             self.plot.set_colors(self._colors())
 
     def _lay_out(self) -> None:
-        label = QLabel("Target &recall")
+        label = PlainLabel("Target &recall")
         label.setBuddy(self.target)
         choices = QWidget()
         row = QHBoxLayout(choices)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QStackedWidget,
     QTreeView,
@@ -33,6 +32,7 @@ from ui.widgets.elided import ElidedChoice
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.flow import Flow
 from ui.widgets.form_dialog import plain_label
+from ui.widgets.label import PlainLabel
 from ui.widgets.rows import as_rows
 
 _LETTERS = 24  # of a run's name that its box shows at least
@@ -63,7 +63,7 @@ class CompareTab(QWidget):
         self.chips = {kind: self._chip(kind) for kind in KINDS}
         self.table = CompareTable(self)
         self.view = self._make_view(services)
-        self.nothing = QLabel("No query of these kinds.")
+        self.nothing = PlainLabel("No query of these kinds.")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.setProperty("faint", True)
         self.empty = EmptyState(
@@ -186,7 +186,7 @@ def _named(words: str, widget: QWidget) -> QWidget:
     row = QHBoxLayout(both)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(GAP)
-    label = QLabel(words)
+    label = PlainLabel(words)
     label.setBuddy(widget)
     row.addWidget(label)
     row.addWidget(widget, 1)

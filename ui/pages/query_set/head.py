@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ui.look.theme import GAP, Theme
 from ui.pages.query_set.label_session import plural_queries
@@ -12,6 +12,7 @@ from ui.pages.query_set.query_rows import FAILING, FIXED, PASSED, REGRESSED, STI
 from ui.shell.badges import badge
 from ui.widgets.badge_button import BadgeButton
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 GOOD, BAD = (FIXED, PASSED), (STILL, FAILING)
 
@@ -41,7 +42,7 @@ class QuerySetHead(QWidget):
         self.run = QPushButton(" Run query set")  # the blank keeps the icon off the words
         self.run.setObjectName("runQuerySet")
         self.run.setToolTip("Ask every labelled query and see what it finds (Ctrl+Enter)")
-        self.hint = QLabel()
+        self.hint = PlainLabel()
         self.hint.setProperty("faint", True)
         self.progress = QProgressBar()
         self.progress.setAccessibleName("Progress of the run")

@@ -1,12 +1,13 @@
 """The line about past use: what rankings learned, and the buttons to learn and to forget."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.ranking.learning.learn import LEAST, LearnedModel, LearnReport
 from ui.look.theme import GAP, Theme
 from ui.pages.query_set.label_session import plural_queries
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 
 class LearningLine(QWidget):
@@ -25,7 +26,7 @@ class LearningLine(QWidget):
         self._lesson: LearnedModel | None = None
         self._ready, self._busy = False, False
         self._figures = ""
-        self._icon = QLabel()
+        self._icon = PlainLabel()
         self.text = ElidedLabel()
         self.text.setObjectName("learningText")
         self.learn = QPushButton()

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from ui.look.text import plain_tip
 from ui.look.theme import Theme
 
 _EDGE = 5.0  # px around the curve, so that its dots are whole
@@ -30,8 +31,9 @@ class Sparkline(QWidget):
         """Show these values; `marked` are places among them."""
         self._values, self._marked = tuple(values), marked
         text = ", ".join(f"{value:.2f}" for value in values)
-        self.setAccessibleName(f"Recall of the runs, oldest first: {text}")
-        self.setToolTip(f"Recall of the runs, oldest first: {text}")
+        words = f"Recall of the runs, oldest first: {text}"
+        self.setAccessibleName(words)
+        self.setToolTip(plain_tip(words))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:

@@ -5,7 +5,6 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSizePolicy,
     QVBoxLayout,
@@ -13,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.safety.review import APPROVED, KEPT, OFF, OPEN, ReviewItem
-from ui.look.text import visible
+from ui.look.text import plain_tip, visible
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.review.evidence import evidence
 from ui.pages.review.evidence_view import EvidenceView
@@ -21,6 +20,7 @@ from ui.pages.review.rows import item_badge
 from ui.shell.badges import badge
 from ui.widgets.badge import Badge
 from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
 
 REST_MS = 600  # before a decision on the next tool
 _HELD = badge("held")
@@ -45,9 +45,9 @@ class ReviewCard(QFrame):
         self.setProperty("card", True)
         self._theme = theme
         self.item: ReviewItem | None = None
-        self.title = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.title = PlainLabel(wrap=True)
         self.state = Badge(theme, _HELD)
-        self.standing = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.standing = PlainLabel(wrap=True)
         self.standing.setProperty("faint", True)
         # long names must not make the card wider
         self.standing.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -116,7 +116,7 @@ class ReviewCard(QFrame):
         self.server_off.setEnabled(True)
         self.approve.setEnabled(self._seen and self._whole and item.state != APPROVED)
         why = "" if self._seen else _UNREAD
-        self.approve.setToolTip(why if self._whole else _CUT)
+        self.approve.setToolTip(plain_tip(why if self._whole else _CUT))
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()

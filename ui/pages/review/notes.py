@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from ui.look.theme import GAP, Theme
+from ui.widgets.label import PlainLabel
 
 _MOST = 8
 
@@ -16,9 +17,9 @@ class Notes(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._marks = [QLabel() for _ in range(_MOST)]
-        self._lines = [QLabel() for _ in range(_MOST)]
-        self._more = QLabel()
+        self._marks = [PlainLabel() for _ in range(_MOST)]
+        self._lines = [PlainLabel() for _ in range(_MOST)]
+        self._more = PlainLabel()
         self._more.setProperty("faint", True)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, GAP)
@@ -26,7 +27,6 @@ class Notes(QWidget):
         grid.setColumnStretch(1, 1)
         for row, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):
             line.setWordWrap(True)
-            line.setTextFormat(Qt.TextFormat.PlainText)
             line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(line, row, 1)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -34,6 +33,7 @@ from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu
 from ui.widgets.delegates import TextDelegate
 from ui.widgets.empty_state import EmptyState
+from ui.widgets.label import PlainLabel
 from ui.widgets.question import confirm
 from ui.widgets.rows import as_rows
 
@@ -53,7 +53,7 @@ class ReviewPage(Page):
         self.model = ReviewTable(self)
         self.list = self._make_list()
         self.card = ReviewCard(services.theme)
-        self.headline = QLabel()
+        self.headline = PlainLabel()
         self.notes = Notes(services.theme)  # what concerns servers and the profile, not one tool
         self.decided = QPushButton()
         self.decided.setCheckable(True)

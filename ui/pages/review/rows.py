@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Qt
 from app.safety.review import OPEN, ReviewItem
 from ui.look.text import ago
 from ui.shell.badges import badge
-from ui.widgets.columns import Column
+from ui.widgets.columns import Column, cell_value
 from ui.widgets.delegates import BadgeDelegate
 from ui.widgets.roles import BADGE, FAINT, BadgeText
 from ui.widgets.row_table import Index, RowTable
@@ -49,7 +49,7 @@ class ReviewTable(RowTable[ReviewItem]):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """A cell; its tooltip is its whole text."""
         tip = role == Qt.ItemDataRole.ToolTipRole
-        return super().data(index, Qt.ItemDataRole.DisplayRole if tip else role)
+        return cell_value(super().data(index, Qt.ItemDataRole.DisplayRole if tip else role), role)
 
     def row_data(self, row: ReviewItem, role: int) -> object:
         """What was decided stands back."""

@@ -10,7 +10,6 @@ from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSplitter,
     QVBoxLayout,
@@ -32,6 +31,7 @@ from ui.shell.tasks import Job
 from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.form_dialog import plain_label
+from ui.widgets.label import PlainLabel
 from ui.widgets.question import confirm
 
 if TYPE_CHECKING:
@@ -219,8 +219,7 @@ class CallDialog(Dialog):
 
     def _lay_out(self) -> None:
         theme, tool = self._services.theme, self._tool
-        title = QLabel(tool.tool.name)
-        title.setTextFormat(Qt.TextFormat.PlainText)
+        title = PlainLabel(tool.tool.name)
         theme.dress(title, 3, QFont.Weight.DemiBold)
         described = ElidedLabel(f"{tool.server.name} · {visible(tool.tool.description)}")
         described.setProperty("faint", True)

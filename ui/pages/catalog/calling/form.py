@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QFrame,
     QGroupBox,
-    QLabel,
     QPlainTextEdit,
     QScrollArea,
     QSizePolicy,
@@ -27,6 +26,7 @@ from ui.pages.catalog.calling.schema_fields import (
     value_of,
 )
 from ui.widgets.form_dialog import plain_label
+from ui.widgets.label import PlainLabel
 
 FORM, AS_JSON = range(2)
 
@@ -169,8 +169,7 @@ class ArgumentForm(QTabWidget):
             one = make_input(field, self._theme)
             one.widget.setAccessibleName(".".join(path))
             self.inputs[path] = (field, one)
-            label = QLabel(_title(field))
-            label.setTextFormat(Qt.TextFormat.PlainText)
+            label = PlainLabel(_title(field))
             label.setBuddy(one.widget)
             form.addRow(label, one.widget)
             if field.description:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QScrollArea, QTabWidget, Q
 from store.typed import Json
 from ui.look.text import visible
 from ui.look.theme import GAP, Theme
+from ui.widgets.label import PlainLabel
 
 if TYPE_CHECKING:
     from app.registry.calling import HandCall
@@ -130,7 +131,7 @@ def _words(block: Json) -> Iterable[str]:
 
 
 def _picture(block: Json) -> QLabel:
-    label = QLabel()
+    label = PlainLabel()
     label.setAlignment(Qt.AlignmentFlag.AlignCenter)
     kind = str(block.get("mimeType", "image"))
     try:
