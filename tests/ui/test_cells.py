@@ -1,18 +1,17 @@
 """Badges, bars, message bar, elided labels: what is painted, and how wide it gets."""
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
-from PySide6.QtGui import QHelpEvent, QImage, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QToolTip
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QImage, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem
 
 from app.core.errors import ToolcribError
 from store.errors import LockedStoreError
 from ui.shell.badges import BADGES
 from ui.shell.problems import as_problem
 from ui.widgets.badge import Badge, BadgeText
-from ui.widgets.delegates import RowDelegate, TextDelegate, paint_bar
+from ui.widgets.delegates import TextDelegate, paint_bar
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import DONE, MessageBar
 
 
@@ -88,37 +87,12 @@ def test_an_elided_label_never_widens_its_window(qtbot):
     assert label.toolTip() == ""
 
 
-def test_an_empty_state_presses_its_button_by_enter(theme, qtbot):
-    state = EmptyState(theme, icon="server-off", text="None", hint="Nothing.", buttons=("Open",))
-    qtbot.addWidget(state)
-    state.show()
-    with qtbot.waitSignal(state.buttons[0].clicked):
-        qtbot.keyClick(state.buttons[0], Qt.Key.Key_Return)
-
-
 def test_every_error_becomes_a_title_and_a_hint():
     locked = as_problem(LockedStoreError("The store is locked.", "Wait."))
     assert (locked.title, locked.hint) == ("The store is locked.", "Wait.")
     known = ToolcribError("No.", "Yes.")
     assert as_problem(known) is known
     assert as_problem(ValueError("secret value")).title == "Something went wrong: ValueError."
-
-
-def test_a_tooltip_shows_what_a_server_wrote_as_it_stands(theme, qtbot):
-    view, model = QListView(), QStandardItemModel()
-    qtbot.addWidget(view)
-    view.setModel(model)
-    delegate = RowDelegate(theme, 28, view)
-    view.setItemDelegate(delegate)
-    model.appendRow(QStandardItem("x"))
-    told = []
-    for text in ("<img src='file:///etc/passwd'>tool", "plain & simple"):
-        model.item(0).setToolTip(text)
-        event = QHelpEvent(QEvent.Type.ToolTip, QPoint(1, 1), QPoint(1, 1))
-        assert delegate.helpEvent(event, view, QStyleOptionViewItem(), model.index(0, 0))
-        told.append(QToolTip.text())
-    QToolTip.hideText()
-    assert told == ["<qt>&lt;img src=&#x27;file:///etc/passwd&#x27;&gt;tool</qt>", "plain & simple"]
 
 
 @pytest.mark.parametrize("side", [Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight])

@@ -1,26 +1,30 @@
 """Lists of combo boxes show all their rows, whole."""
 
 import pytest
-from PySide6.QtWidgets import QComboBox
 
 from ui.look.theme import Theme
-from ui.widgets.elided import ElidedChoice
+from ui.widgets.elided import Choice, ElidedChoice
 
 
 @pytest.mark.parametrize("zoom", [100, 200])
 @pytest.mark.parametrize("rows", [2, 4, 9])
-@pytest.mark.parametrize("make", [QComboBox, lambda: ElidedChoice(6)])
+@pytest.mark.parametrize("make", [Choice, lambda: ElidedChoice(6)])
 def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows, make):
     theme.set_zoom(zoom)
     box = make()
     qtbot.addWidget(box)
     box.addItems([f"Without titles and other words, {n}" for n in range(rows)])
     box.show()
+    box.activateWindow()
+    qtbot.waitActive(box)
+    box.setFocus()  # as after a click; the border is another one then
     box.showPopup()
     view = box.view()
-    last = view.visualRect(box.model().index(rows - 1, 0))
     try:
+        qtbot.waitExposed(view.window())
+        last = view.visualRect(box.model().index(rows - 1, 0))
         assert view.viewport().rect().bottom() >= last.bottom()
+        assert view.visualRect(box.model().index(0, 0)).top() >= 0
         assert last.height() >= box.fontMetrics().height()
         longest = box.fontMetrics().horizontalAdvance(box.itemText(rows - 1))
         assert view.viewport().width() >= longest

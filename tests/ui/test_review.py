@@ -75,7 +75,7 @@ def test_nothing_to_review_says_what_is_checked(show, qtbot):
     page.empty.buttons[0].click()
     (dialog,) = [w for w in page.findChildren(review_module.QWidget) if w.isWindow()]
     assert dialog.windowTitle() == "What is checked?"
-    assert "RP-01" in dialog.findChildren(review_module.QLabel)[0].text()
+    assert "RP-01" in dialog.findChildren(QLabel)[0].text()
     dialog.reject()
 
 

@@ -1,6 +1,8 @@
 """The window fits its screen."""
 
-from PySide6.QtCore import QRect, QSize
+import pytest
+from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from ui.windows.screen import bring_into_view, fit_screen, placed
@@ -46,3 +48,20 @@ def test_a_window_that_grew_comes_back_within_its_screen(qtbot):
     bring_into_view(window)
     assert area.contains(window.frameGeometry())
     assert window.size() == QSize(400, 600)
+
+
+def test_a_window_opens_where_it_was_closed(open_window, qtbot):
+    """Under X the frame takes room above and beside the window: see test_under_x.py."""
+    if QGuiApplication.primaryScreen().size().width() < 1400:
+        pytest.skip("the screen is smaller than the window")
+    places = []
+    for _start in range(3):
+        window = open_window()
+        qtbot.waitActive(window)
+        if not places:
+            window.move(60, 70)
+            qtbot.waitUntil(lambda w=window: w.pos() == QPoint(60, 70))
+        qtbot.waitUntil(lambda w=window: w.tasks.idle)
+        places.append((window.pos(), window.size()))
+        window.close()
+    assert places[0] == places[1] == places[2]

@@ -6,7 +6,6 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
@@ -24,6 +23,7 @@ from app.core.text import plural
 from ui.look.theme import GAP, MARGIN
 from ui.shell.services import Services
 from ui.widgets.dialog import Dialog
+from ui.widgets.elided import Choice
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
 
@@ -49,7 +49,7 @@ class LogDialog(Dialog):
         self.setObjectName("log")
         self.setWindowTitle("Log")
         self.resize(900, 560)
-        self.source = QComboBox()
+        self.source = Choice()
         self.source.setAccessibleName("Log of")
         self.source.addItem("Toolcrib", OWN)
         catalog = services.live.catalog

@@ -46,7 +46,22 @@ class ElidedLabel(PlainLabel):
         painter.end()
 
 
-class ElidedChoice(QComboBox):
+class Choice(QComboBox):
+    """A box whose list shows its rows whole.
+
+    Qt measures the list from the box, and one with the focus has another border.
+    """
+
+    def showPopup(self) -> None:
+        """Give the list the height of its rows before Qt measures it."""
+        view, rows = self.view(), min(self.count(), self.maxVisibleItems())
+        room = self.screen().availableGeometry().height() // 2
+        height = sum(map(view.sizeHintForRow, range(rows))) + 2 * view.frameWidth()
+        view.setMinimumHeight(min(height, room))
+        super().showPopup()
+
+
+class ElidedChoice(Choice):
     """A box at least so many letters wide, "…" beyond; its list is as wide as its longest row."""
 
     def __init__(self, letters: int, parent: QWidget | None = None) -> None:

@@ -16,14 +16,21 @@ def fit_screen(window: QWidget) -> None:
         frame = window.frameGeometry()
         if frame.size() == window.size():  # the system has not said yet
             frame.setSize(frame.size() + _FRAME)
-        window.move(placed(frame, area).topLeft())
+        _move(window, frame, area)
 
 
 def bring_into_view(window: QWidget) -> None:
     """Move a window that grew with its page or its text back within its screen."""
     screen = window.screen()
     if screen is not None and window.isVisible() and not window.isMaximized():
-        window.move(placed(window.frameGeometry(), screen.availableGeometry()).topLeft())
+        _move(window, window.frameGeometry(), screen.availableGeometry())
+
+
+def _move(window: QWidget, frame: QRect, area: QRect) -> None:
+    """Move a window that is not in the area; else its frame, unknown as yet, would move it on."""
+    place = placed(frame, area).topLeft()
+    if place != frame.topLeft():
+        window.move(place)
 
 
 def placed(frame: QRect, area: QRect) -> QRect:

@@ -29,7 +29,7 @@ from ui.pages.activity.sharing_step import AUTO, TITLES, Share
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.columns import Column
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.label import PlainLabel
 from ui.widgets.row_table import RowTable
@@ -231,7 +231,7 @@ class ServersTab(QWidget):
         return view
 
     def _make_sharing(self) -> QComboBox:
-        box = QComboBox()
+        box = Choice()
         box.setAccessibleName("How hosts share the selected server")
         for choice, title in TITLES.items():
             box.addItem(title, choice)

@@ -26,7 +26,7 @@ from ui.shell.actions import Tick, turn_off_words
 from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu
 from ui.widgets.columns import place
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.label import PlainLabel
 from ui.widgets.rows import as_rows
 
@@ -128,7 +128,7 @@ class UsageTab(QWidget):
             self._services.undo.push(Tick(self._services.live, tools, False))
 
     def _make_period(self) -> QComboBox:
-        period = QComboBox()
+        period = Choice()
         period.setAccessibleName("Period")
         for days in PERIODS:
             period.addItem(f"Last {days} days", days)

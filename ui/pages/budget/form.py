@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -18,6 +17,7 @@ from app.core.settings import BudgetSettings
 from app.policy.budget import Budget
 from ui.look.theme import CARD, GAP
 from ui.shell.verdicts import meaning
+from ui.widgets.elided import Choice
 from ui.widgets.label import PlainLabel
 from ui.widgets.number_field import number_field
 from ui.widgets.wheel import WheelGuard
@@ -65,7 +65,7 @@ class BudgetForm(QFrame):
         self.block = number_field("Block at", 1, 1_000, unit=" %")
         self.most = number_field("Most tools", 0, 10_000)
         self.most.setSpecialValueText("The host's own limit")
-        self.on_block = QComboBox()
+        self.on_block = Choice()
         self.on_block.setAccessibleName("When blocked")
         for words, value in _ON_BLOCK:
             self.on_block.addItem(words, value)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QPushButton,
     QSplitter,
@@ -29,7 +28,7 @@ from ui.pages.catalog.calling.result_view import ResultView
 from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.dialog import Dialog
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.elided import Choice, ElidedLabel
 from ui.widgets.form_dialog import plain_label
 from ui.widgets.label import PlainLabel
 from ui.widgets.question import confirm
@@ -74,7 +73,7 @@ class CallDialog(Dialog):
         self.problem = plain_label("")
         self.problem.setProperty("wrong", True)
         self.problem.hide()
-        self.earlier = QComboBox()
+        self.earlier = Choice()
         self.earlier.setAccessibleName(_LATER)
         self.earlier.activated.connect(self._on_earlier)
         self.call = QPushButton("&Call")

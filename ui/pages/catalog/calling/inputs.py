@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from ui.look.theme import Theme
 from ui.pages.catalog.calling.schema_fields import (
@@ -17,6 +17,7 @@ from ui.pages.catalog.calling.schema_fields import (
     text_of,
     value_of,
 )
+from ui.widgets.elided import Choice
 
 LEFT_OUT = "not given"
 _LINES, _JSON_LINES = 3, 5
@@ -64,7 +65,7 @@ class ChoiceInput:
 
     def __init__(self, field: Field) -> None:
         self._field = field
-        self.widget = self.box = QComboBox()
+        self.widget = self.box = Choice()
         self._values: list[object] = list(field.choices)
         if field.kind == SWITCH:
             self._values = [True, False]
