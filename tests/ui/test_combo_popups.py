@@ -1,6 +1,7 @@
 """Lists of combo boxes show all their rows, whole."""
 
 import pytest
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui.look.theme import Theme
 from ui.widgets.elided import Choice, ElidedChoice
@@ -12,11 +13,14 @@ from ui.widgets.elided import Choice, ElidedChoice
 def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows, make):
     theme.set_zoom(zoom)
     box = make()
-    qtbot.addWidget(box)
+    window = QWidget()
+    qtbot.addWidget(window)
+    QVBoxLayout(window).addWidget(box)
     box.addItems([f"Without titles and other words, {n}" for n in range(rows)])
-    box.show()
-    box.activateWindow()
-    qtbot.waitActive(box)
+    box.setCurrentIndex(rows - 1)
+    window.show()
+    window.activateWindow()
+    qtbot.waitActive(window)
     box.setFocus()  # as after a click; the border is another one then
     box.showPopup()
     view = box.view()

@@ -24,6 +24,7 @@ from ui.pages.catalog.calling.dialog import CallDialog
 from ui.pages.catalog.calling.history import CallHistory
 from ui.pages.catalog.condition_dialog import ConditionDialog
 from ui.pages.catalog.request_editor import RequestsDialog
+from ui.pages.hosts.reach_row import OtherServers
 from ui.pages.playground.weights_dialog import WeightsDialog
 from ui.pages.query_set.label_dialog import LabelDialog
 from ui.pages.review.checks_dialog import show_checks
@@ -126,6 +127,7 @@ DIALOGS = {
     "history": (help_of(lambda w: show_history(w, w.undo)), "Close"),
     "label": (lambda w: LabelDialog(["a/b"], w), "Save"),
     "log": (lambda w: show_log(w, w.services), ""),
+    "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
     "requests": (lambda w: RequestsDialog(w.live.catalog.tools[0].tool, (), w), "Save"),
     "checks": (show_checks, "Close"),

@@ -62,6 +62,7 @@ def test_a_window_opens_where_it_was_closed(open_window, qtbot):
             window.move(60, 70)
             qtbot.waitUntil(lambda w=window: w.pos() == QPoint(60, 70))
         qtbot.waitUntil(lambda w=window: w.tasks.idle)
-        places.append((window.pos(), window.size()))
+        qtbot.waitUntil(lambda w=window: w.frameGeometry() != w.geometry())  # it is known
+        places.append(window.geometry())
         window.close()
     assert places[0] == places[1] == places[2]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.core.changes import Changes
 from app.core.context import Db
@@ -14,6 +14,7 @@ from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from ui.look.text import plain_tip
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.shell.tasks import Tasks
+from ui.widgets.label import PlainLabel
 
 PERIOD_MS = 1_000
 _LONGEST = 300  # characters of arguments in the bar; the tooltip has more
@@ -43,9 +44,8 @@ class ApprovalBar(QFrame):
         self._calls: Sequence[Approval] = ()
         self._known: set[int] = set()
         self._busy = False
-        self._icon = QLabel()
-        self.text = QLabel()
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
+        self._icon = PlainLabel()
+        self.text = PlainLabel()
         self.text.setWordWrap(True)
         self.buttons = [self._make_button(*choice) for choice in _CHOICES]
         row = QHBoxLayout(self)

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QPushButton,
@@ -20,7 +18,9 @@ from app.core.text import plural
 from app.export.plan import Plan
 from store.records import THROUGH
 from ui.look.theme import CARD, GAP
+from ui.widgets.dialog import Dialog
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
 
 
 class ReachRow(QWidget):
@@ -71,7 +71,7 @@ class ReachRow(QWidget):
         dialog.open()
 
 
-class OtherServers(QDialog):
+class OtherServers(Dialog):
     """The servers that a host does not have, each with a tick."""
 
     def __init__(
@@ -80,10 +80,9 @@ class OtherServers(QDialog):
         super().__init__(parent)
         self.setObjectName("otherServers")
         self.setWindowTitle("Servers of other hosts")
-        intro = QLabel(
+        intro = PlainLabel(
             f"{host} reaches its own servers. Tick those that its model is to reach as well.",
-            wordWrap=True,
-            textFormat=Qt.TextFormat.PlainText,
+            wrap=True,
         )
         self.list = QListWidget()
         self.list.setAccessibleName("Servers of other hosts")
@@ -99,6 +98,7 @@ class OtherServers(QDialog):
         )
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
+        self.submit_with(self.buttons.button(QDialogButtonBox.StandardButton.Ok))
         column = QVBoxLayout(self)
         column.setSpacing(GAP)
         for widget in (intro, self.list, self.buttons):
