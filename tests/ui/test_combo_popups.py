@@ -22,6 +22,7 @@ def test_the_last_row_of_a_list_is_not_cut(theme: Theme, qtbot, zoom, rows, make
     window.activateWindow()
     qtbot.waitActive(window)
     box.setFocus()  # as after a click; the border is another one then
+    qtbot.waitUntil(box.hasFocus)
     box.showPopup()
     view = box.view()
     try:
