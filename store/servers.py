@@ -182,6 +182,11 @@ def _free_name(db: apsw.Connection, wanted: str) -> str:
     return name
 
 
+def can_be_called(name: str) -> bool:
+    """Whether a server can have exactly this name."""
+    return _plain_name(name) == name
+
+
 def _plain_name(wanted: str) -> str:
     """The name without what would confuse a tool id."""
     return re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 NO_DISPLAY = 3  # exit code
@@ -18,9 +18,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.cli.main import run
 
         return run(args)
-    if not has_display(os.environ, sys.platform):
+    from ui.display import display_problem
+
+    if problem := display_problem(os.environ, sys.platform):
         sys.stderr.write(
-            "There is no display for the window.\n"
+            f"{problem}\n"
             "Use the command line instead (toolcrib --help), or save pictures of the window with:"
             " toolcrib pictures FOLDER\n"
         )
@@ -50,13 +52,6 @@ def pictures(argv: Sequence[str]) -> int:
     for file in save_pictures(ctx, options.folder, query=options.query):
         sys.stdout.write(f"{file}\n")
     return 0
-
-
-def has_display(environ: Mapping[str, str], platform: str) -> bool:
-    """Whether Qt can open a window here."""
-    if platform in ("win32", "darwin"):
-        return True
-    return any(environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
 
 
 if __name__ == "__main__":

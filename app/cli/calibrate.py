@@ -74,9 +74,11 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
     with closing(ctx.open_store()) as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         routing = catalog.settings.routing
+        labels = queries.labels(db)
+        used = args.use and bool(labels)
         calibration = calibrate(
             Router.from_store(db, catalog, routing, encoder),
-            queries.labels(db),
+            labels,
             settings=routing,
             chit_chat=own_chit_chat(),
             target_recall=args.target_recall,
@@ -84,14 +86,14 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
         chosen = calibration.settings(routing)
         before = queries.runs(db)
         run = save_run(db, calibration, chosen, model=encoder.key, clock=ctx.clock)
-        if args.use:
+        if used:
             changed = catalog.settings.with_routing(
                 theta=chosen.theta, delta=chosen.delta, floor=chosen.floor
             )
             save_settings(db, args.profile, changed)
     compared = compare(before[0], run) if args.compare and before else None
-    value = _calibration_json(calibration, run, compared, used=args.use)
-    console.result(value, lambda: _calibration_text(calibration, compared, used=args.use))
+    value = _calibration_json(calibration, run, compared, used=used)
+    console.result(value, lambda: _calibration_text(calibration, compared, used=used))
     return 0
 
 
@@ -139,7 +141,13 @@ def _calibration_text(calibration: Calibration, compared: Comparison | None, *, 
         lines += [f"  regressed: {query}" for query in compared.regressed]
         if not compared.same_catalogue:
             lines.append("The catalog has changed since.")
-    lines.append("Written to the profile." if used else "Use it with: toolcrib calibrate --use")
+    if used:
+        lines.append("Written to the profile.")
+    elif calibration.queries:
+        lines.append("Use it with: toolcrib calibrate --use")
+    else:
+        lines.append("There is nothing to use yet: nothing was written.")
+        lines.append("Label queries first: toolcrib labels add QUERY SERVER/TOOL")
     return "\n".join(lines)
 
 

@@ -118,7 +118,7 @@ def _read(servers: Sequence[ProjectServer], console: Console) -> tuple[ReadServe
 
     def on_read(read: ReadServer) -> None:
         done.append(read)
-        console.progress(f"{len(done)} of {len(servers)} servers read")
+        console.progress(f"{len(done)} of {len(servers)} servers done")
 
     try:
         return read_project(servers, on_read=on_read, cancel=cancel)

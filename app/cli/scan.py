@@ -72,7 +72,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         "add",
         parents=[common],
         help="add a server by hand: toolcrib add NAME [--env K=V] -- COMMAND ARGS",
-        description='JSON: {"added": NAME}.',
+        description='JSON: {"added": NAME, "state": added, replaced or same}.',
     )
     typed.add_argument("name")
     typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE")
@@ -145,19 +145,29 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         )
     db = ctx.open_store()
     try:
+        before = servers.by_name(db, args.name)
         taken = importing.add_server(ctx, db, args.name, launch)
+        after = servers.by_name(db, taken.names[0])
     finally:
         db.close()
+    name = taken.names[0]
+    state = "added"
+    if before is not None and after is not None and before.id == after.id:
+        state = "same" if before.spec.key == after.spec.key else "replaced"
+    words = _ADDED[state] if name == args.name else f"{_ADDED[state]} It is called {name} here."
+    read = f"Read its tools: toolcrib scan {shlex.quote(name)}"
     console.result(
-        {"added": taken.names[0]},
-        lambda: "\n".join(
-            [
-                *_launch_lines(taken.names[0], launch_text(launch)),
-                f"Added. Read its tools: toolcrib scan {shlex.quote(taken.names[0])}",
-            ]
-        ),
+        {"added": name, "state": state},
+        lambda: "\n".join([*_launch_lines(name, launch_text(launch)), f"{words} {read}"]),
     )
     return 0
+
+
+_ADDED = {
+    "added": "Added.",
+    "replaced": "Replaced: a server of that name was there with another command.",
+    "same": "It was there already, just the same. Nothing was changed.",
+}
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:
@@ -276,8 +286,10 @@ def _scan(ctx: AppContext, wanted: Sequence[Target], console: Console) -> "ScanR
 
     def on_status(status: "ServerStatus") -> None:
         done[status.server_id] = status
-        read = sum(s.status not in ("waiting", "reading") for s in done.values())
-        console.progress(f"{read} of {len(wanted)} servers read · {status.name}: {status.text}")
+        read = sum(s.status == READ for s in done.values())
+        failed = sum(s.status not in ("waiting", "reading", READ) for s in done.values())
+        counts = f"{read} of {len(wanted)} servers read" + (f", {failed} not" if failed else "")
+        console.progress(f"{counts} · {status.name}: {status.text}")
 
     options = ScanOptions(
         on_status=on_status,

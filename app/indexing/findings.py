@@ -37,12 +37,13 @@ class TextJudge:
         self.judged: dict[str, tuple[Finding, ...]] = {}  # by the hash of the text
 
     def run(self, keep_going: KeepGoing = lambda _done, _of: True) -> None:
-        """Judge them, batch by batch, until `keep_going` says no."""
+        """Judge them, batch by batch, until `keep_going` says no; the first one always."""
         if not self._texts:
             return
         names = Names.of([*self._stored, *self._texts])
         for start in range(0, len(self._texts), BATCH):
-            if not keep_going(start, len(self._texts)):
+            goes_on = keep_going(start, len(self._texts))
+            if start and not goes_on:
                 return
             batch = self._texts[start : start + BATCH]
             by_id = findings_of_tools(batch, names)

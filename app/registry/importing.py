@@ -56,7 +56,11 @@ def preview(path: Path) -> tuple[tuple[str, LaunchText], ...]:
 
 
 def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSpec) -> Imported:
-    """Register one server that a user typed in; an older one of that name is replaced."""
+    """Register one server that a user typed in; an older one of that name is replaced.
+
+    Raises ToolcribError for a name that no server can have.
+    """
+    _require_name(name)
     reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
     entry = FoundEntry(name, MANUAL, launch)
     return _take(ctx, db, replace(reading, entries=(entry,)), "", adds=True)
@@ -75,6 +79,8 @@ def edit_server(
             f"{server.name} is named by a host's file.", "Change it there, or duplicate it."
         )
     _refuse_ourselves(ctx, [launch])
+    if name != server.name:
+        _require_name(name)
     with transaction(db):
         if name != server.name and not servers.rename(db, server.id, name):
             raise ToolcribError(f"A server is called {name} already.", "Choose another name.")
@@ -86,6 +92,14 @@ def edit_server(
     same = FoundEntry(typed, entry.scope, launch)
     _take(ctx, db, replace(reading, file=Path(entry.file), entries=(same,)), "", adds=True)
     return Changes(servers=True, tools=True)
+
+
+def _require_name(name: str) -> None:
+    if not servers.can_be_called(name):
+        raise ToolcribError(
+            f"A server cannot be called “{name[:80]}”.",
+            "Use at most 64 letters, digits, blanks and . _ @ ( ) + -.",
+        )
 
 
 def _typed_name(db: apsw.Connection, entry: EntryRecord, name: str) -> str:

@@ -1,6 +1,8 @@
 """The main window: sections, keys, focus, geometry, themes, problems."""
 
 import logging
+import os
+import subprocess
 import sys
 
 import pytest
@@ -246,14 +248,40 @@ def test_help_opens_and_closes(window, qtbot):
 
 
 def test_without_a_display_it_says_so(monkeypatch, capsys):
-    from ui.main import NO_DISPLAY, has_display, main
+    from ui.display import display_problem
+    from ui.main import NO_DISPLAY, main
 
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     assert main([]) == NO_DISPLAY == 3
     assert "no display" in capsys.readouterr().err
-    assert has_display({}, "win32") and has_display({"DISPLAY": ":1"}, "linux")
+    assert display_problem({}, "win32") == ""
+    assert display_problem({"QT_QPA_PLATFORM": "offscreen"}, "linux") == ""
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"DISPLAY": ":4711"},
+        {"DISPLAY": ":4711", "WAYLAND_DISPLAY": "wayland-none", "XDG_RUNTIME_DIR": "/nowhere"},
+        {"DISPLAY": "no display"},
+        {"DISPLAY": ":4711", "QT_QPA_PLATFORM": "xcb"},
+    ],
+)
+def test_a_display_that_does_not_answer_is_a_sentence_and_no_abort(variables, tmp_path):
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    environ = {k: v for k, v in os.environ.items() if k not in names}
+    ended = subprocess.run(
+        [sys.executable, "-m", "ui.main"],
+        env={**environ, **variables, "TOOLCRIB_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 3, ended.stderr
+    assert "does not answer" in ended.stderr and "toolcrib --help" in ended.stderr
 
 
 def test_text_can_be_made_larger_and_that_is_kept(window, ctx, theme, qtbot):

@@ -120,7 +120,16 @@ def test_too_few_labels_are_said_and_change_no_theta(verb: Verb) -> None:
     found = verb("calibrate", "--use")
     assert (found["theta"], found["delta"], found["queries"]) == (None, None, 0)
     assert found["note"] == "Too few labelled queries: 0 of 20."
+    assert not found["used"]
     assert not verb("learn")["used"]
+
+
+def test_without_labels_nothing_is_offered_for_use(verb: Verb, capsys: Any) -> None:
+    for argv in (["calibrate"], ["calibrate", "--use"]):
+        assert run(argv) == 0
+        words = capsys.readouterr().out
+        assert "calibrate --use" not in words and "nothing was written" in words
+        assert "toolcrib labels add QUERY SERVER/TOOL" in words
 
 
 def test_calibrating_writes_the_profile_only_when_asked(indexed: Verb, db: apsw.Connection) -> None:

@@ -321,7 +321,10 @@ def test_import_dry_run_registers_nothing(verb: Verb, tmp_path: Path) -> None:
 
 
 def test_a_server_is_added_by_hand(verb: Verb) -> None:
-    assert verb("add", "clock", "--env", "ZONE=UTC", "--", "run-clock") == {"added": "clock"}
+    assert verb("add", "clock", "--env", "ZONE=UTC", "--", "run-clock") == {
+        "added": "clock",
+        "state": "added",
+    }
     names = [s["name"] for s in verb("scan", code=4)["servers"]]
     assert "clock" in names
 
@@ -393,3 +396,25 @@ def test_export_adds_a_server_of_another_host_only_by_name(
     assert verb(*through, "--own-only")["behind"] == ["github"]
     assert run([*through, "--also", "nothing"]) == 1
     assert "There is no server called nothing." in capsys.readouterr().err
+
+
+def test_adding_twice_says_what_became_of_it(verb: Verb, capsys: Any) -> None:
+    assert verb("add", "clock", "--", "run-clock")["state"] == "added"
+    assert verb("add", "clock", "--", "run-clock")["state"] == "same"
+    assert verb("add", "clock", "--", "run-other")["state"] == "replaced"
+    assert run(["add", "clock", "--", "run-other"]) == 0
+    words = capsys.readouterr().out
+    assert "It was there already, just the same." in words and "Added" not in words
+
+
+def test_a_name_that_no_server_can_have_is_refused(verb: Verb, capsys: Any) -> None:
+    assert run(["add", "bad name!", "--", "run-clock"]) == 1
+    words = capsys.readouterr().err
+    assert "A server cannot be called “bad name!”." in words and "letters, digits" in words
+    servers_now = {s["name"] for s in verb("scan", code=4)["servers"]}
+    assert not any(name.startswith("bad") for name in servers_now)
+
+
+def test_a_name_that_a_host_has_already_is_said(verb: Verb, capsys: Any) -> None:
+    assert run(["add", "github", "--", "run-clock"]) == 0
+    assert "It is called github-2 here." in capsys.readouterr().out

@@ -268,7 +268,7 @@ def test_what_there_is_no_time_to_judge_is_left_out_with_a_sentence_and_comes_ne
 ) -> None:
     targets = make_targets(big=fake("tools=450"))
     lots = replace(options, probe=ProbeOptions(replace(options.probe.limits, tools=5_000)))
-    looks = iter([True, False, *[True] * 50])
+    looks = iter([False, False, *[True] * 50])
     monkeypatch.setattr(_Scan, "_in_time", lambda _self: lambda: next(looks, True))
     first = scan(ctx, targets, replace(lots, prepare_encoder=False))
     (status,) = first.servers

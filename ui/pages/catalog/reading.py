@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import ToolcribError
 from app.core.text import plural
-from store.records import NEEDS_SIGN_IN, STOPPED
+from store.records import NEEDS_SIGN_IN, READ, STOPPED
 from ui.look.text import APPROX, count, visible
 from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.reading_table import (
@@ -266,8 +266,10 @@ class ReadingView(QWidget):
     def _count(self) -> None:
         rows = [row for row in self.model.rows if row.ticked]
         done = sum(row.ended for row in rows)
+        read_ = sum(row.status == READ for row in rows)
+        failed = f", {done - read_} not" if done > read_ else ""
         self.bar.setValue(done)
-        self.bar.setFormat(f"{done} of {plural(len(rows), 'server')} read")
+        self.bar.setFormat(f"{read_} of {plural(len(rows), 'server')} read{failed}")
 
     def _show_tokens(self) -> None:
         catalog = self._services.live.catalog
