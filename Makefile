@@ -4,16 +4,20 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-fast check lint types imports measures format bench bundle servers pictures
+.PHONY: run test test-all test-fast check lint types imports measures format bench bundle servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
 
-test: $(TEST_STAMP) servers check  ## everything: lint, types, import rules, tests with real servers
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile
+test: $(TEST_STAMP) servers check  ## lint, types, import rules, tests with real servers and five real hosts
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -m "not exhaustive"
+
+test-all: export TOOLCRIB_ALL_HOSTS = 1
+test-all: $(TEST_STAMP) servers check  ## the same with every real host, and all combinations instead of pairs
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile
 
 test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, processes or encoder
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 --dist loadfile -q \
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -q \
 	  -m "not (servers or hosts or slow or processes or encoder)"
 
 check: $(TEST_STAMP)  ## lint, types on three systems, import rules, measures of the words

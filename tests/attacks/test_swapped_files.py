@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,20 +23,36 @@ VERBS = (
     ["scan", "--yes"],
     ["export", "cursor", "--mode", "through"],
 )
+# One process imports all of it and makes a child for each case: its line in, the answers out.
 RUNNER = """
-import contextlib, io, json, sys
+import contextlib, io, json, os, signal, sys
+from app.cli import export, footprint, profile, review, scan
 from app.cli.main import run
-answers = []
-for verb in json.loads(sys.argv[1]):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = run(verb)
-        except BaseException as error:
-            code = repr(error)
-    answers.append([verb, code, err.getvalue()])
-print(json.dumps(answers))
+
+def answers(verbs):
+    for verb in verbs:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = run(verb)
+            except BaseException as error:
+                code = repr(error)
+        yield verb, code, err.getvalue()
+
+for line in sys.stdin:
+    case = json.loads(line)
+    child = os.fork()
+    if not child:
+        os.setsid()
+        signal.alarm(case["seconds"])
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.environ.update(case["env"])
+        print(json.dumps(list(answers(case["verbs"]))), flush=True)
+        os._exit(0)
+    if status := os.waitpid(child, 0)[1]:
+        print(json.dumps(f"the verbs ended with {status}"), flush=True)
 """
+SECONDS = 120
 OWN = (
     "toolcrib.db",
     "toolcrib.db-wal",
@@ -74,7 +91,32 @@ KINDS = (a_pipe, a_device, a_folder, a_loop, garbage)
 
 
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory) -> Path:
+def runs() -> Iterator[Callable[..., list]]:
+    """runs(folder, verb, ...): [verb, exit code, stderr] of each, one after the other."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNNER],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def run(folder: Path, *verbs: list[str]) -> list:
+        case = {"env": environment(folder), "verbs": verbs, "seconds": SECONDS}
+        process.stdin.write(json.dumps(case) + "\n")
+        process.stdin.flush()
+        answers = json.loads(process.stdout.readline())
+        assert isinstance(answers, list), answers
+        return answers
+
+    yield run
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(30) == 0
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory, runs) -> Path:
     """A home after a scan, of which each case takes a copy."""
     folder = tmp_path_factory.mktemp("origin") / "machine"
     file = folder / ".cursor" / "mcp.json"
@@ -96,20 +138,6 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **home, "PYTHONPATH": str(ROOT)}
 
 
-def runs(folder: Path, *verbs: list[str]) -> list:
-    """[verb, exit code, stderr] of each, run one after the other in one process."""
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER, json.dumps(verbs)],
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
-
-
 @pytest.fixture
 def machine(origin, tmp_path):
     """machine(name, kind) puts that in the place of one of Toolcrib's own files."""
@@ -128,11 +156,36 @@ def machine(origin, tmp_path):
     return swap
 
 
+CASES = [(name, kind) for name in OWN for kind in KINDS]
+
+
+def two_verbs(name: str, kind) -> tuple[list[str], list[str]]:
+    """Two of the verbs, so that each verb meets each file twice and each kind four times."""
+    file, number = OWN.index(name), KINDS.index(kind)
+    return VERBS[(file + number) % 5], VERBS[(file + 2 * number + 1) % 5]
+
+
+def test_two_verbs_a_case_are_every_pair() -> None:
+    drawn = [(name, kind, verb[0]) for name, kind in CASES for verb in two_verbs(name, kind)]
+    assert len({(name, verb) for name, _, verb in drawn}) == len(OWN) * len(VERBS)
+    assert len({(kind, verb) for _, kind, verb in drawn}) == len(KINDS) * len(VERBS)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no pipes with names")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", OWN)
-def test_no_verb_waits_for_it_or_ends_in_a_traceback(machine, name, kind):
-    for verb, code, text in runs(machine(name, kind), *VERBS):
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_no_verb_waits_for_it_or_ends_in_a_traceback(machine, runs, name, kind):
+    refused_or_done(runs(machine(name, kind), *two_verbs(name, kind)))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(os.name == "nt", reason="no pipes with names")
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_all_verbs_after_each_other_do_not_either(machine, runs, name, kind):
+    refused_or_done(runs(machine(name, kind), *VERBS))
+
+
+def refused_or_done(answers: list) -> None:
+    for verb, code, text in answers:
         assert code in (0, 1), (verb, code, text)
         assert "Traceback" not in text
         if code:
