@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 import raw_host
+from backend_processes import end_backends, running_backends
 
 from app.gateway.backend.rendezvous import Place
 
@@ -28,21 +28,8 @@ def place(home: Path) -> Place:
 def backends(home: Path) -> Iterator[Callable[[], list[psutil.Process]]]:
     """The backend processes over this test's home; all are ended at the end."""
 
-    def running() -> list[psutil.Process]:
-        rows = []
-        for process in psutil.process_iter(["cmdline", "environ"]):
-            line, environ = process.info["cmdline"] or [], process.info["environ"] or {}
-            if line[-1:] == ["serve"] and environ.get("TOOLCRIB_HOME") == str(home):
-                rows.append(process)
-        return rows
-
-    yield running
-    for process in running():
-        process.send_signal(signal.SIGTERM)
-    _, alive = psutil.wait_procs(running(), timeout=10)
-    for process in alive:
-        process.kill()
-    assert not alive, "a backend did not end within ten seconds of SIGTERM"
+    yield lambda: running_backends(home)
+    end_backends(home)
 
 
 @pytest.fixture

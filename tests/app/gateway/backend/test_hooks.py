@@ -23,13 +23,10 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import find_model
 from app.export.wrapping import GatewayCall
 from app.gateway.backend import suggesting
-from app.gateway.hook import HOSTS, printed
+from app.gateway.hook import printed
 from app.gateway.rehearsal import rehearse_hook, rehearse_list
 from app.hooks.entries import COMMAND, entry
-from app.hooks.small_talk import SmallTalk
-from app.hooks.suggestion import MOST_TOKENS
 from app.hosts.facts import host as facts_of
-from app.tokens.counters import counter
 from store import events, exports, findings, profiles, servers, tools
 from store.connection import open_store, transaction
 from store.records import THROUGH, EntryRecord, ExportRecord, Finding
@@ -107,46 +104,6 @@ def spoken(output: str) -> str:
         return ""
     made = json.loads(output)
     return str(made.get("hookSpecificOutput", made)["additionalContext"])
-
-
-def test_a_prompt_gets_the_signature_of_the_tool_that_it_needs(
-    warm: raw_host.RawHost, hook: Hook
-) -> None:
-    text = spoken(hook("claude-code", PROMPT, session_id="a"))
-    assert "notes/read_note(number: integer)" in text
-    assert "call_tool" in text
-    assert "third-party" in text
-    assert counter("o200k_base").count(text) <= MOST_TOKENS
-
-
-def test_each_host_gets_its_own_form(warm: raw_host.RawHost, hook: Hook) -> None:
-    events_of = {
-        "claude-code": "UserPromptSubmit",
-        "codex": "UserPromptSubmit",
-        "qwen-code": "UserPromptSubmit",
-        "gemini-cli": "BeforeAgent",
-    }
-    for host, event in events_of.items():
-        prompt = f"{PROMPT}, for {host}"
-        made = json.loads(hook(host, prompt, submitted_prompt=prompt))
-        assert list(made) == ["hookSpecificOutput"]
-        assert made["hookSpecificOutput"]["hookEventName"] == event
-    assert list(json.loads(hook("copilot-cli", f"{PROMPT}, copilot"))) == ["additionalContext"]
-
-
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_preview_is_what_the_hook_prints_to_the_byte(
-    warm: raw_host.RawHost, hook: Hook, notes: Path, encoder: Encoder, host: str
-) -> None:
-    talk = SmallTalk(encoder)
-    request = "please read the note with number 12 aloud"
-    for number, prompt in enumerate((request, "thanks!", "delete note 3 for good", "/compact")):
-        real = hook(host, prompt, session_id=f"p{number}", submitted_prompt=prompt)
-        preview = rehearse_hook(
-            str(notes), "default", host="", prompt=prompt, encoder=encoder, small_talk=talk
-        )
-        assert printed(host, preview.text) == real, prompt
-        assert bool(preview.why) is not bool(real), "it says why it is silent"
 
 
 def test_a_preview_of_exact_names_is_what_the_hook_prints(
@@ -296,30 +253,6 @@ def test_a_host_that_runs_for_long_is_not_starting(monkeypatch: pytest.MonkeyPat
     assert suggesting._is_starting(os.getpid())
     monkeypatch.setattr(suggesting, "_STARTING_SECONDS", 0.0)
     assert not suggesting._is_starting(os.getpid())
-
-
-def test_silence_is_the_rule(warm: raw_host.RawHost, hook: Hook) -> None:
-    long = "Read a note. " * 1_000
-    for prompt in ("thanks!", "ok, go on", "/compact", "!ls", "", "  ", long):
-        assert hook("claude-code", prompt) == "", prompt[:40]
-
-
-def test_the_same_suggestion_is_not_repeated(warm: raw_host.RawHost, hook: Hook) -> None:
-    assert hook("claude-code", PROMPT, session_id="b")
-    assert hook("claude-code", f"{PROMPT}!", session_id="b") == ""
-    assert hook("claude-code", f"{PROMPT}!", session_id="c")
-
-
-def test_a_prompt_that_two_hooks_see_is_answered_once(warm: raw_host.RawHost, hook: Hook) -> None:
-    prompt = "delete the note with number 3 for good"
-    assert hook("claude-code", prompt)
-    assert hook("copilot-cli", prompt) == "", "VS Code runs both hosts' hooks"
-
-
-def test_qwens_hook_on_a_tools_result_is_no_prompt(warm: raw_host.RawHost, hook: Hook) -> None:
-    assert hook("qwen-code", "") == ""
-    assert hook("qwen-code", PROMPT, submitted_prompt="") == "", "nothing was submitted"
-    assert hook("qwen-code", f"{PROMPT}, qwen"), "a version that does not say it twice"
 
 
 def test_only_tools_that_are_available_are_suggested(
