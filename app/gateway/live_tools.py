@@ -131,9 +131,8 @@ class LiveTools:
         def done(items: list[Json] | None) -> None:
             self._read(upstream, listing, items)
 
-        # a server that has to start first may take its time
-        seconds = limits.LIST_SECONDS + (0 if upstream.started else limits.START_TOTAL)
-        listing = Listing(upstream, "tools/list", done, seconds=seconds)
+        # a server that has to start first may take its time, and its list no more than others
+        listing = Listing(upstream, "tools/list", done, start_seconds=limits.START_TOTAL)
         listing.start()
 
     def _read(self, upstream: Upstream, listing: Listing, items: list[Json] | None) -> None:

@@ -41,7 +41,9 @@ class Listing:
         *,
         most: int = 0,
         seconds: float = limits.LIST_SECONDS,
+        start_seconds: float = 0.0,
     ) -> None:
+        """`seconds` for each page and for all of them; a start may take `start_seconds` before."""
         self.entries: list[Any] = []
         self.note = ""
         self.problem = ""
@@ -51,7 +53,8 @@ class Listing:
         self._done = done
         self._most = most or (limits.TOOLS if method == "tools/list" else limits.EXTRAS)
         self._seconds = seconds
-        self._until = time.monotonic() + seconds
+        self._start_seconds = start_seconds
+        self._until = 0.0  # from the first page on
         self._rounds = 0
         self._changes = 0
         self._cursors: set[str] = set()
@@ -75,9 +78,11 @@ class Listing:
         request = OwnRequest(
             message, answered=self._page, failed=self._failed, seconds=self._seconds
         )
+        request.start_seconds, self._start_seconds = self._start_seconds, 0.0
         self._server.request(request)
 
     def _page(self, answer: Json) -> None:
+        self._until = self._until or time.monotonic() + self._seconds
         result = answer.get("result")
         page = result.get(LISTS[self._method]) if isinstance(result, dict) else None
         if not isinstance(result, dict) or not isinstance(page, list):

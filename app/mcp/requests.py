@@ -12,7 +12,9 @@ SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
 class PendingRequest:
     """One request on its way to a server: answered or failed exactly once, or cancelled."""
 
-    __slots__ = ("deadline", "line", "message", "overdue", "progress", "seconds", "sent_id")
+    __slots__ = (
+        "deadline", "line", "message", "overdue", "progress", "seconds", "sent_id", "start_seconds",
+    )  # fmt: skip
 
     def __init__(self, line: bytes, message: Json, seconds: float = 0.0) -> None:
         self.line = line  # b"" when the message must be written anew
@@ -20,6 +22,7 @@ class PendingRequest:
         self.progress = _progress_token(message)
         self.sent_id = 0
         self.seconds = seconds  # that the answer may take, 0 for as long as the server lives
+        self.start_seconds = 0.0  # that a start may take before them
         self.deadline = math.inf  # on the session's clock, from when it is sent
         self.overdue = ""  # why its time is up, "" when only its seconds are
 

@@ -109,7 +109,7 @@ class Upstream:
             seconds = max(1, round(self._retry_at - self._clock()))
             return f"{self.problem} It may be tried again in {seconds} s."
         if request.seconds:
-            request.deadline = self._clock() + request.seconds
+            request.deadline = self._clock() + request.start_seconds + request.seconds
         self._waiting.append(request)
         if self.state != STARTING:
             self.state = STARTING
@@ -238,6 +238,8 @@ class Upstream:
                     self.problem = ""
                     return
                 request = self._waiting.pop(0)
+            if request.start_seconds:
+                request.deadline = math.inf  # its seconds count from now
             connection.request(request)
 
     def _start_failed(self, reason: str) -> None:

@@ -21,7 +21,7 @@ _AGAIN_SECONDS = 30.0  # after which another is started; while nobody waits, eac
 _LONGEST_AGAIN = 3600.0
 FOREVER = float("inf")
 _LONGEST_ANSWER = 4096
-_ANSWER_SECONDS = 10.0  # that a backend may take to answer the greeting, all in all
+_ANSWER_SECONDS = 1.0  # that a backend may take to answer the greeting; hosts give up after 10
 _PAUSE, _LONGEST_PAUSE = 0.005, 0.25  # seconds between two looks, where somebody waits or nobody
 
 
@@ -35,13 +35,25 @@ def attach(
     """A connection to the backend, which is started if need be; None where it cannot be had.
 
     `patience`: the seconds that it may still take, from now on; infinite while nobody waits for it.
+    A backend that takes the connection and does not answer is left alone after a second.
     """
     if place.off or not ensure_folder(place.folder):
         return None
-    link = _greet(place, argv, role)
-    if link is not None:
-        return link
-    return _elect(place, argv, role, patience)
+    try:
+        return _greet(place, argv, role) or _elect(place, argv, role, patience)
+    except TimeoutError:
+        return None
+    except OSError as error:  # a full disk, a read-only file system, a folder in the lock's place
+        _tell(f"no backend: {place.lock} cannot be opened ({error.strerror}); serving alone")
+        return None
+
+
+def _tell(text: str) -> None:
+    """One line where hosts keep what their servers print."""
+    try:
+        os.write(2, f"toolcrib-gateway: {text}\n".encode("utf-8", "replace"))
+    except OSError:
+        return
 
 
 def _elect(
@@ -62,9 +74,10 @@ def _elect(
                 owner = _take(lock)
                 if owner and not _is_current(lock, place):  # swept away by a backend that ended
                     os.close(lock)
+                    lock = -1
                     lock, owner = _open_lock(place), False
                     continue
-            link = _greet(place, argv, role)  # a second look: somebody may have been faster
+            link = _greet_in_turn(place, argv, role, waits=limit != FOREVER)
             if link is not None:
                 return link
             # the one before may have been killed, or none may ever start
@@ -76,7 +89,20 @@ def _elect(
             time.sleep(pause)
         return None
     finally:
-        os.close(lock)
+        if lock >= 0:
+            os.close(lock)
+
+
+def _greet_in_turn(
+    place: Place, argv: "Sequence[str]", role: str, *, waits: bool
+) -> "_socket.socket | None":
+    """A second look: another adapter may have been faster. TimeoutError where a host waits."""
+    try:
+        return _greet(place, argv, role)
+    except TimeoutError:
+        if waits:
+            raise
+        return None
 
 
 def _open_lock(place: Place) -> int:
@@ -122,8 +148,16 @@ def _import_path() -> str:
 
 def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | None":
     link = call(place, argv, role)
-    if link is None or is_welcome(link):
-        return link
+    if link is None:
+        return None
+    try:
+        if _answer_line(link).startswith(b"ok "):
+            return link
+    except TimeoutError:
+        link.close()
+        raise
+    except OSError:
+        pass  # it ended meanwhile
     link.close()
     return None
 

@@ -21,7 +21,7 @@ RENEW = "renew"  # and to take in other tokens of the HTTP endpoint
 STANDALONE_VARIABLE = "TOOLCRIB_STANDALONE"  # set to anything: no backend for this process
 MOVED_VARIABLE = "TOOLCRIB_MOVED"  # what a process that serves alone leaves to its next program
 OFF_FILE = "backend.off"  # in the data folder: each host gets a gateway of its own
-_CONNECT_SECONDS = 10  # that a connection may take where many call
+_CONNECT_SECONDS = 2  # that a connection may take where many call
 _LONGEST_SOCKET_PATH = 100  # bytes; sun_path has 104 on macOS, 108 on Linux
 _MODULES = (
     "", "core", "mcp", "gateway", "gateway/backend", "gateway/backend/web", "gateway/menu",

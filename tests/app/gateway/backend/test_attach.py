@@ -82,3 +82,39 @@ def test_an_answer_that_is_cut_counts_as_none(place, listening):
 def test_no_setting_makes_a_hook_wait_without_end(monkeypatch, value, seconds):
     monkeypatch.setenv("TOOLCRIB_HOOK_SECONDS", value)
     assert hook._limit() == seconds
+
+
+def test_a_backend_that_takes_a_connection_and_never_answers_costs_a_second(place, listening):
+    listening.listen(8)
+    descriptor = Path(place.descriptor)
+    descriptor.touch(0o600)
+    descriptor.write_text(rendezvous.descriptor_text(place, "token"))
+    began = time.monotonic()
+    assert attach.attach(place, ["--profile", "default"]) is None
+    assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "loop"])
+def test_a_lock_that_cannot_be_opened_is_said_once_and_the_host_served_alone(place, kind, capfd):
+    assert rendezvous.ensure_folder(place.folder)
+    lock = Path(place.lock)
+    if kind == "folder":
+        lock.mkdir()
+    else:
+        lock.symlink_to(lock if kind == "loop" else "/dev/null")
+    assert attach.attach(place, []) is None
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("toolcrib-gateway: no backend: ") and "serving alone" in lines[0]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), OSError(30, "Read-only")]
+)
+def test_a_full_or_read_only_disk_ends_no_gateway(place, error, monkeypatch, capfd):
+    def refuse(_place):
+        raise error
+
+    monkeypatch.setattr(attach, "_open_lock", refuse)
+    assert attach.attach(place, []) is None
+    assert error.strerror in capfd.readouterr().err
