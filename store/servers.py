@@ -274,7 +274,8 @@ def approve_texts(db: apsw.Connection, server_id: int) -> None:
     """Take what was found in the server's own texts for approved."""
     row = db.execute("SELECT taken_with FROM servers WHERE id = ?", (server_id,)).fetchone()
     taken_with = (json_object(row[0]) if row else None) or {}
-    for finding in taken_with.get(HELD_TEXTS, ()):
+    texts = taken_with.get(HELD_TEXTS)
+    for finding in _objects(texts if isinstance(texts, list) else ()):
         finding["decided"] = APPROVED
     if row:
         sql = "UPDATE servers SET taken_with = ? WHERE id = ?"

@@ -12,11 +12,14 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from app.ranking.text import STOP_WORDS
 from app.safety.concepts import concepts_text
 from app.safety.features import SIZE, features
 
 _FOLDER, _WEIGHTS, _REPORT = "scanner", "weights.bin", "report.json"
 _WORD = re.compile(r"\w+")
+# words of grammar; a query may mean something by the latter ones
+_FUNCTION_WORDS = STOP_WORDS.union(("after", "before", "may", "might", "must", "shall", "since"))
 _BATCH = 256  # sentences scored at once
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 5
@@ -68,14 +71,19 @@ class Classifier:
         return [self.scale * float(z) + self.bias for z in sums]
 
     def heaviest_words(self, sentence: str, most: int = 3) -> list[str]:
-        """The words without which the score falls most, in the sentence's order."""
-        words = list(dict.fromkeys(_WORD.findall(sentence)))[:40]
+        """The words without which the score falls most, in the sentence's order.
+
+        Articles, pronouns and their like are none: alone they say nothing. One that does not lower
+        the score is none either.
+        """
+        every = list(dict.fromkeys(_WORD.findall(sentence)))[:40]
+        words = [word for word in every if word.casefold() not in _FUNCTION_WORDS]
         if len(words) < 2:
             return words
         without = [re.sub(rf"\b{re.escape(word)}\b", " ", sentence) for word in words]
-        losses = self.scores(without)
-        order = sorted(range(len(words)), key=lambda index: losses[index])[:most]
-        return [words[index] for index in sorted(order)]
+        left, whole = self.scores(without), self.scores([sentence])[0]
+        falls = [index for index in range(len(words)) if left[index] < whole]
+        return [words[index] for index in sorted(sorted(falls, key=left.__getitem__)[:most])]
 
 
 @cache

@@ -26,7 +26,7 @@ def make(folder: Path) -> Kit:
         title=text("One line that says what is wrong or wanted"),
         body=maybe(text("Description: what was done, what happened, what was expected"), ""),
         labels=maybe(texts("Labels to put on the issue")),
-        assignee=maybe(text("Login of the person who takes it"), ""),
+        assignee=maybe(text("Login name of the assignee"), ""),
     )
     def create_issue(
         title: str, body: str, assignee: str, labels: list[str] | None = None

@@ -10,7 +10,10 @@ from mcp_types import TextContent
 
 from app.hosts.launch import STDIO, LaunchSpec
 from app.registry.probe import probe
+from app.safety.patterns import check_all
+from app.safety.server_texts import judge_server
 from resources.sample.config import sample_config, write_sample_config, write_sample_home
+from store.records import ToolRecord
 
 CALLS = [
     ("files", "search_files", {"pattern": "*.md", "contains": "Lisbon"}, "plans/trip.md"),
@@ -77,3 +80,26 @@ def test_the_sample_config_can_be_imported(tmp_path: Path) -> None:
 
     file = write_sample_config(tmp_path / "sample" / "config.json", tmp_path)
     assert [name for name, _ in preview(file)][:2] == ["files", "notes"]
+
+
+def test_the_samples_warn_of_nothing(tmp_path: Path) -> None:
+    readings = {name: probe(launch(name, tmp_path)) for name, *_ in CALLS}
+    records = [
+        ToolRecord(n, place, name, tool.name, tool.raw, tool.hash, tool.hash)
+        for place, (name, reading) in enumerate(readings.items())
+        for n, tool in enumerate(reading.tools, 1_000 * place)
+    ]
+    details = [one.detail for many in check_all(records).values() for one in many]
+    for reading in readings.values():
+        details += [
+            str(one)
+            for one in judge_server(
+                instructions=reading.instructions,
+                server_info=reading.server_info,
+                prompts=reading.prompts,
+                resources=reading.resources,
+                templates=reading.templates,
+                before=(),
+            )
+        ]
+    assert details == []
