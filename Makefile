@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-all test-fast check lint types imports measures format bench bundle servers pictures
+.PHONY: run test test-all test-fast check lint types imports measures format bench bundle wheels servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
@@ -53,13 +53,16 @@ bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=fol
 pictures: $(TEST_STAMP) servers  ## the README's pictures anew, over real servers in a throwaway home
 	$(BIN)/python packaging/pictures.py
 
+wheels: $(TEST_STAMP)  ## what is published, in dist/wheels: toolcrib, toolcrib-core, toolcrib-encoder
+	$(BIN)/python packaging/wheels.py
+
 bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'
 	$(BIN)/python packaging/build.py
 
 $(STAMP): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	$(BIN)/python packaging/install.py
 	$(BIN)/python -m compileall -q app store ui resources  # where PYTHONDONTWRITEBYTECODE is set
 	@touch $@
 

@@ -3,9 +3,9 @@
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 
 from app.cli.console import PlainParser
+from app.core.own_code import own_version
 
 # verb -> its module; help lists them in this order
 VERBS = {
@@ -60,7 +60,7 @@ def make_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"toolcrib {version('toolcrib')}")
+    parser.add_argument("--version", action="version", version=f"toolcrib {own_version()}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")

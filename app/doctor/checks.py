@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import apsw
@@ -18,6 +17,7 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.logs import redact
+from app.core.own_code import own_version
 from app.core.paths import gateway_program
 from app.core.settings import Settings
 from app.core.text import plural
@@ -50,7 +50,7 @@ Check = Callable[[AppContext], Iterator[Result]]
 
 
 def _version(_ctx: AppContext) -> Iterator[Result]:
-    yield Result("version", f"Toolcrib {version('toolcrib')}")
+    yield Result("version", f"Toolcrib {own_version()}")
 
 
 def _platform(_ctx: AppContext) -> Iterator[Result]:

@@ -52,6 +52,7 @@ def main(source: str, name: str, models: str) -> None:
             "tokenizer_sha256": file_hash(folder / "tokenizer.json"),
         }
         (folder / "model.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        folder.chmod(0o755)  # mkdtemp's is closed; other users of a shared folder may read it
         put_folder(folder, Path(models) / folder_name(str(about["key"])))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -33,8 +33,8 @@ class Encoder:
 
         Raises ToolcribError when its files are not those that were exported.
         """
-        _check(files.onnx, files.sha256)
-        _check(files.tokenizer, files.tokenizer_sha256)
+        _check(files.onnx, files.sha256, files.remedy)
+        _check(files.tokenizer, files.tokenizer_sha256, files.remedy)
         from tokenizers import Tokenizer
 
         onnxruntime = load_runtime()
@@ -50,7 +50,7 @@ class Encoder:
         except Exception as error:  # both raise bare or private exceptions
             raise ToolcribError(
                 f"The encoder {files.name} cannot be loaded: {str(error)[:200]}",
-                f"Delete {files.onnx.parent}; it is made again.",
+                files.remedy,
             ) from error
         tokenizer.no_padding()
         tokenizer.enable_truncation(files.max_tokens)
@@ -111,11 +111,10 @@ class Encoder:
         return [rows[0] for rows in outputs]
 
 
-def _check(file: Path, sha256: str) -> None:
+def _check(file: Path, sha256: str, hint: str) -> None:
     """Raise ToolcribError unless this is the file that was exported."""
     import hashlib  # 3.5 MB of libcrypto that a search by words does not need
 
-    hint = f"Delete {file.parent}; it is made again."
     try:
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()

@@ -4,8 +4,9 @@ Plain dynamic int8 loses ranking: a few values of the activations are large, and
 all of them leaves nothing for the rest. Two remedies keep the ranking. Where some channels are
 large, that is moved into the weights (SmoothQuant, arXiv 2211.10438, section 4). Products that
 make a vector shorter read what a few tokens alone make large; there each token gets a scale of
-its own. If the result still does not agree with the float32 graph, as on processors whose int8
-sums saturate, it is not used.
+its own. Weights are unsigned: sums of signed ones saturate on x86 processors without VNNI, so
+that one graph would give other vectors there. If the result does not agree with the float32
+graph, it is not used.
 """
 
 import copy
@@ -21,7 +22,6 @@ from app.encoder.runtime import load_runtime
 from store.typed import Json
 
 LEAST_AGREEMENT = 0.99  # cosine to the float32 vectors, for every one of our texts
-_UNSATURATED = 0.996  # what no text is below where sums do not saturate
 _MOVED = 0.7  # share of an outlier that the weights take; agrees best, 0.6 to 0.8 nearly as well
 _LEAST = 1e-5  # a channel or token that is smaller than this counts as this
 _LARGE_TABLE = 1_000_000  # numbers; smaller embedding tables are not worth a cast
@@ -44,37 +44,27 @@ def quantized(graph: Path, feeds: Sequence[Feed], target: Path) -> float:
     """Write the smaller graph to `target`; its lowest cosine to `graph` over the feeds."""
     import onnx
 
-    load_runtime()
-    from onnxruntime.quantization import QuantType
-
     model = onnx.load(graph)
     products = _products(model)
     shorter = [p for p in products if p[1].shape[0] > p[1].shape[1]]
     _smooth(model, [p for p in products if p not in shorter], feeds)
     _scale_tokens(model, [node for node, _ in shorter])
-    agreements: dict[Any, float] = {}
-    # signed weights are faster; sums of them saturate on x86 processors without VNNI
-    for kind in (QuantType.QInt8, QuantType.QUInt8):
-        _write(model, target, kind)
-        agreements[kind] = agreement(graph, target, feeds)
-        if agreements[kind] >= _UNSATURATED:
-            break
-    best = max(agreements, key=lambda kind: agreements[kind])
-    if best != kind:
-        _write(model, target, best)
-    return agreements[best]
+    _write(model, target)
+    return agreement(graph, target, feeds)
 
 
-def _write(model: Any, target: Path, kind: Any) -> None:
+def _write(model: Any, target: Path) -> None:
     import onnx
-    from onnxruntime.quantization import quantize_dynamic
+
+    load_runtime()
+    from onnxruntime.quantization import QuantType, quantize_dynamic
 
     quantize_dynamic(
         copy.deepcopy(model),
         target,
         op_types_to_quantize=["MatMul"],
         per_channel=True,
-        weight_type=kind,
+        weight_type=QuantType.QUInt8,
         extra_options={"MatMulConstBOnly": True, "DefaultTensorType": onnx.TensorProto.FLOAT},
     )
     small = onnx.load(target)

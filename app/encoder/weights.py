@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from app.core.errors import ToolcribError
+from app.core.own_code import own_python
 from app.core.paths import Paths
+from app.encoder.packaged import ENCODER_SHA256, bundled_folder, wheel_folders
 from app.encoder.runtime import NO_NETWORK, opt_out
 from store.typed import Json
 
@@ -23,7 +24,7 @@ PACKAGED_SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 # raised when the exported graph or the delta changes, so that old exports are made again
-FORMAT = 5
+FORMAT = 6
 WEIGHTS = ("*.safetensors", "*.bin", "tokenizer.json", "modules.json", "**/config.json")
 
 Progress = Callable[[str, float], None]
@@ -43,16 +44,23 @@ class ModelFiles:
     document_prompt: str = ""
     sha256: str = ""  # of the graph as it was exported
     tokenizer_sha256: str = ""  # "" where an earlier version did not keep it
+    is_packaged: bool = False  # came with an installation, so that it cannot be made again
+
+    @property
+    def remedy(self) -> str:
+        """What to do when the files are damaged."""
+        if self.is_packaged:
+            return "Install Toolcrib again."
+        return f"Delete {self.onnx.parent}; it is made again."
 
 
 def find_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
-    """The newest export of this model, else the bundled one, else None; starts nothing."""
+    """The newest export of this model, else the packaged one, else None; starts nothing."""
     name = plain_name(name)
     exports = [(made, m) for made, m in _exports(paths.models) if m.name == name]
     if exports:
         return max(exports, key=lambda pair: pair[0])[1]
-    bundled = (m for _made, m in _exports(bundled_folder()) if m.name == name)
-    return next(bundled, None)
+    return next((m for m in _packaged() if m.name == name), None)
 
 
 def ready_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
@@ -64,7 +72,7 @@ def ready_model(paths: Paths, name: str = DEFAULT_MODEL) -> ModelFiles | None:
 def ensure_model(
     paths: Paths, name: str = DEFAULT_MODEL, progress: Progress = lambda _step, _done: None
 ) -> ModelFiles:
-    """The exported encoder, made now if needed (a child process loads torch, 10 to 20 s).
+    """The exported encoder, made now if needed (a child process loads torch, 20 to 40 s).
 
     `progress` gets a sentence and a share from 0 to 1; an exception it raises ends the child.
     """
@@ -74,8 +82,8 @@ def ensure_model(
         return exported
     if getattr(sys, "frozen", False) or find_spec("sentence_transformers") is None:
         raise ToolcribError(
-            f"The encoder {name} cannot be prepared by this installation.",
-            f"Install Toolcrib with pip for other encoders, or use {DEFAULT_MODEL}.",
+            f"The encoder {name} cannot be prepared: sentence-transformers is not installed.",
+            f"Install Toolcrib as toolcrib[models] (pip, pipx or uv), or use {DEFAULT_MODEL}.",
         )
     paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)  # may be shared: TOOLCRIB_MODELS
     progress(f"Preparing the encoder {name}", 0.0)
@@ -100,11 +108,6 @@ def model_key(name: str, sha256: str) -> str:
 def folder_name(key: str) -> str:
     """A file name for a model's key (which may hold slashes)."""
     return re.sub(r"[^A-Za-z0-9@._-]+", "_", key).lstrip(".")
-
-
-def bundled_folder() -> Path:
-    """Where a packaged Toolcrib carries its encoder."""
-    return Path(str(files("resources"))) / "models"
 
 
 def source_hash(folder: Path) -> str:
@@ -147,6 +150,20 @@ def _source(name: str) -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def _packaged() -> Iterator[ModelFiles]:
+    """Yield what came with this installation; a wheel's files by the hashes in our code."""
+    for _made, model in _exports(bundled_folder()):
+        yield replace(model, is_packaged=True)
+    for folder in wheel_folders():
+        for _made, model in _exports(folder):
+            yield replace(
+                model,
+                sha256=ENCODER_SHA256["model.onnx"],
+                tokenizer_sha256=ENCODER_SHA256["tokenizer.json"],
+                is_packaged=True,
+            )
+
+
 def _exports(folder: Path) -> Iterator[tuple[float, ModelFiles]]:
     for file in folder.glob("*/model.json"):
         try:
@@ -174,17 +191,10 @@ def _files(onnx: Path, about: Json) -> ModelFiles:
     )
 
 
-# The child must not have this folder or the working directory on its path: onnx.py beside this
-# file would shadow the package onnx.
-_CHILD = (
-    "import sys; sys.path.append(sys.argv[1]); from app.encoder.export import main; "
-    "main(*sys.argv[2:])"
-)
-
-
 def _export(paths: Paths, source: str, name: str, progress: Progress) -> None:
-    root = str(Path(__file__).resolve().parents[2])
-    command = [sys.executable, "-P", "-c", _CHILD, root, source, name, str(paths.models)]
+    # this file's folder may not be on the child's path: onnx.py would shadow the package onnx
+    child = "from app.encoder.export import main; main(*sys.argv[1:])"
+    command = own_python(child, source, name, str(paths.models))
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

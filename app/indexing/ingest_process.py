@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from app.core.errors import ToolcribError
+from app.core.own_code import own_python
 from app.core.scrubber import Scrubber
 from app.indexing.list_changes import ListChanges
 from store.errors import StoreError
@@ -23,10 +23,6 @@ from store.typed import Json
 
 _SECONDS = 90.0  # for all of it
 _ENCODE_SECONDS = 20.0
-# neither this folder nor the working directory may be on its path: a project could shadow modules
-_CHILD = (
-    "import sys; sys.path.append(sys.argv[1]); from app.indexing.ingest_process import main; main()"
-)
 
 
 Stored = Callable[[ListChanges], None]
@@ -47,7 +43,7 @@ def ingest_apart(
         except (ToolcribError, StoreError, ValueError, RecursionError):
             stored(ListChanges())
         return
-    command = [sys.executable, "-P", "-c", _CHILD, str(Path(__file__).resolve().parents[2])]
+    command = own_python("from app.indexing.ingest_process import main; main()")
     try:
         child = subprocess.Popen(
             command,

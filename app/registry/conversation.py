@@ -2,8 +2,8 @@
 
 import math
 import threading
-from importlib.metadata import PackageNotFoundError, version
 
+from app.core.own_code import own_version
 from app.indexing.raw_tools import clean
 from app.indexing.reading import LEGACY, MODERN, Limits, Reading, ReadingError
 from app.indexing.tool_checks import check_tools, list_hash
@@ -29,10 +29,7 @@ _EXTRAS = (("prompts", "prompts/list"), ("resources", "resources/list"), ("resou
 
 def client_info() -> Json:
     """Our name and version, as servers see them."""
-    try:
-        return {"name": "toolcrib", "version": version("toolcrib")}
-    except PackageNotFoundError:  # a frozen program carries no metadata
-        return {"name": "toolcrib", "version": "0"}
+    return {"name": "toolcrib", "version": own_version()}
 
 
 def hello() -> Json:

@@ -1,6 +1,7 @@
 """Which scanner judged: a fingerprint of its rules, its weights and its code."""
 
 import hashlib
+import sys
 from functools import cache
 from importlib.resources import files
 
@@ -16,7 +17,8 @@ def scanner_version() -> str:
     digest = hashlib.sha256()
     for folder, name in _DATA:
         digest.update((files("resources") / folder / name).read_bytes())
-    sources = [one for one in files("app.safety").iterdir() if one.name.endswith(".py")]
-    for source in sorted(sources, key=lambda one: one.name):
-        digest.update(source.read_bytes())
+    if not getattr(sys, "frozen", False):
+        sources = [one for one in files("app.safety").iterdir() if one.name.endswith(".py")]
+        for source in sorted(sources, key=lambda one: one.name):
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,11 +1,10 @@
 """The help that fits into a dialog: shortcuts, what the numbers mean, about."""
 
-from importlib.metadata import version
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 from app.catalog.reasons import WITHHELD, sentence
+from app.core.own_code import own_version
 from ui.widgets.dialog import Dialog
 
 SHORTCUTS = (
@@ -80,7 +79,7 @@ def show_numbers(parent: QWidget) -> None:
 def show_about(parent: QWidget) -> None:
     """Name, version, licences."""
     text = (
-        f"<h3>Toolcrib {version('toolcrib')}</h3><p>See what your MCP servers cost, switch tools"
+        f"<h3>Toolcrib {own_version()}</h3><p>See what your MCP servers cost, switch tools"
         " off, and write trimmed host configs.</p><p>MIT licence. Icons: Material Design Icons"
         " (Apache-2.0). Model: all-MiniLM-L6-v2 (Apache-2.0).</p>"
     )

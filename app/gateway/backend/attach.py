@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+from app.core.own_code import own_python
 from app.gateway.backend.rendezvous import Place, connect, ensure_folder, hello, read_token
 from app.system.native import native
 from store.files import lock as hold
@@ -130,20 +131,12 @@ def _is_current(lock: int, place: Place) -> bool:
 
 def spawn(place: Place) -> None:
     """Start the backend in a session of its own."""
-    own = [sys.executable, "-m", "app.gateway.main"]
     if getattr(sys, "frozen", False):
-        own = [sys.executable]
-    environ = {**os.environ, "TOOLCRIB_HOME": place.home, "PYTHONPATH": _import_path()}
-    native.start_detached(own[0], [*own, "serve"], environ)
-
-
-def _import_path() -> str:
-    """The child must load this very code, whatever folder it starts in."""
-    from app.gateway.backend import __file__ as here
-
-    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(here))))
-    before = os.environ.get("PYTHONPATH", "")
-    return f"{top}{os.pathsep}{before}" if before else top
+        own = [sys.executable, "serve"]
+    else:
+        own = own_python("from app.gateway.main import main; main()", "serve")
+    environ = {**os.environ, "TOOLCRIB_HOME": place.home}
+    native.start_detached(own[0], own, environ)
 
 
 def _greet(place: Place, argv: "Sequence[str]", role: str) -> "_socket.socket | None":

@@ -80,8 +80,8 @@ def test_products_are_int8_and_the_table_is_half(graph: Path, feeds: Feeds, tmp_
     quantized(graph, feeds, small)
     model = onnx.load(small)
     types = {t.name: t.data_type for t in model.graph.initializer}
-    assert types["wide_quantized"] == TensorProto.INT8
-    assert types["narrow_quantized"] == TensorProto.INT8
+    assert types["wide_quantized"] == TensorProto.UINT8
+    assert types["narrow_quantized"] == TensorProto.UINT8
     assert types["table"] == TensorProto.FLOAT16
     assert small.stat().st_size < graph.stat().st_size * 0.5
 
