@@ -33,8 +33,8 @@ def main() -> int:
 
 def has_torch() -> bool:
     """Whether torch is in this environment already."""
-    found = subprocess.run([sys.executable, "-m", "pip", "show", "-q", "torch"], check=False)
-    return found.returncode == 0
+    shown = subprocess.run([sys.executable, "-m", "pip", "show", "-q", "torch"], check=False)
+    return shown.returncode == 0
 
 
 def add_cpu_torch() -> bool:

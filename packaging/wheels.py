@@ -59,10 +59,10 @@ def build_encoder(folder: Path) -> Path:
     model = ensure_model(Paths(home.home, exports), progress=lambda step, _: print(step))
     source = model.onnx.parent
     for name, expected in ENCODER_SHA256.items():
-        found = hashlib.sha256((source / name).read_bytes()).hexdigest()
-        if found != expected:
+        digest = hashlib.sha256((source / name).read_bytes()).hexdigest()
+        if digest != expected:
             raise SystemExit(
-                f"{source / name} has the SHA-256 {found}, and app/encoder/packaged.py another"
+                f"{source / name} has the SHA-256 {digest}, and app/encoder/packaged.py another"
                 " one. Exports differ in last bits between processors and package versions: to"
                 " publish this one, put its SHA-256 and a new version there."
             )
