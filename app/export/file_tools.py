@@ -4,7 +4,7 @@ Strip, Hosts, Budget, command line and plans count here, a plan also with the fi
 write. A server that was not read counts nothing and is named in `unread`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.catalog.catalog import Catalog, CatalogTool
@@ -45,11 +45,13 @@ def file_tools(
     readings: Sequence[HostReading],
     *,
     native: bool,
+    beside: Collection[str] = (),
     counts: Callable[[HostReading, FoundEntry | None], bool] = of_user,
 ) -> FileTools:
     """The tools of those files that count.
 
-    `native`: the host's own switches in its files hide what is off, by a write of Toolcrib.
+    `native`: the host's own switches in its files hide what is off, by a write of Toolcrib, but for
+    the entries named in `beside`, which came later.
     """
     switched = native and host.native is not None and not host.native.partial
     own, direct, unread = [], [], []
@@ -61,7 +63,8 @@ def file_tools(
             continue
         wrapped = bool(entry.pruned)
         pruned = pruned or wrapped
-        hidden = wrapped or (switched and reading.scope not in _LEFT_ALONE)
+        narrowed = switched and reading.scope not in _LEFT_ALONE and entry.name not in beside
+        hidden = wrapped or (narrowed and server is not None and server.trusted)
         kept = [row for row in rows if row.shown or not hidden]
         own += kept
         direct += [] if wrapped else kept

@@ -1,6 +1,7 @@
 """What a host file was before Toolcrib wrote to it, also when the host changed it since."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -10,6 +11,7 @@ from app.export import backups
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import read_values
+from app.hosts.importing import read_data
 from app.hosts.places import is_file
 from app.hosts.reading import hash_bytes, read_bytes
 from store.exports import standing
@@ -104,6 +106,27 @@ def is_native(history: Sequence[ExportRecord]) -> bool:
     """Whether the host's own switches still hide in its files what the newest write hid by them."""
     newest = _newest_group([record for record in history if record.scope != "project"])
     return bool(newest) and newest[0].mode == NATIVE and all(map(_still_written, newest))
+
+
+def added_since(history: Sequence[ExportRecord]) -> frozenset[str]:
+    """Names of entries that stand in the host's own files and that the newest write did not know.
+
+    Its switches hide nothing of these.
+    """
+    newest = _newest_group([record for record in history if record.scope != "project"])
+    names: set[str] = set()
+    for record in newest:
+        path = FilePath(record.file)
+        written = backups.read(str(record.detail.get("after", "")))
+        with suppress(ToolcribError):
+            now = read_bytes(path) if is_file(path) else None
+            if now and written and hash_bytes(now) != record.after_hash:
+                names |= _names(now, path, record.host) - _names(written, path, record.host)
+    return frozenset(names)
+
+
+def _names(data: bytes, path: FilePath, host_id: str) -> set[str]:
+    return {entry.name for entry in read_data(data, path, host_id).entries}
 
 
 def newest_in_files(history: Sequence[ExportRecord]) -> frozenset[int]:

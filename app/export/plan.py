@@ -9,7 +9,7 @@ from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.export.changes import FileChange, base_reading, change_file, goes_behind
 from app.export.file_tools import file_tools, of_project, of_user
-from app.export.history import Base, ChangedPlaces, base_of, is_native
+from app.export.history import Base, ChangedPlaces, added_since, base_of, is_native
 from app.export.http.checks import host_notes, why_no_url
 from app.export.limits import limit_warnings
 from app.export.model_tools import host_rows
@@ -258,7 +258,9 @@ def _plan(
     present, future = _readings(places, targets, files, empty.host)
     counts = of_project if any(target.scope == "project" for target in targets) else of_user
     native = counts is of_user and is_native(history)
-    before = file_tools(empty.host, now, present, native=native, counts=counts)
+    before = file_tools(
+        empty.host, now, present, native=native, beside=added_since(history), counts=counts
+    )
     sent = file_tools(empty.host, catalog, future, native=empty.mode == NATIVE, counts=counts)
     result = replace(
         result,

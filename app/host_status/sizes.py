@@ -59,7 +59,9 @@ class HostSize:
 
 def host_size(status: HostStatus, catalog: Catalog) -> HostSize:
     """One host's size; `catalog` is as the profile sees it that the host gets."""
-    now = file_tools(status.host, catalog, status.readings, native=status.native)
+    now = file_tools(
+        status.host, catalog, status.readings, native=status.native, beside=status.beside
+    )
     budget = Budget.from_settings(catalog.settings.budget, host_limit=status.host.tool_limit)
     outcome = verdict(now.sent.tokens, now.sent.count, budget)
     return HostSize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.catalog.catalog import Catalog
-from app.export.history import is_native
+from app.export.history import added_since, is_native
 from app.export.plan import Plan, plan
 from app.hooks.rules import RulesStanding
 from app.hooks.status import HookStanding
@@ -42,6 +42,7 @@ class HostStatus:
     hook: HookStanding | None = None  # where somebody looked
     http: bool = False  # in through mode: by a URL instead of a command
     native: bool = False  # its own switches hide what is off, by Toolcrib's write
+    beside: frozenset[str] = frozenset()  # entries that came after those switches were written
     written: frozenset[int] = frozenset()  # records of the newest writes that its files still have
     rules: RulesStanding | None = None  # the same, and where the host's instructions are known
 
@@ -85,6 +86,7 @@ def host_status(
         profile=profile_of(active),
         http=http,
         native=is_native(active),
+        beside=added_since(active),
     )
     if not readings and not active:
         return replace(base, state=NOT_FOUND)

@@ -185,6 +185,10 @@ class HostDetail(QWidget):
         self.hint.setText(preview.blocked if preview.blocked and status.host.writable else kept)
         self._show_files(preview)
 
+    def show_stale(self) -> None:
+        """The files are no longer those of the preview, so its numbers are not theirs."""
+        self.headline.setText("The file changed since this preview")
+
     def show_rows(self, rows: Sequence[DiffRow]) -> None:
         """Show some other difference."""
         self.diff.show_rows(rows)

@@ -217,6 +217,8 @@ class HostsPage(Page):
             self.detail.show_state(status)
             self._show_notice(status)
             self._renew_idle(status)
+            if self._moved_on(status):
+                self.detail.show_stale()
         if self._way_out:
             self.restore_all()
 
