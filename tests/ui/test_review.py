@@ -326,3 +326,12 @@ def test_a_narrow_list_gives_up_columns_before_names(show, qtbot, theme, zoom):
         assert all(button.width() >= button.sizeHint().width() for button in buttons)
     finally:
         theme.set_zoom(100)
+
+
+def test_the_finding_takes_its_part_of_a_wider_window(show, qtbot):
+    page = show(github__create_issue=POISON)
+    qtbot.waitUntil(lambda: page.list.isVisible())
+    finding = page.model.place(FINDING)
+    narrow = page.list.columnWidth(finding)
+    page.resize(1880, 640)
+    qtbot.waitUntil(lambda: page.list.columnWidth(finding) >= narrow + 150, timeout=10_000)

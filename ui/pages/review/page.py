@@ -232,7 +232,8 @@ class ReviewPage(Page):
         head.addWidget(self.checks)
         self._split.addWidget(self.list)
         self._split.addWidget(self.card)
-        self._split.setStretchFactor(1, 1)
+        for part in range(2):  # findings are cut before the card has room to spare
+            self._split.setStretchFactor(part, 1)
         self._split.setSizes([_LIST_WIDTH, 600])
         self._split.setChildrenCollapsible(False)
         self._split.setHandleWidth(MARGIN)
