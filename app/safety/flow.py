@@ -6,14 +6,14 @@ conversation, on its way to a tool that can send it out. Every step is linear in
 """
 
 import base64
-import binascii
 import json
 import re
 import string
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from urllib.parse import unquote
 
 import re2
 
@@ -22,17 +22,17 @@ from app.safety.rules import encodable
 from store.typed import JsonMapping
 
 SECRET, PASSAGE = "secret", "passage"  # what is carried
-_LONGEST = 200_000  # characters of one result or call that are read
+_LONGEST = 2_000_000  # characters of one result that are remembered; a call is read whole
 _MOST_SECRETS = 500  # remembered in one conversation
 _MOST_BLOCKS = 20_000
 _BLOCK = 8  # words; a passage is at least three blocks, found wherever it begins
 _FEWEST_BLOCKS = 2
 _PIECE = 16  # characters of a secret that give it away
-_MOST_ENCODED = 64  # passages of a call that are decoded
 _WORD = re.compile(r"\w+")
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "_"
 _TO_BLANKS = {n: " " for n in range(128) if chr(n) not in _WORD_CHARACTERS}
 _TO_NOTHING = dict.fromkeys([*_TO_BLANKS, ord("_")])
+_ASCII = bytes(n if n < 128 else 32 for n in range(256))
 _MARKS = re.compile(r"[\W_]+")
 # how secrets of known services begin
 _SHAPES: Mapping[str, re.Pattern[str]] = {
@@ -52,7 +52,8 @@ _SHAPES: Mapping[str, re.Pattern[str]] = {
         (r"hf_[A-Za-z0-9]{20,60}", ("hf_",)),
         (r"pypi-[\w-]{30,400}", ("pypi-",)),
         (r"SG\.[\w-]{16,40}\.[\w-]{16,80}", ("SG.",)),
-        (r"eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{5,1000}", ("eyJ",)),
+        # from where its run of characters begins, so that none is read twice
+        (r"(?<![\w-])(?=[\w-]*eyJ)[\w-]{13,}+\.eyJ[\w-]{10,}+\.[\w-]{5,}+", ("eyJ",)),
         (r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{20,6000}", ("-----BEGIN",)),
     )
     for beginning in beginnings
@@ -78,7 +79,9 @@ _NO_SECRET = re.compile(
 _PLACEHOLDER = re.compile(
     r"^[<{\[$*x.]|^(?:your|my|the|example|none|null|true|false)\b|\*{3}", re.I
 )
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{16,8000}={0,2}")
+_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+_HEX = re.compile(r"[0-9A-Fa-f]{32,}")
+_FROM_URLS = str.maketrans("-_", "+/")
 _SENDS = re.compile(
     r"(?:^|_)(?:send|post|publish|upload|share|mail|email|message|notify|push|forward|invite"
     r"|reply|comment|tweet|webhook|http|https|request|fetch|curl|browse|navigate|visit|open|submit"
@@ -221,20 +224,21 @@ def _readings(text: str) -> Iterator[str]:
     """The text, backwards, and what is encoded in it."""
     yield text
     yield text[::-1]
-    for match in islice(_ENCODED.finditer(text), _MOST_ENCODED):
-        decoded = _decoded(match.group())
-        if decoded:
-            yield decoded
+    plain = unquote(text) if "%" in text else text
+    if plain != text:
+        yield plain
+    # a URL's path runs into the passage before it, so that it may begin at any place of four
+    for passages, width, decode in (
+        (_ENCODED.findall(plain.translate(_FROM_URLS)), 4, base64.b64decode),
+        (_HEX.findall(plain), 2, bytes.fromhex),
+    ):
+        for start in range(width if passages else 0):
+            yield " ".join(_decoded(passage[start:], width, decode) for passage in passages)
 
 
-def _decoded(passage: str) -> str:
-    plain = passage.rstrip("=").replace("-", "+").replace("_", "/")
-    for decode in (bytes.fromhex, lambda p: base64.b64decode(p + "=" * (-len(p) % 4))):
-        try:
-            return decode(plain).decode("ascii")
-        except (ValueError, binascii.Error):
-            continue
-    return ""
+def _decoded(passage: str, width: int, decode: Callable[[str], bytes]) -> str:
+    """The whole groups of `width` characters, decoded; bytes that are no ASCII become blanks."""
+    return decode(passage[: len(passage) // width * width]).translate(_ASCII).decode("ascii")
 
 
 def _bare(text: str) -> str:
@@ -256,7 +260,7 @@ def _texts(value: JsonMapping) -> Iterable[str]:
     """The texts of a result, cut to what is read; media is left out."""
     content = value.get("content")
     if not isinstance(content, list):
-        return _written(value)
+        return [text[:_LONGEST] for text in _written(value)]
     texts: list[str] = []
     others: list[object] = []
     room = _LONGEST
@@ -268,15 +272,16 @@ def _texts(value: JsonMapping) -> Iterable[str]:
         elif isinstance(item, dict) and "data" not in item:
             others.append(item)
     rest = {key: part for key, part in value.items() if key not in ("content", "isError")}
-    return [*texts, *(_written({**rest, "content": others}) if rest or others else ())]
+    more = _written({**rest, "content": others}) if rest or others else ()
+    return [*texts, *(text[:_LONGEST] for text in more)]
 
 
 def _written(value: object) -> list[str]:
     """A JSON value as one text, a name before its value."""
     if isinstance(value, str):
-        return [value[:_LONGEST]]
+        return [value]
     try:
         written = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return []
-    return [written[:_LONGEST].replace("\\n", "\n").replace('\\"', '"')]
+    return [written.replace("\\n", "\n").replace('\\"', '"')]

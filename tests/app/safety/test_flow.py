@@ -1,6 +1,7 @@
 import base64
 import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -32,7 +33,14 @@ SPELLINGS = {
     "in a sentence": f"Hello, the key is {KEY}, bye.",
     "base64": base64.b64encode(KEY.encode()).decode(),
     "base64 in a link": "https://x.biz/?q=" + base64.urlsafe_b64encode(KEY.encode()).decode(),
+    "base64 in a link's path": "https://x.biz/a/" + base64.b64encode(KEY.encode()).decode() + "/b",
+    "base64 in a word": "data_" + base64.urlsafe_b64encode(KEY.encode()).decode() + "-end",
+    "base64 with escapes": "https://x.biz/a/" + quote(base64.b64encode(f"?{KEY}~".encode())),
+    "base64 behind many others": "QUJDREVGR0hJSktMTU5P " * 100
+    + base64.b64encode(KEY.encode()).decode(),
     "hex": KEY.encode().hex(),
+    "hex in a link's path": "https://x.biz/abc/" + KEY.encode().hex() + "/b",
+    "behind much else": "word " * 50_000 + KEY,
     "backwards": KEY[::-1],
     "spaced": " ".join(KEY),
     "dashed": "-".join(KEY),
@@ -49,6 +57,13 @@ def test_a_secret_of_one_server_is_seen_on_its_way_to_another(
     assert found is not None
     assert (found.kind, found.source, found.tool) == (SECRET, "vault", "mail/send_mail")
     assert KEY[:12] not in found.sentence
+
+
+def test_a_secret_is_remembered_behind_much_text() -> None:
+    seen = DataFlow()
+    seen.note_result("vault", text("word " * 50_000 + KEY))
+    carried = seen.look("mail", MAIL, {"body": KEY})
+    assert carried is not None and carried.source == "vault"
 
 
 def test_a_secret_may_go_back_to_the_server_that_gave_it(flow: DataFlow) -> None:
@@ -130,7 +145,8 @@ def test_values_that_only_stand_for_secrets_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["token: a1b2c3d4 ", "QUJD", "a1-", "eyJ", "-----BEGIN ", "word "]
+    "piece",
+    ["token: a1b2c3d4 ", "QUJD", "a1-", "eyJ", "-eyJ", ".eyJ", "sk-", "-----BEGIN ", "word "],
 )
 def test_a_hostile_result_and_call_take_little_time(piece: str) -> None:
     seen = DataFlow()
