@@ -23,6 +23,7 @@ from app.hosts.reading import hash_bytes, read_bytes
 from store.files import give_to_owner_above
 
 _LOCK_WAIT = 3.0  # seconds to wait for the host's own writer
+_MOST_EXCHANGES = 100  # with a host that writes between any two of them
 _LOCK_STALE = 30.0  # seconds after which a lock is left over from a dead process
 
 
@@ -31,7 +32,11 @@ def replace_file(path: Path, data: bytes | None, *, expected: str, journal: Writ
 
     `expected` is the hash of the bytes previewed, "" for no file. The target of a symbolic link
     is replaced, not the link; a file keeps mode, owner and attributes, a new one is readable by
-    its owner only. What the host writes in the last moment stays.
+    its owner only.
+
+    Linux on a file system with RENAME_EXCHANGE (ext4, XFS, Btrfs, tmpfs, overlayfs): whatever the
+    host writes meanwhile stays, its newest write wins. Elsewhere (macOS, Windows, most network
+    file systems): what it writes between the last look and the rename, microseconds, is lost.
     """
     target = os.path.realpath(path)
     check_replaceable(path, expected)
@@ -130,11 +135,31 @@ def _exchanged(temporary: str, target: str, expected: str, ours: str) -> bool:
     except BaseException:
         exchange(temporary, target)
         raise
-    exchange(temporary, target)  # the host's own write goes back
-    if hash_of(Path(temporary)) != ours:  # it has written once more, and that is the newest
-        exchange(temporary, target)
-        os.unlink(temporary)
+    _put_newest_back(temporary, target, ours)
     return False
+
+
+def _put_newest_back(temporary: str, target: str, ours: str) -> None:
+    """Exchange until what comes out is what this process put in: the host's newest write stays.
+
+    `temporary` is the host's file that this process's own, of hash `ours`, took the place of.
+    """
+    placed = ours
+    for _ in range(_MOST_EXCHANGES):
+        newest = hash_of(Path(temporary))
+        exchange(temporary, target)
+        # this process has its own file open, which would count as a writer
+        own = placed == ours
+        if hash_of(Path(temporary)) == ours if own else _is_settled(temporary, placed):
+            os.unlink(temporary)
+            return
+        placed = newest  # what came out is newer still, so that goes back in turn
+    kept = f"{target}.toolcrib-kept-{os.urandom(4).hex()}"
+    os.rename(temporary, kept)  # under a name that no settling of leftovers removes
+    raise ToolcribError(
+        f"{target} is written all the time, so Toolcrib left it.",
+        f"Quit the host and try again. One of its versions is kept in {kept}.",
+    )
 
 
 def _is_settled(path: str, expected: str) -> bool:

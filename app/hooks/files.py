@@ -44,6 +44,7 @@ _LEAVES = (
     f" {MOST_LISTED} that fit, pinned ones and those that the conversation has used; where nothing"
     " fits the list stays whole."
 )
+_REPAIR = "Repair the file, or move it away, and try again."
 _NONE, _FIRST = "stores none of it", "stores its first 500 characters, as you chose in Settings"
 READS = f"{_READS} {_NONE}; {_ADDS}"
 KEEPS = f"{_READS} {_FIRST}; {_ADDS}"
@@ -124,7 +125,9 @@ def install_plan(
         after: bytes | None = plugin_text(facts, call, form).encode()
     else:
         made = entry(facts, hook, call, form, places.system)
-        after = _edited(before, path, set_edits(_tree(before, path), hook, made))
+        tree = _tree(before, path)
+        _check_room(tree, path, hook)
+        after = _edited(before, path, set_edits(tree, hook, made))
     base = _without(before, path, hook, history)
     words = "a hook before each prompt"
     plan = _plan(facts, profile, _file(path, before, after, base, words))
@@ -243,7 +246,21 @@ def _tree(data: bytes | None, path: Path) -> Any:
         tree = read_values(data, "json").value if data else {}
     except ToolcribError as error:
         raise ToolcribError(f"{path}: {error.title}", error.hint) from error
-    return tree if tree is not None else {}
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise ToolcribError(f"{path} holds no JSON object, so no hook can be in it.", _REPAIR)
+    return tree
+
+
+def _check_room(tree: Any, path: Path, hook: HookFacts) -> None:
+    """Raise ToolcribError where a hook would take the place of something that is no hook."""
+    hooks = tree.get("hooks")
+    if hooks is not None and not isinstance(hooks, dict):
+        raise ToolcribError(f"{path}: hooks is not an object.", _REPAIR)
+    listed = (hooks or {}).get(hook.event)
+    if listed is not None and not isinstance(listed, list):
+        raise ToolcribError(f"{path}: hooks.{hook.event} is not a list.", _REPAIR)
 
 
 def _edited(data: bytes | None, path: Path, edits: Sequence[Any]) -> bytes | None:

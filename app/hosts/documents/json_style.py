@@ -5,11 +5,13 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from app.hosts.documents.json_spans import JsonText, Node
 
 _LOOKED_AT = 300  # nodes
+_MEMBERS_LOOKED_AT = 8  # of each; a look may read a whole line, of any length
 _WIDTH = 90  # a short list of scalars stays on one line up to this many characters
 
 
@@ -106,9 +108,14 @@ def _members(root: Node) -> Iterator[Any]:
 def _indent(text: str, root: Node) -> str:
     """One step of indentation: what a member has more than the line of its object."""
     for node in _nodes(root):
-        for member in node.members:
-            own, outer = line_indent(text, member.start), line_indent(text, node.start)
-            if "\n" in text[node.start : member.start] and len(own) > len(outer):
+        line_end = text.find("\n", node.start, node.end)
+        if line_end < 0 or not node.members:
+            continue
+        outer = line_indent(text, node.start)
+        below = (member for member in node.members if member.start > line_end)
+        for member in islice(below, _MEMBERS_LOOKED_AT):
+            own = line_indent(text, member.start)
+            if len(own) > len(outer):
                 return own.removeprefix(outer)
     return "  "
 

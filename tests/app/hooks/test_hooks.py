@@ -1,6 +1,7 @@
 """Hooks in hosts' files: written beside the user's own, taken out without a trace."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -302,3 +303,31 @@ def test_any_other_program_is_started_as_it_is(tmp_path: Path, first: str) -> No
     program.write_bytes(f"{first}\n".encode() + b"\xff")
     words = words_of(host("codex"), GatewayCall(str(program), "default", ""))
     assert words == [str(program), "hook", "codex", "--profile", "default"]
+
+
+@EACH
+@pytest.mark.parametrize("text", ["5", "[1]", '"words"', '{"hooks": 5}', "true"])
+def test_a_file_with_no_room_for_a_hook_is_a_sentence_and_keeps_its_bytes(
+    places, db, host_id, text
+):
+    facts = host(host_id)
+    if facts.hook.shape == "plugin":
+        pytest.skip("its hook is a file of its own")
+    path = places.paths(facts.hook.paths)[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    with pytest.raises(ToolcribError, match=re.escape(str(path))):
+        planned(places, db, facts)
+    assert path.read_text() == text
+
+
+@EACH
+def test_a_value_in_the_place_of_the_list_of_hooks_is_not_replaced(places, db, host_id):
+    facts = host(host_id)
+    if facts.hook.shape == "plugin":
+        pytest.skip("its hook is a file of its own")
+    path = places.paths(facts.hook.paths)[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"hooks": {facts.hook.event: {"mine": 1}}}))
+    with pytest.raises(ToolcribError, match="is not a list"):
+        planned(places, db, facts)

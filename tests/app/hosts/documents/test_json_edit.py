@@ -1,3 +1,5 @@
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,16 @@ def test_deep_nesting_is_refused_and_not_a_crash():
 def test_a_lone_surrogate_is_written_escaped():
     after = change('{"a": "\\ud83d"}', Set(("b",), "\ud83d"))
     assert after.count("\\ud83d") == 2
+
+
+def test_an_edit_of_a_file_of_one_line_costs_time_in_proportion_to_its_length():
+    def cost(members: int) -> float:
+        tree = {"p": {f"k{i}": "x" * 30 for i in range(members)}, "mcpServers": {"a": {}}}
+        data = json.dumps(tree).encode()
+        start = time.process_time()
+        edit(data, "jsonc", [Set(("mcpServers", "z"), {"command": "q"})])
+        return time.process_time() - start
+
+    cost(1000)
+    small, large = cost(15_000), cost(90_000)
+    assert large < 12 * small  # six times the text; the square is 36 times
