@@ -12,6 +12,8 @@ VERBS = {
     "scan": "scan",
     "import": "scan",
     "add": "scan",
+    "registry": "market",
+    "find": "market",
     "server": "server",
     "sign-in": "signing",
     "sign-out": "signing",

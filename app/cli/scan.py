@@ -11,6 +11,7 @@ import apsw
 
 from app.catalog.catalog import trust_server
 from app.catalog.reasons import DISABLED, sentence
+from app.cli import market_add
 from app.cli.console import Console, table
 from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
@@ -71,14 +72,16 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     typed = verbs.add_parser(
         "add",
         parents=[common],
-        help="add a server by hand: toolcrib add NAME [--env K=V] -- COMMAND ARGS",
-        description='JSON: {"added": NAME, "state": added, replaced or same}.',
+        help="add a server: toolcrib add NAME [--env K=V] -- COMMAND ARGS, or add --from LISTED",
+        description='JSON: {"added": NAME, "state": added, replaced or same}; with --from'
+        ' {"added", "from", "version", "command"}, and with --dry-run what is known of it.',
     )
-    typed.add_argument("name")
+    name = typed.add_argument("name", help="with --from it may be left out")
     typed.add_argument("--env", action="append", default=[], metavar="KEY=VALUE")
     typed.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
     typed.add_argument("--cwd", default="")
-    typed.add_argument("command", nargs="+", help="the command, or a URL")
+    command = typed.add_argument("command", nargs="+", help="the command, or a URL")
+    market_add.add_arguments(typed, (name, command))
     typed.set_defaults(run=run_add)
 
 
@@ -134,7 +137,11 @@ def _preview(file: Path, console: Console) -> int:
 
 
 def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Register one server typed in by hand."""
+    """Register one server that was typed in, or that a list names."""
+    if args.listed:
+        return _add_listed(args, ctx, console)
+    if args.dry_run or args.values or args.package:
+        raise ToolcribError("--dry-run, --set and --package belong to --from.")
     env, headers = _pairs(args.env), _pairs(args.header)
     first = args.command[0]
     if first.startswith(("http://", "https://")):
@@ -168,6 +175,14 @@ _ADDED = {
     "replaced": "Replaced: a server of that name was there with another command.",
     "same": "It was there already, just the same. Nothing was changed.",
 }
+
+
+def _add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    if args.command or args.env or args.header or args.cwd:
+        raise ToolcribError(
+            "A listed server brings its command.", "Give its values with --set KEY=VALUE."
+        )
+    return market_add.run_add_listed(args, ctx, console)
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from app.hosts.documents.values import format_of, read_values
 from app.hosts.facts import HostFacts, HostFile, host, load_hosts, style
 from app.hosts.places import Places
 from app.hosts.reading import (
+    FoundEntry,
     HostReading,
     hash_bytes,
     read_bytes,
@@ -58,6 +59,11 @@ def read_data(data: bytes, path: Path, host_hint: str = "") -> HostReading:
         for entry in reading.entries
     )
     return replace(reading, entries=entries)
+
+
+def own_reading(file: Path, entry: FoundEntry) -> HostReading:
+    """A reading of one server that no file names; `file` says where it came from."""
+    return HostReading(_no_host(), file, "manual", (entry,))
 
 
 def _read_manifest(data: bytes, path: Path, places: Places) -> HostReading:

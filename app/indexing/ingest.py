@@ -18,7 +18,7 @@ from app.indexing.tool_checks import check_tools
 from app.safety import pins
 from app.safety.patterns import Names
 from app.safety.server_texts import findings_of, judge_server
-from store import findings, profiles, servers, tools
+from store import findings, market, profiles, servers, tools
 from store.connection import transaction
 from store.hashes import canonical_text
 from store.records import Finding, NewTool, ServerRecord, ToolDelta, ToolRecord
@@ -111,6 +111,8 @@ def _save_tools(
     _save_findings(db, server.id, {*delta.added, *delta.changed}, judged)
     if server.read_at:
         _hold_new(db, delta.added)
+    elif server.id in market.installs(db):  # out of a list: its tools wait for Review
+        _hold(db, delta.added)
     return delta
 
 
@@ -134,6 +136,12 @@ def _hold_new(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
     for profile in profiles.all_profiles(db) if tool_ids else ():
         if ProfileSettings.from_json(profile.settings).new_tools != "on":
             profiles.set_held(db, profile.id, tool_ids, NEW)
+
+
+def _hold(db: apsw.Connection, tool_ids: Sequence[int]) -> None:
+    """Hold tools in every profile, whatever it does with new ones."""
+    for profile in profiles.all_profiles(db) if tool_ids else ():
+        profiles.set_held(db, profile.id, tool_ids, NEW)
 
 
 def _merged(stored: Sequence[ToolRecord], live: Sequence[NewTool]) -> list[NewTool]:

@@ -153,7 +153,7 @@ class DenseRetriever:
         servers = [self._server_of[tool] for tool in kept]
         self._large = prior_weight(servers) > 0
         if self._large:
-            _use_one_thread()
+            use_one_thread()
             table = VectorTable(list(kept.items()))
             written = requests.vectors(self._db, self._encoder.key)
             self._tables = Tables(table, VectorTable(written) if written else None)
@@ -186,7 +186,7 @@ class DenseRetriever:
         return list(self._servers.items())
 
 
-def _use_one_thread() -> None:
+def use_one_thread() -> None:
     """A product with one vector waits for memory: more threads take little time off
     it (1 ms of 23 a query), but spin.
 

@@ -11,7 +11,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings
 from app.hosts.display import LaunchText, launch_text
-from app.hosts.importing import read_data, read_file
+from app.hosts.importing import own_reading, read_data, read_file
 from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
 from app.registry.own_servers import is_own
@@ -21,6 +21,8 @@ from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
 from store.connection import transaction
 from store.records import MANUAL, EntryRecord, ServerRecord
+
+BY_HAND = Path("by-hand.json")  # in the place of the file of servers that no file names
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,13 @@ def preview(path: Path) -> tuple[tuple[str, LaunchText], ...]:
 
 
 def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSpec) -> Imported:
-    """Register one server that a user typed in; an older one of that name is replaced.
+    """Register one server that no file names, typed in or out of a list.
 
-    Raises ToolcribError for a name that no server can have.
+    An older one of that name is replaced. Raises ToolcribError for a name that none can have.
     """
     _require_name(name)
-    reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
     entry = FoundEntry(name, MANUAL, launch)
-    return _take(ctx, db, replace(reading, entries=(entry,)), "", adds=True)
+    return _take(ctx, db, own_reading(BY_HAND, entry), "", adds=True)
 
 
 def edit_server(
@@ -88,9 +89,8 @@ def edit_server(
         servers.rename_entry(db, entry, entry.name, typed)
         called = next(one.name for one in servers.all_servers(db) if one.id == server.id)
     follow(SecretStore.open(ctx.paths), server.name, called)
-    reading = read_data(b'{"mcpServers":{}}', Path("by-hand.json"))
     same = FoundEntry(typed, entry.scope, launch)
-    _take(ctx, db, replace(reading, file=Path(entry.file), entries=(same,)), "", adds=True)
+    _take(ctx, db, own_reading(Path(entry.file), same), "", adds=True)
     return Changes(servers=True, tools=True)
 
 

@@ -1,0 +1,321 @@
+"""`toolcrib registry` and `find`: lists of servers that could be installed, and searching them."""
+
+import argparse
+import shlex
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+
+import apsw
+
+from app.cli.console import Console, number, table
+from app.cli.options import Verbs
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import plural
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ready_model
+from app.market import sources
+from app.market.client import CancelledError
+from app.market.index import Found, MarketIndex, ServerHit, prepare
+from app.market.records import entry_of
+from app.market.seed import take_seed
+from app.market.sync import Progress, Synced, sync
+from store import market
+from store.market import MarketSource
+from store.typed import Json
+
+IN_PART = 5
+_SHOWN_TOOLS = 3
+_WORDS_ONLY = "Words only: the encoder is not prepared. toolcrib scan prepares it."
+_UNPREPARED = (
+    "{} of {} texts are compared by their words only. Prepare them: toolcrib registry prepare"
+)
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add both verbs."""
+    parser = verbs.add_parser("registry", help="lists of servers that could be installed")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    adds = actions.add_parser(
+        "add",
+        parents=[common],
+        help="ask another registry that speaks v0.1, such as your team's",
+        description='JSON: {"added": NAME}. Nothing is fetched before a sync.',
+    )
+    adds.add_argument("url", help="its base, as https://registry.example.com")
+    adds.add_argument("--name", default="", help="what it is called here (default: its host)")
+    adds.add_argument(
+        "--header",
+        default="",
+        metavar="NAME",
+        help="sent with each request; its value is asked for",
+    )
+    adds.add_argument(
+        "--private", action="store_true", help="it, and what it lists, may be in your own network"
+    )
+    adds.set_defaults(run=run_add)
+    lists = actions.add_parser(
+        "list",
+        parents=[common],
+        help="the registries, and when each was synced",
+        description='JSON: {"sources": [{"name", "url", "servers", "synced", "problem", "header",'
+        ' "private"}], "servers", "tools"}.',
+    )
+    lists.set_defaults(run=run_list)
+    syncs = actions.add_parser(
+        "sync",
+        parents=[common],
+        help="fetch what a registry lists, and later what changed there",
+        description='JSON: {"synced": [{"source", "servers", "removed", "left_out", "bytes",'
+        ' "problems"}]}. Goes on where one was stopped.',
+    )
+    syncs.add_argument("sources", nargs="*", help="only these (default: official, and your own)")
+    syncs.add_argument("--full", action="store_true", help="everything, not only what changed")
+    syncs.set_defaults(run=run_sync)
+    prepares = actions.add_parser(
+        "prepare",
+        parents=[common],
+        help="make what is listed searchable by meaning (4 ms of CPU a text)",
+        description='JSON: {"prepared": NUMBER}.',
+    )
+    prepares.set_defaults(run=run_prepare)
+    removes = actions.add_parser(
+        "remove",
+        parents=[common],
+        help="forget a registry and its list; servers that were added stay",
+        description='JSON: {"removed": NAME}.',
+    )
+    removes.add_argument("name")
+    removes.set_defaults(run=run_remove)
+    finds = verbs.add_parser(
+        "find",
+        parents=[common],
+        help='find servers that could be installed: toolcrib find "extract pdf text"',
+        description='JSON: {"query", "servers": [{"name", "version", "description", "score",'
+        ' "tools", "known_tools", "tokens", "status", "source", "installed"}], "searched", "note"}.'
+        " Nothing is sent anywhere: lists are searched on this machine.",
+    )
+    finds.add_argument("query")
+    finds.add_argument("--limit", type=int, default=10, metavar="N")
+    finds.add_argument("--words-only", action="store_true", help="without the encoder")
+    finds.set_defaults(run=run_find)
+
+
+def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Add a registry."""
+    value = console.ask_secret(f"Value of {args.header}") if args.header else ""
+    with closing(ctx.open_store()) as db:
+        source = sources.add(
+            ctx, db, args.url, name=args.name, header=args.header, value=value,
+            private=args.private,
+        )  # fmt: skip
+    name = shlex.quote(source.name)
+    console.result(
+        {"added": source.name},
+        lambda: f"Added. Nothing was fetched. Fetch its list: toolcrib registry sync {name}",
+    )
+    return 0
+
+
+def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Forget a registry."""
+    with closing(ctx.open_store()) as db:
+        sources.remove(ctx, db, args.name)
+    console.result({"removed": args.name}, lambda: f"{args.name} is forgotten, with its list.")
+    return 0
+
+
+def run_list(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """The registries, and what is known."""
+    del args
+    with closing(ctx.open_store()) as db:
+        take_seed(db, ctx.clock)
+        known = sources.all_sources(db)
+        servers, tools = market.count(db)
+    value = {
+        "sources": [
+            {
+                "name": one.name,
+                "url": one.url,
+                "servers": one.servers,
+                "synced": one.synced_at,
+                "problem": one.problem,
+                "header": one.header,
+                "private": bool(one.private),
+            }
+            for one in known
+        ],
+        "servers": servers,
+        "tools": tools,
+    }
+    console.result(value, lambda: _list_text(known, servers, tools))
+    return 0
+
+
+def _list_text(known: tuple[MarketSource, ...], servers: int, tools: int) -> str:
+    rows = [["source", "servers", "synced", "address"]]
+    rows += [[one.name, number(one.servers), _synced(one), one.url] for one in known]
+    lines = [table(rows, right=frozenset({1}))]
+    lines += [f"{one.name}: {one.problem}" for one in known if one.problem]
+    return "\n".join(
+        [*lines, f"{plural(servers, 'server')} and {plural(tools, 'tool')} can be searched."]
+    )
+
+
+def _synced(source: MarketSource) -> str:
+    if source.cursor:
+        return "stopped on the way"
+    if not source.synced_at:
+        return "never"
+    return datetime.fromtimestamp(source.synced_at, UTC).strftime("%Y-%m-%d")
+
+
+def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Fetch the lists, one after the other; one that fails does not keep the next from it."""
+    done: list[Synced] = []
+    failed: list[ToolcribError] = []
+    with closing(ctx.open_store()) as db:
+        chosen = [sources.named(db, name) for name in args.sources] or sources.all_sources(db)
+        for source in chosen:
+            try:
+                done.append(_sync_one(args, ctx, db, source, console=console))
+            except CancelledError:
+                raise
+            except ToolcribError as error:
+                failed.append(error)
+        prepared = _prepare(ctx, db, console)
+    value = {"synced": [_synced_json(one) for one in done], "prepared": prepared}
+    console.result(value, lambda: "\n".join(map(_synced_text, done)))
+    for one in failed:
+        console.note(f"toolcrib: {one.title}\n  {one.hint}")
+    return (IN_PART if done else 1) if failed else 0
+
+
+def _sync_one(
+    args: argparse.Namespace,
+    ctx: AppContext,
+    db: apsw.Connection,
+    source: MarketSource,
+    *,
+    console: Console,
+) -> Synced:
+    def show(now: Progress) -> None:
+        console.progress(f"{source.name}: {number(now.servers)} servers, {now.bytes >> 10:,} kB")
+
+    stopped = threading.Event()
+    try:
+        return sync(ctx, db, source, full=args.full, on_progress=show, cancelled=stopped.is_set)
+    finally:
+        console.progress_done()
+
+
+def _synced_json(one: Synced) -> Json:
+    return {
+        "source": one.source.name,
+        "servers": one.progress.servers,
+        "removed": one.progress.removed,
+        "left_out": one.progress.left_out,
+        "bytes": one.progress.bytes,
+        "problems": list(one.problems),
+    }
+
+
+def _synced_text(one: Synced) -> str:
+    now = one.progress
+    what = "listed" if one.full else "new or changed"
+    lines = [f"{one.source.name}: {plural(now.servers, 'server')} {what}, {now.removed:,} removed."]
+    if now.left_out:
+        lines.append(f"{plural(now.left_out, 'entry')} left out:".replace("entrys", "entries"))
+        lines += [f"  {problem}" for problem in one.problems]
+    return "\n".join(lines)
+
+
+def run_prepare(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Encode what is listed."""
+    del args
+    with closing(ctx.open_store()) as db:
+        take_seed(db, ctx.clock)
+        prepared = _prepare(ctx, db, console)
+    console.result({"prepared": prepared}, lambda: f"{plural(prepared, 'text')} prepared.")
+    return 0
+
+
+def _prepare(ctx: AppContext, db: apsw.Connection, console: Console) -> int:
+    encoder = _encoder(ctx)
+    if encoder is None:
+        console.note(_WORDS_ONLY)
+        return 0
+    try:
+        return prepare(db, encoder, on_progress=lambda done: console.progress(f"{done:,} texts"))
+    finally:
+        console.progress_done()
+
+
+def _encoder(ctx: AppContext) -> Encoder | None:
+    """The encoder where it was exported already."""
+    files = ready_model(ctx.paths, ctx.settings.model)
+    return Encoder.load(files) if files else None
+
+
+def run_find(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Search what is listed."""
+    with closing(ctx.open_store()) as db:
+        take_seed(db, ctx.clock)
+        encoder = None if args.words_only else _encoder(ctx)
+        matches = MarketIndex(db, encoder).find(args.query, max(1, args.limit))
+        names = {one.id: one.name for one in market.sources(db)}
+        rows = [_hit_json(db, hit, names) for hit in matches.hits]
+    note = _note(matches, words_only=encoder is None and not args.words_only)
+    value = {"query": args.query, "servers": rows, "searched": matches.servers, "note": note}
+    console.result(value, lambda: _found_text(args.query, rows, note))
+    return 0
+
+
+def _note(matches: Found, *, words_only: bool) -> str:
+    if words_only:
+        return _WORDS_ONLY
+    if matches.unprepared:
+        return _UNPREPARED.format(number(matches.unprepared), number(matches.documents))
+    return ""
+
+
+def _hit_json(db: apsw.Connection, hit: ServerHit, names: dict[int, str]) -> Json:
+    entry = entry_of(hit.server)
+    tools = market.tools_of(db, hit.server.package)
+    return {
+        "name": entry.name,
+        "version": entry.version,
+        "description": entry.description,
+        "score": round(hit.score, 4),
+        "tools": [tool.name for tool in hit.tools],
+        "known_tools": len(tools),
+        "tokens": sum(tool.tokens for tool in tools),
+        "status": entry.status,
+        "source": names[hit.server.source_id],
+        "installed": market.installed_as(db, entry.name),
+    }
+
+
+def _found_text(query: str, rows: list[Json], note: str) -> str:
+    if not rows:
+        lines = [f"No listed server fits “{query}”.", "Fetch more lists: toolcrib registry sync"]
+        return "\n".join([*lines, *([note] if note else [])])
+    cells = [["server", "version", "fitting tools", "tools", "tokens ≈", ""]]
+    for row in rows:
+        shown = ", ".join(row["tools"][:_SHOWN_TOOLS])
+        more = len(row["tools"]) - _SHOWN_TOOLS
+        cells.append(
+            [
+                row["name"],
+                row["version"],
+                (shown + (f" +{more}" if more > 0 else "")) or row["description"][:60],
+                number(row["known_tools"]) if row["known_tools"] else "",
+                number(row["tokens"]) if row["tokens"] else "",
+                "installed" if row["installed"] else row["status"].replace("active", ""),
+            ]
+        )
+    first = shlex.quote(rows[0]["name"])
+    lines = [table(cells, right=frozenset({3, 4}))]
+    lines.append(f"See what one would mean: toolcrib add --from {first} --dry-run")
+    return "\n".join([*lines, *([note] if note else [])])

@@ -1,0 +1,215 @@
+"""`toolcrib add --from NAME`: a listed server, shown with what it would mean, then registered."""
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from app.catalog.catalog import load_catalog
+from app.cli.console import Console
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import visible
+from app.hosts.display import launch_text
+from app.market.details import Details, details
+from app.market.launch import Choice, best, choices, choose, launch_of
+from app.market.seed import take_seed
+from app.registry import installing
+from store.typed import Json
+
+RUNTIMES = ("npx", "uvx", "docker", "dnx")
+
+
+class _Listed(argparse.Action):
+    """Takes a listed server, which makes the positional arguments optional."""
+
+    def __init__(self, *args: Any, optional: Sequence[argparse.Action], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._optional = optional
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse's own signature
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        setattr(namespace, self.dest, values)
+        for one in self._optional:
+            one.required = False
+
+
+def add_arguments(parser: argparse.ArgumentParser, optional: Sequence[argparse.Action]) -> None:
+    """Add --from and what belongs to it; with it the `optional` arguments may be missing."""
+    parser.add_argument(
+        "--from", dest="listed", default="", metavar="NAME[@VERSION]",
+        action=_Listed, optional=optional,
+        help="a listed server, as `toolcrib find` names it, or the package's own name",
+    )  # fmt: skip
+    parser.add_argument("--source", default="", metavar="NAME", help="of several lists, this one")
+    parser.add_argument("--package", type=int, metavar="N", help="of several, this one")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
+        help="a value that the server needs; KEY alone asks for it, unseen",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="only show what it would mean")
+
+
+def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Show the listed server and register it; starts nothing."""
+    wanted, version = split_version(args.listed)
+    with closing(ctx.open_store()) as db:
+        take_seed(db, ctx.clock)
+        listed = installing.listed_server(db, wanted, args.source)
+        known = details(db, listed, load_catalog(db, encoding=ctx.settings.encoding))
+        if args.dry_run:
+            console.result(details_json(known), lambda: "\n".join(details_lines(known, version)))
+            return 0
+        for line in known.warnings:
+            console.note(f"Warning: {line}")
+        entry = installing.current(ctx, known, version)
+        private = bool(known.source.private)
+        choice = choose(entry, choices(entry, private=private), args.package, runtimes())
+        values = given_values(args.values, choice, console)
+        launch = launch_of(entry, choice, values, private=private)
+        done = installing.install(
+            ctx, db, entry, choice, launch, source=known.source, name=args.name or ""
+        )
+    name, text = done.names[0], launch_text(launch)
+    value = {"added": name, "from": entry.name, "version": entry.version, "command": text.command}
+    console.result(
+        value,
+        lambda: "\n".join(
+            [
+                f"  {visible(name)}: {text.command}",
+                *(f"      {note}" for note in text.notes),
+                f"Added. Nothing was started. Read its tools: toolcrib scan {shlex.quote(name)}",
+                f"They are held until you approve them: toolcrib trust {shlex.quote(name)}",
+            ]
+        ),
+    )
+    return 0
+
+
+def runtimes() -> list[str]:
+    """The programs of this machine that fetch and start packages."""
+    return [name for name in RUNTIMES if shutil.which(name)]
+
+
+def split_version(wanted: str) -> tuple[str, str]:
+    """Name and version of `NAME@VERSION`; a scope's own @ is none of a version."""
+    name, at, version = wanted.rpartition("@")
+    return (name, version) if at and name else (wanted, "")
+
+
+def given_values(given: Sequence[str], choice: Choice, console: Console) -> dict[str, str]:
+    """The values of --set; a key without one is asked for. Repeated keys are several values."""
+    values: dict[str, str] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not key:
+            raise ToolcribError(f"{text or '='} is not of the form KEY=VALUE.")
+        if not equals:
+            value = console.ask_secret(key)
+        values[key] = f"{values[key]}\n{value}" if key in values else value
+    for field in choice.fields:
+        if field.wanted and not values.get(field.key) and console.can_ask:
+            values[field.key] = console.ask_secret(f"{field.key} ({field.input.description})")
+    return values
+
+
+def details_json(known: Details) -> Json:
+    """What is known before it is installed."""
+    proposed, reason = best(known.ways, runtimes())
+    return {
+        "name": known.entry.name,
+        "version": known.entry.version,
+        "description": known.entry.description,
+        "source": known.source.name,
+        "proof": known.proof,
+        "licence": known.entry.licence,
+        "updated": known.entry.updated_at,
+        "status": known.entry.status,
+        "tools": [{"name": tool.name, "tokens": tool.tokens} for tool in known.tools],
+        "tokens": known.tokens_text,
+        "budget": known.verdict_text,
+        "doubles": [{"tool": mine, "installed": other} for mine, other in known.doubles],
+        "warnings": list(known.warnings),
+        "packages": [_way_json(known, way) for way in known.ways],
+        "proposed": proposed.number if proposed else None,
+        "reason": reason,
+        "installed": known.installed,
+    }
+
+
+def _way_json(known: Details, way: Choice) -> Json:
+    return {
+        "number": way.number,
+        "title": way.title,
+        "problem": way.problem,
+        "command": command_of(known, way),
+        "inputs": [
+            {
+                "key": field.key,
+                "required": field.wanted,
+                "secret": field.input.secret,
+                "description": field.input.description,
+                "default": field.input.default,
+                "choices": list(field.input.choices),
+            }
+            for field in way.fields
+        ],
+    }
+
+
+def command_of(known: Details, way: Choice) -> str:
+    """The command with names in the place of missing values; "" where it is not known."""
+    if way.problem or way.kind == "mcpb":
+        return ""
+    values = {
+        f.key: f.input.default or _stand_in(f.input.choices, f.key) for f in way.fields if f.wanted
+    }
+    try:
+        launch = launch_of(known.entry, way, values, private=bool(known.source.private))
+    except ToolcribError:
+        return ""
+    return launch_text(launch).line
+
+
+def _stand_in(offered: Sequence[str], key: str) -> str:
+    return offered[0] if offered else f"<{key}>"
+
+
+def details_lines(known: Details, version: str = "") -> list[str]:
+    """The same as text."""
+    value = details_json(known)
+    title = f"{value['name']} {version or value['version']}".rstrip()
+    lines = [
+        visible(title),
+        *([f"  {visible(value['description'])}"] if value["description"] else []),
+    ]
+    facts = {
+        "List": value["source"],
+        "Publisher": value["proof"],
+        "Licence": value["licence"] or "not stated",
+        "Updated": value["updated"][:10] or "not stated",
+        "Tools": value["tokens"],
+        "Budget": value["budget"],
+        "Doubles": ", ".join(f"{d['tool']} ({d['installed']})" for d in value["doubles"]),
+        "Installed": value["installed"],
+    }
+    lines += [f"  {key + ':':<11}{visible(text)}" for key, text in facts.items() if text]
+    lines += [f"  Warning:   {visible(text)}" for text in value["warnings"]]
+    for way in value["packages"]:
+        mark = "*" if way["number"] == value["proposed"] else " "
+        lines.append(f"{mark} {way['number']}  {visible(way['title'])}")
+        lines += [f"     {visible(text)}" for text in (way["problem"], way["command"]) if text]
+        for one in way["inputs"]:
+            need = "required" if one["required"] else "optional"
+            secret = ", secret" if one["secret"] else ""
+            about = visible(one["description"][:80])
+            lines.append(f"     --set {visible(one['key'])}=…  {need}{secret}  {about}".rstrip())
+    lines.append(f"  {value['reason']}")
+    return lines

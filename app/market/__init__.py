@@ -1,0 +1,1 @@
+"""Servers that could be installed: lists of them, search, and a launch made from an entry."""

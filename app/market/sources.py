@@ -1,0 +1,105 @@
+"""Registries that a user added, with their headers' values in the secret store."""
+
+from urllib.parse import urlsplit
+
+import apsw
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.market.client import OFFICIAL, Client, Limits, source_problem
+from app.market.seed import SEED_URL
+from app.system.secrets import Secrets, SecretStore
+from store import market
+from store.connection import transaction
+from store.market import MarketSource
+
+OFFICIAL_NAME = "official"
+_HINT = "See the sources: toolcrib registry list"
+
+
+def all_sources(db: apsw.Connection) -> tuple[MarketSource, ...]:
+    """The sources that can be synced: the official registry first, whether it was synced or not."""
+    kept = [one for one in market.sources(db) if one.url != SEED_URL]
+    if not any(one.url == OFFICIAL for one in kept):
+        kept.insert(0, MarketSource(0, OFFICIAL, OFFICIAL_NAME))
+    return tuple(kept)
+
+
+def add(
+    ctx: AppContext,
+    db: apsw.Connection,
+    url: str,
+    *,
+    name: str = "",
+    header: str = "",
+    value: str = "",
+    private: bool = False,
+) -> MarketSource:
+    """Add a registry; nothing is fetched. `header` and `value` are sent with each request."""
+    address = url.strip().rstrip("/")
+    problem = source_problem(address, private=private)
+    if problem:
+        hint = "" if private else "A registry inside your own network is added with --private."
+        raise ToolcribError(f"The source cannot be added: {problem}", hint)
+    called = name.strip() or urlsplit(address).hostname or address
+    known = market.sources(db)
+    if any(one.url == address for one in known):
+        raise ToolcribError(f"{address} is a source already.", _HINT)
+    if any(one.name == called for one in all_sources(db)):
+        raise ToolcribError(f"A source is called {called} already.", "Give it another --name.")
+    if header and (not value or any(char in header + value for char in "\r\n\0") or ":" in header):
+        raise ToolcribError("The header is not of the form NAME=VALUE.")
+    source = MarketSource(0, address, called, header, private)
+    if header:
+        SecretStore.open(ctx.paths).put(_key(address), Secrets(headers={header: value}))
+    with transaction(db):
+        market.add_source(db, source)
+    return named(db, called)
+
+
+def remove(ctx: AppContext, db: apsw.Connection, name: str) -> None:
+    """Forget a source, its header's value, and all it lists; added servers stay."""
+    source = named(db, name)
+    if not source.id:
+        raise ToolcribError(f"{name} was never synced: there is nothing to remove.")
+    with transaction(db):
+        market.remove_source(db, source.id)
+    if source.header:
+        SecretStore.open(ctx.paths).delete(_key(source.url))
+
+
+def named(db: apsw.Connection, name: str) -> MarketSource:
+    """The source of that name or URL; raises ToolcribError."""
+    sources = all_sources(db)
+    chosen = next((one for one in sources if name in (one.name, one.url)), None)
+    if chosen is None:
+        names = ", ".join(one.name for one in sources)
+        raise ToolcribError(f"There is no source called {name}.", f"Known are: {names}.")
+    return chosen
+
+
+def stored(db: apsw.Connection, source: MarketSource) -> MarketSource:
+    """The source with its row, which is made at the first sync of the official registry."""
+    if source.id:
+        return source
+    with transaction(db):
+        market.add_source(db, source)
+    return named(db, source.name)
+
+
+def client(ctx: AppContext, source: MarketSource, limits: Limits | None = None) -> Client:
+    """A client of that source; close it."""
+    headers = {}
+    if source.header:
+        kept = SecretStore.open(ctx.paths).get(_key(source.url)).headers
+        if source.header not in kept:
+            raise ToolcribError(
+                f"The value of {source.header} for {source.name} is not kept any more.",
+                "Remove the source and add it again.",
+            )
+        headers = dict(kept)
+    return Client(source.url, bool(source.private), headers, limits or Limits())
+
+
+def _key(url: str) -> str:
+    return f"market:{url}"

@@ -1,0 +1,104 @@
+"""A server out of a list: registered like one that was typed in, and held until it was reviewed."""
+
+from collections.abc import Mapping
+
+import apsw
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.hosts.launch import LaunchSpec
+from app.market import launch as launches
+from app.market import sources, sync
+from app.market.details import Details
+from app.market.entry import DELETED, Entry, read_entry
+from app.market.launch import Choice
+from app.market.seed import SEED_NAME, SEED_URL
+from app.registry.importing import Imported, add_server
+from store import market, servers
+from store.connection import transaction
+from store.market import ListedServer, MarketInstall, MarketSource
+from store.records import RETIRED
+
+
+def listed_server(db: apsw.Connection, name: str, source: str = "") -> ListedServer:
+    """The listed server of that name, or of the package so called; raises ToolcribError.
+
+    The shipped list gives way to the user's; where several of those name it, one must be chosen:
+    a list could name what another one is trusted for.
+    """
+    names = {one.id: one.name for one in market.sources(db)}
+    rows = market.by_name(db, name) or market.by_identifier(db, name)
+    rows = tuple(row for row in rows if not source or names[row.source_id] == source)
+    if not rows:
+        raise ToolcribError(
+            f"No list names a server called {name}.",
+            f'Search for it: toolcrib find "{name}"; or fetch the lists: toolcrib registry sync',
+        )
+    own = [row for row in rows if names[row.source_id] != SEED_NAME]
+    if len({row.source_id for row in own}) > 1 or len({row.name for row in own}) > 1:
+        called = ", ".join(f"{row.name} ({names[row.source_id]})" for row in own)
+        raise ToolcribError(f"Several lists name {name}: {called}.", "Add --source or a full name.")
+    return (own or list(rows))[0]
+
+
+def current(ctx: AppContext, known: Details, version: str = "") -> Entry:
+    """The entry to install: as its source has it now; the shipped list has no one to ask.
+
+    Raises ToolcribError where the version is gone or not what was shown.
+    """
+    entry = known.entry
+    if known.source.url == SEED_URL:
+        return with_version(entry, version)
+    client = sources.client(ctx, known.source)
+    try:
+        now = sync.newest_version(client, entry, version or entry.version)
+    finally:
+        client.close()
+    if not version and now.raw != entry.raw:
+        raise ToolcribError(
+            f"{entry.name} {entry.version} is not what was shown any more: its source changed it.",
+            "Nothing was added. Sync and look again: toolcrib registry sync",
+        )
+    if now.status == DELETED:
+        raise ToolcribError(f"{entry.name} was deleted from its registry.", "Nothing was added.")
+    return now
+
+
+def with_version(entry: Entry, version: str) -> Entry:
+    """An entry of the shipped list with the version that a user names for its package."""
+    packages = [dict(one) for one in entry.raw.get("packages", [])]
+    if not version or not packages:
+        return entry
+    packages[0]["version"] = version
+    return read_entry({**entry.raw, "version": version, "packages": packages})
+
+
+def install(
+    ctx: AppContext,
+    db: apsw.Connection,
+    entry: Entry,
+    choice: Choice,
+    launch: LaunchSpec,
+    *,
+    source: MarketSource,
+    name: str = "",
+) -> Imported:
+    """Register the server under a free name; its tools are held until Review approves them."""
+    taken = [one.name for one in servers.all_servers(db) if one.status != RETIRED]
+    if name and name in taken:
+        raise ToolcribError(f"A server is called {name} already.", "Choose another --name.")
+    imported = add_server(ctx, db, name or launches.short_name(entry, taken), launch)
+    with transaction(db):
+        for server_id in imported.registered.server_ids:
+            note = MarketInstall(
+                server_id, source.url, entry.name, entry.version, choice.number, ctx.clock()
+            )
+            market.save_install(db, note)
+    return imported
+
+
+def launch_for(
+    entry: Entry, choice: Choice, values: Mapping[str, str], source: MarketSource
+) -> LaunchSpec:
+    """The launch of a choice with a person's values; ToolcribError."""
+    return launches.launch_of(entry, choice, values, private=bool(source.private))
