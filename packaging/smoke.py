@@ -1,4 +1,7 @@
-"""Starts what was built: command line, gateway and window; prints how long each took."""
+"""Starts what was built: command line, gateway and window; prints how long each took.
+
+`python packaging/smoke.py FOLDER [STEP ...]`: the folder holds both programs.
+"""
 
 import json
 import os
@@ -6,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 LIMIT = 60.0  # seconds for any one step
@@ -34,8 +37,8 @@ for line in sys.stdin:
 """
 
 
-def main(dist: Path) -> int:
-    """Run every step in a home of its own; 0 if all passed."""
+def main(dist: Path, steps: Sequence[str] = ()) -> int:
+    """Run every step, or those named, in a home of its own; 0 if all passed."""
     with tempfile.TemporaryDirectory(prefix="toolcrib-smoke-") as home:
         env = {
             "PATH": os.environ.get("PATH", ""),
@@ -45,7 +48,8 @@ def main(dist: Path) -> int:
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
         }
         for step in (command_line, server, encoder, gateway, window):
-            report(step, dist, env)
+            if not steps or step.__name__ in steps:
+                report(step, dist, env)
     return 0
 
 
@@ -151,4 +155,4 @@ def expect(holds: bool, evidence: object) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))
