@@ -4,12 +4,15 @@ import importlib.util
 import os
 import shutil
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -52,13 +55,16 @@ STOCK_MANY = [
 ]
 
 
+SHARED = "sharedByTests"  # property of a window that outlives a test
+
+
 @pytest.fixture(autouse=True)
 def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail the test that leaves a visible top-level widget."""
     yield
     app = QApplication.instance()
     if isinstance(app, QApplication) and "qtbot" not in request.fixturenames:
-        left = [w for w in app.topLevelWidgets() if w.isVisible()]
+        left = [w for w in app.topLevelWidgets() if w.isVisible() and not w.property(SHARED)]
         for widget in left:
             widget.close()
         assert not left, f"the test left these windows open: {left}"
@@ -122,6 +128,60 @@ def open_window(
     for window in opened:
         window.close()
         window.deleteLater()
+
+
+@pytest.fixture(scope="module")
+def window_of_module(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, demo: ModuleType
+) -> Iterator[MainWindow]:
+    """One window over the demo servers, for all tests of a module that change nothing stored."""
+    folder = tmp_path_factory.mktemp("window")
+    (folder / "home").mkdir()
+    ctx = AppContext(Paths(folder / "toolcrib", Path(os.environ["TOOLCRIB_MODELS"])), Settings())
+    ctx.paths.create()
+    db = ctx.open_store()
+    demo.fill(db, demo.DEMO)
+    db.close()
+    theme = Theme(qapp, folder / "cache", "light")
+    before = set(threading.enumerate())
+    window = MainWindow(ctx, Places(folder / "home", {}, "linux", root=folder / "machine"), theme)
+    window.setProperty(SHARED, True)
+    window.resize(1280, 800)
+    window.show()
+    window.activateWindow()
+    wait_until(lambda: window.live.catalog is not None and window.tasks.idle)
+    yield window
+    window.close()
+    window.deleteLater()
+    theme.deleteLater()
+    left = [t for t in threading.enumerate() if t not in before and not t.daemon]
+    for thread in left:
+        thread.join(5)
+    assert not [t.name for t in left if t.is_alive()]
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Turn the event loop until it holds; for fixtures that outlive a test and have no qtbot."""
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, "it did not happen in time"
+        loop = QEventLoop()
+        QTimer.singleShot(10, loop.quit)
+        loop.exec()
+
+
+@pytest.fixture
+def shared_window(window_of_module: MainWindow) -> Iterator[MainWindow]:
+    """That window on its first page, in its first size and look."""
+    window, theme = window_of_module, window_of_module.services.theme
+    theme.set_zoom(100)
+    theme.choose("light")
+    window.resize(1280, 800)
+    window.open_page("catalog")
+    window.activateWindow()
+    wait_until(lambda: window.tasks.idle)
+    yield window
+    wait_until(lambda: window.tasks.idle)
 
 
 @pytest.fixture(scope="session")

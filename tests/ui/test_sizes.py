@@ -13,9 +13,13 @@ SHOWN = [(size, 100) for size in SIZES] + [(size, 150) for size in SIZES[1:]]
 
 
 @pytest.fixture
-def window(fill, open_window):
-    fill()
-    return open_window()
+def window(shared_window):
+    return shared_window
+
+
+@pytest.fixture
+def theme(shared_window):
+    return shared_window.services.theme
 
 
 @pytest.mark.parametrize(("size", "zoom"), SHOWN)
@@ -23,25 +27,27 @@ def test_every_page_fits_every_size_in_both_looks(window, theme, qtbot, size, zo
     theme.set_zoom(zoom)
     window.resize(*size)
     try:
-        for section in SECTIONS:
-            window.open_page(section.key)
-            qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
-            assert window.size() == QSize(*size), section.key  # no page makes it larger
-            for look in (DARK_ONLY, LIGHT_ONLY):
-                theme.choose(look)
+        for look in (DARK_ONLY, LIGHT_ONLY):
+            theme.choose(look)  # once for all pages: it styles every widget anew
+            for section in SECTIONS:
+                window.open_page(section.key)
+                qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
+                assert window.size() == QSize(*size), section.key  # no page makes it larger
                 image = window.grab().toImage()
                 corner = image.pixelColor(image.width() - 3, image.height() - 3)
                 assert (corner.lightness() < 128) is (look == DARK_ONLY), section.key
-            for button in window.page.findChildren(QAbstractButton):
-                if button.isVisible() and button.property("primary"):
-                    # its words may have come with the last answer
-                    qtbot.waitUntil(
-                        lambda b=button: b.width() >= b.sizeHint().width() - 1, timeout=20_000
-                    )
-                    place = button.mapTo(window, button.rect().bottomRight())
-                    assert window.rect().contains(place), (section.key, button.text())
+                primary_buttons_are_whole(window, qtbot)
     finally:
         theme.set_zoom(100)
+
+
+def primary_buttons_are_whole(window, qtbot) -> None:
+    for button in window.page.findChildren(QAbstractButton):
+        if button.isVisible() and button.property("primary"):
+            # its words may have come with the last answer
+            qtbot.waitUntil(lambda b=button: b.width() >= b.sizeHint().width() - 1, timeout=20_000)
+            place = button.mapTo(window, button.rect().bottomRight())
+            assert window.rect().contains(place), (window.page, button.text())
 
 
 def test_at_200_per_cent_the_playground_fits_a_small_screen(window, theme, qtbot):

@@ -265,7 +265,8 @@ def test_only_tools_that_are_available_are_suggested(
         assert record is not None
         profiles.set_held(db, record.id, [ids["read_note"]], "held")
     db.close()
-    until(lambda: "read_note" not in hook("claude-code", PROMPT, session_id="d"))
+    numbers = itertools.count()  # in one session it would be silent because it repeats itself
+    until(lambda: "read_note" not in hook("claude-code", PROMPT, session_id=f"{next(numbers)}"))
     assert "read_note" not in hook("claude-code", PROMPT, session_id="e")
 
 
