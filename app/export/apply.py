@@ -1,5 +1,6 @@
 """Writes a plan, takes it back, restores copies: all or nothing, one writer at a time."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -28,6 +29,8 @@ from store.connection import require_writable, transaction
 from store.errors import StoreError
 from store.records import AS_IS, HOOK, THROUGH, ExportRecord
 from store.typed import Json
+
+_log = logging.getLogger("toolcrib.export")
 
 
 def apply(
@@ -60,6 +63,8 @@ def apply(
             _put_back(done, ctx, db, journal)
             raise
         _prune(ctx, db, plan.host.id)
+    for record in done:
+        _log.info("Wrote %s: %s, %s", record.file, record.host, record.mode)
     return tuple(done)
 
 
@@ -141,6 +146,8 @@ def undo_writes(
             seen[file] = record.before_hash
         for record in records:
             _take_back(record, ctx, db, journal)
+    for record in records:
+        _log.info("Took back the write of %s: %s", record.file, record.host)
     return tuple(records)
 
 

@@ -57,8 +57,35 @@ def test_a_server_added_by_hand_is_removed_and_undo_brings_it_back(window, qtbot
     qtbot.waitUntil(lambda: window.tasks.idle)
 
 
+def test_from_its_details_one_server_goes_and_not_the_others_of_its_file(window, qtbot):
+    buttons(window, "one")["Remove"].click()
+    qtbot.waitUntil(lambda: names(window) == {"mine", "two", "theirs"})
+    window.undo.undo()
+    qtbot.waitUntil(lambda: names(window) == {"mine", "one", "two", "theirs"})
+    qtbot.waitUntil(lambda: window.tasks.idle)
+
+
+def test_without_any_server_the_page_offers_to_add_one_and_undo_shows_them_again(window, qtbot):
+    db = window.services.ctx.open_store()
+    db.execute("DELETE FROM entries WHERE host != 'manual'")
+    db.execute("DELETE FROM servers WHERE name = 'theirs'")
+    db.close()
+    buttons(window, "one")
+    window.catalog.remove_added()
+    qtbot.waitUntil(lambda: names(window) == {"mine"})
+    buttons(window, "mine")["Remove"].click()
+    qtbot.waitUntil(lambda: not names(window))
+    assert window.catalog.state == "empty"
+    assert window.catalog.empty.buttons[0].isVisible()
+    window.undo.undo()
+    qtbot.waitUntil(lambda: names(window) == {"mine"})
+    assert window.catalog.state == "content"
+    qtbot.waitUntil(lambda: window.tasks.idle)
+
+
 def test_what_came_in_one_file_goes_together_as_the_samples(window, qtbot):
-    buttons(window, "one")["Remove all 2"].click()
+    buttons(window, "one")
+    window.catalog.remove_added()
     qtbot.waitUntil(lambda: names(window) == {"mine", "theirs"})
     window.undo.undo()
     qtbot.waitUntil(lambda: names(window) == {"mine", "one", "two", "theirs"})

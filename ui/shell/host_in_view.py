@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WORST, EVERY = "", "*"  # choices beside the ids of hosts, as app.host_status.sizes takes them
 UNREAD = "Nothing is read yet"  # in place of a verdict
+COUNTING = "Tokens are being counted"
 
 
 class HostInView(QObject):
@@ -75,12 +76,13 @@ class HostInView(QObject):
         return max(0, before - size.verdict.tokens) if size is not None else 0
 
     @property
-    def unread(self) -> bool:
-        """Whether no server was ever read, so that a verdict would judge nothing."""
+    def unread(self) -> str:
+        """Why there is no number to judge: nothing is read, or not counted yet; "" else."""
         catalog = self._live.catalog
-        return catalog is None or not (
-            catalog.tools or any(server.read_at for server in catalog.servers)
-        )
+        if catalog is None or not (catalog.tools or any(s.read_at for s in catalog.servers)):
+            return UNREAD
+        some = [tool for tool in catalog.tools if not tool.tool.gone]
+        return COUNTING if some and all(tool.tokens is None for tool in some) else ""
 
     @property
     def verdict(self) -> Verdict:

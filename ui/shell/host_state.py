@@ -1,5 +1,6 @@
 """What a host's state means in words and for the page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.text import plural
@@ -17,6 +18,15 @@ def state_text(status: HostStatus) -> str:
     """How a host gets its tools, which profile where that is not the default, and how it stands."""
     words = _state(status)
     return f"{words} · {status.profile}" if status.profile not in ("", DEFAULT) else words
+
+
+def hosts_badge(rows: Sequence[HostStatus]) -> tuple[str, str]:
+    """Text and tone of the badge beside Hosts: unreadable files, else changes to export."""
+    unreadable = sum(row.state == UNREADABLE for row in rows)
+    if unreadable:
+        return f"{unreadable} unread", "warn"
+    waiting = sum(row.changes for row in rows if row.state == CHANGES)
+    return str(waiting or ""), "accent"
 
 
 def _state(status: HostStatus) -> str:

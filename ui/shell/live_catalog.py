@@ -46,10 +46,10 @@ class LiveCatalog(QObject):
     Signals: loaded() after it was read again; leaving() when another profile is to be shown: until
     it is loaded, what is in view is not what a change would concern; strayed() when steps made so
     far may concern another profile than the one in view; toggled(frozenset of tool row ids) after
-    ticks or pins; configured() after the profile's settings changed; failed(ToolcribError) when it
-    could not be read or written; lost(name) when the profile in view is gone; why(row id) when the
-    Playground is to explain that tool, review(row id) and sought(row id) when Review or Catalog is
-    to show it.
+    ticks or pins; written() after any other connection wrote to the store; configured() after the
+    profile's settings changed; failed(ToolcribError) when it could not be read or written;
+    lost(name) when the profile in view is gone; why(row id) when the Playground is to explain that
+    tool, review(row id) and sought(row id) when Review or Catalog is to show it.
     """
 
     loaded = Signal()
@@ -57,6 +57,7 @@ class LiveCatalog(QObject):
     strayed = Signal()
     toggled = Signal(object)
     configured = Signal()
+    written = Signal()
     why = Signal(int)
     review = Signal(int)
     sought = Signal(int)
@@ -76,6 +77,7 @@ class LiveCatalog(QObject):
         self._by_id: dict[int, CatalogTool] = {}
         self._version: int | None = None  # of the store, as other connections wrote it
         self._outline: tuple[object, ...] = ()  # of what was loaded
+        self._looked: int | None = None  # version of the store at the last look
         self._files = QFileSystemWatcher(self)
         self._settle = QTimer(self, interval=_SETTLE_MS, singleShot=True)
         self._settle.timeout.connect(self._look)
@@ -166,6 +168,9 @@ class LiveCatalog(QObject):
         )
 
     def _on_outline(self, seen: tuple[int, tuple[object, ...]]) -> None:
+        if self._looked not in (None, seen[0]):
+            self.written.emit()
+        self._looked = seen[0]
         if self._version not in (None, seen[0]) and seen[1] != self._outline:
             self.load()
 

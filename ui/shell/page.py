@@ -51,6 +51,10 @@ class Page(QWidget):
         """Esc: go one step back (clear the filter ...); False when there was nothing to do."""
         return False
 
+    def refresh(self) -> None:
+        """F5: read again what the page shows."""
+        self.services.live.load()
+
     def opened(self) -> None:
         """Called each time the page comes into view."""
 

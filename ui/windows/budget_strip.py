@@ -30,7 +30,7 @@ from ui.look.colors import text_on
 from ui.look.text import APPROX, count, in_menu, plain_tip, short
 from ui.look.theme import GAP, MARGIN, STRIP, Theme
 from ui.shell.badges import BADGES
-from ui.shell.host_in_view import EVERY, UNREAD, WORST, HostInView
+from ui.shell.host_in_view import EVERY, WORST, HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.widgets.badge import Badge
 from ui.widgets.elided import ElidedLabel
@@ -119,7 +119,7 @@ class BudgetStrip(QWidget):
         self._show_host()
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
         unread = self._hosts.unread
-        self.total.setText(UNREAD if unread else f"{count(verdict.tokens)} tokens {APPROX}")
+        self.total.setText(unread or f"{count(verdict.tokens)} tokens {APPROX}")
         self.total.setToolTip(
             plain_tip(
                 "Size of the tool definitions as a model receives them, counted with"
@@ -134,7 +134,7 @@ class BudgetStrip(QWidget):
         self.bar.show_shares(self._shares(), verdict.budget)
         numbers = f"{count(verdict.tokens)} tokens, {self._tools_text()}, {verdict.word}"
         self.setAccessibleName(
-            f"Budget: {UNREAD}" if unread else f"Budget of {self._host_name()}: {numbers}"
+            f"Budget: {unread}" if unread else f"Budget of {self._host_name()}: {numbers}"
         )
 
     def _host_name(self) -> str:

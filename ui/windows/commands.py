@@ -83,6 +83,7 @@ class Commands(QObject):
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())
         self._add(edit, "Re&move server…", lambda: do.catalog().remove_server())
+        self._add(edit, "Remove all of its &file", lambda: do.catalog().remove_added())
         edit.addSeparator()
         self._add(edit, "&Settings…", lambda: self.open_settings(), "Ctrl+,", "cog-outline")
         view = bar.addMenu("&View")
@@ -98,6 +99,7 @@ class Commands(QObject):
         self.profiles = ProfileMenu(self._services, window)
         view.addMenu(self.profiles)
         view.addSeparator()
+        self._add(view, "Re&fresh", self._refresh, "F5")
         self._add(view, "Bac&k", lambda: do.travel(-1), "Alt+Left")
         self._add(view, "For&ward", lambda: do.travel(1), "Alt+Right")
         self._add(view, "Ne&xt pane", lambda: do.cycle(1), "F6")
@@ -114,7 +116,7 @@ class Commands(QObject):
         tools = bar.addMenu("&Tools")
         find = self._add(tools, "&Find anything…", do.find, icon="magnify")
         find.setShortcuts([QKeySequence("Ctrl+K"), QKeySequence("Ctrl+Shift+P")])
-        self.read = self._add(tools, "&Read tools…", self._read, "F5", "refresh")
+        self.read = self._add(tools, "&Read tools…", self._read, icon="refresh")
         self._add(tools, "Read &all tools…", lambda: do.catalog().read_tools(), "Shift+F5")
         self._add(tools, "&Sign in to a server…", self._sign_in, icon="key-outline")
         self._add(tools, "&Call the selected tool…", lambda: do.catalog().call_tool())
@@ -225,6 +227,9 @@ class Commands(QObject):
 
     def _read(self) -> None:
         self._actions.catalog().read_selected()
+
+    def _refresh(self) -> None:
+        self._actions.page().refresh()
 
     def _primary(self) -> None:
         self._actions.page().primary()

@@ -20,11 +20,11 @@ class ExportState(QObject):
     """Looks at the hosts' files in the background after every change.
 
     Signals: told(words of the button, its tooltip, whether there is anything to do);
-    waiting(number of changes that hosts do not have yet); surveyed(tuple of HostStatus).
+    waiting(text, tone) of the badge beside Hosts; surveyed(tuple of HostStatus).
     """
 
     described = Signal(str, str, bool)
-    waiting = Signal(int)
+    waiting = Signal(str, str)
     surveyed = Signal(object)
 
     def __init__(self, services: Services, parent: QObject | None = None) -> None:
@@ -62,9 +62,11 @@ class ExportState(QObject):
         )
 
     def _show(self, rows: "Sequence[HostStatus]") -> None:
+        from ui.shell.host_state import hosts_badge  # as all of export, not needed at the start
+
         self.surveyed.emit(rows)
         number, tip, useful = button_words(rows)
-        self.waiting.emit(number)
+        self.waiting.emit(*hosts_badge(rows))
         words = f"Export {plural(number, 'change')}…" if number else "Export to hosts…"
         self.described.emit(words, tip, useful)
 

@@ -14,7 +14,7 @@ SHORTCUTS = (
     ("Ctrl+=, Ctrl+-, Ctrl+0", "Larger text, smaller text, as usual"),
     ("Alt+Left, Alt+Right", "Back, forward through the sections"),
     ("F6, Shift+F6", "Next, previous pane"),
-    ("F5, Shift+F5", "Read tools, read all tools"),
+    ("F5, Shift+F5", "Refresh the page (in the Catalog: read tools), read all tools"),
     ("Ctrl+E", "Export to hosts"),
     ("Ctrl+O", "Open a config file"),
     ("Ctrl+N", "Add a server, or paste a config"),

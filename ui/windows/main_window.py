@@ -10,9 +10,12 @@ from PySide6.QtGui import (
     QUndoStack,
 )
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QApplication,
     QHBoxLayout,
+    QLineEdit,
     QMainWindow,
+    QPlainTextEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -251,10 +254,11 @@ class MainWindow(QMainWindow):
         self.undo.indexChanged.connect(self._show_step)
         self.export_state.described.connect(self.commands.show_export)
         self.export_state.waiting.connect(
-            lambda number: self.nav.set_badge("hosts", str(number or ""), "accent")
+            lambda text, tone: self.nav.set_badge("hosts", text, tone)
         )
         self.export_state.surveyed.connect(self.services.hosts.take)
         self.services.hosts.changed.connect(self._show_badges)
+        self.finder.ran.connect(self._leave_text)
         self.tasks.failed.connect(self.show_problem)
         self.approvals.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
@@ -293,6 +297,11 @@ class MainWindow(QMainWindow):
     def _show_result(self, page: Page, text: str) -> None:
         if page is self.stack.currentWidget():
             self.status.result.setText(text)
+
+    def _leave_text(self) -> None:
+        """Before a command of the palette: Ctrl+Z is to take back the command, not typed text."""
+        if isinstance(self.focusWidget(), QLineEdit | QPlainTextEdit | QAbstractSpinBox):
+            self.page.main_view().setFocus()
 
     def _show_step(self, index: int) -> None:
         step = self.undo.command(min(index, self._done))

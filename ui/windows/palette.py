@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSize, Qt
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QFrame,
@@ -33,7 +33,11 @@ class CommandPalette(QFrame):
     """Opens over the window and gives the focus back to where it was.
 
     `entries` is asked each time it opens, so that it offers what there is now.
+
+    Signals: ran() before a command is run.
     """
+
+    ran = Signal()
 
     def __init__(
         self, theme: Theme, window: QWidget, entries: Callable[[], Sequence[Entry]]
@@ -96,6 +100,7 @@ class CommandPalette(QFrame):
         entry = self.list.currentIndex().data(_ENTRY)
         if isinstance(entry, Entry):
             self.shut()
+            self.ran.emit()
             (entry.also if also and entry.also else entry.run)()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -1,3 +1,4 @@
+import logging
 import os
 import stat
 import subprocess
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ToolcribError
+from app.core.logs import configure
 from app.export.apply import (
     apply,
     list_backups,
@@ -43,6 +45,20 @@ def test_a_write_keeps_a_private_backup_and_is_undone_byte_for_byte(world, file)
     assert exports.one(world.db, record.id).undone_at
     with pytest.raises(ToolcribError, match="already"):
         undo(record.id, world.ctx, world.db)
+
+
+def test_a_write_and_its_undo_are_in_toolcribs_own_log_without_secrets(world, file):
+    handler = configure(world.ctx.paths.logs)
+    try:
+        (record,) = world.export("cursor", "through")
+        undo(record.id, world.ctx, world.db)
+    finally:
+        logging.getLogger("toolcrib").removeHandler(handler)
+        handler.close()
+    log = (world.ctx.paths.logs / "toolcrib.log").read_text()
+    assert f"Wrote {file}: cursor, through" in log
+    assert f"Took back the write of {file}: cursor" in log
+    assert "t0p-s3cret" not in log
 
 
 def test_the_record_holds_no_secret(world, file):

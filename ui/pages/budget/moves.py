@@ -21,7 +21,6 @@ from store.records import AS_IS, THROUGH
 from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
-from ui.shell.host_in_view import UNREAD
 from ui.widgets.label import PlainLabel
 from ui.widgets.rows import ModestTable, as_rows
 
@@ -100,9 +99,9 @@ class BudgetMoves(QFrame):
         self.view.setVisible(bool(moves))
         self.off.setVisible(bool(moves))
 
-    def show_unread(self) -> None:
+    def show_unread(self, why: str) -> None:
         """No server was read, so there is nothing to judge."""
-        self.headline.setText(UNREAD)
+        self.headline.setText(why)
         self.evidence.setText("Read your servers in the Catalog; then this says what they cost.")
         self._plan = None
         self.model.show(())

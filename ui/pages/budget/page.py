@@ -142,8 +142,8 @@ class BudgetPage(Page):
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
     def _show(self, measured: "_Measured") -> None:
-        if self.services.hosts.unread:
-            self.moves.show_unread()
+        if unread := self.services.hosts.unread:
+            self.moves.show_unread(unread)
         else:
             plan, more = measured.moves.plan, measured.moves.suggestions
             self.moves.show_plan(measured.verdict, plan, measured.size, more)

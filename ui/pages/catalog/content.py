@@ -273,18 +273,12 @@ class CatalogContent(QWidget):
         return (*self._reading_buttons(server)[:2], *self._removal_buttons(server))
 
     def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
-        """What takes a server out; with an own one what came in its file, as the samples."""
-        number = len(self.removed_with(server))
-        if not number:
-            return (("Remove…", "minus-circle-outline"),) if server.entries else ()
-        return (("Remove" if number == 1 else f"Remove all {number}", "minus-circle-outline"),)
+        """What takes this server out, at once where it is Toolcrib's own."""
+        from app.registry.own_servers import is_own  # not needed for the start
 
-    def removed_with(self, server: ServerRecord) -> tuple[ServerRecord, ...]:
-        """What goes when an own server is removed; none where a host's file names it."""
-        from app.registry.own_servers import given_with, is_own  # not needed for the start
-
-        catalog = self._services.live.catalog
-        return given_with(server, catalog.servers) if catalog and is_own(server) else ()
+        if is_own(server):
+            return (("Remove", "minus-circle-outline"),)
+        return (("Remove…", "minus-circle-outline"),) if server.entries else ()
 
     def _reading_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
         if server.disabled:

@@ -1,6 +1,5 @@
 """Editing, renaming and duplicating servers: forms that begin with what a server is now."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from app.export.plan import EDIT, REMOVE, EntryChange
 from app.hosts.facts import host
 from app.hosts.launch import LaunchSpec
 from app.registry.importing import edit_server
-from app.registry.own_servers import is_own
+from app.registry.own_servers import given_with, is_own
 from app.registry.register import stored_launch
 from app.system.secrets import SecretStore
 from store.records import MANUAL, EntryRecord, ServerRecord
@@ -80,10 +79,19 @@ class ServerForms(QObject):
         elif (entry := self._only_entry(server)) is not None:
             self.change(entry, EDIT)
 
-    def remove(self, server: ServerRecord, with_it: Sequence[ServerRecord]) -> None:
+    def remove_added(self, server: ServerRecord) -> None:
+        """Take out an own server with all that came in the same file."""
+        catalog = self._services.live.catalog
+        if catalog is not None and is_own(server):
+            gone = given_with(server, catalog.servers)
+            self._services.undo.push(RemoveServers(self._services.tasks, gone))
+        else:
+            self._services.show_status(f"{server.name} stands in a host's file: remove it alone.")
+
+    def remove(self, server: ServerRecord) -> None:
         """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""
-        if with_it:
-            self._services.undo.push(RemoveServers(self._services.tasks, with_it))
+        if is_own(server):
+            self._services.undo.push(RemoveServers(self._services.tasks, [server]))
         elif (entry := self._only_entry(server)) is not None:
             self.change(entry, REMOVE)
 

@@ -146,6 +146,10 @@ class CatalogPage(Page):
             self.messages.clear()
             self.reading.find_servers(only, at_once=at_once)
 
+    def refresh(self) -> None:
+        """F5: read the tools of the selected servers again."""
+        self.read_selected()
+
     def read_selected(self) -> None:
         """As read_tools, with the servers ticked that are selected; all where none is."""
         tree, ids = self.content.tree, set()
@@ -165,7 +169,13 @@ class CatalogPage(Page):
         """Take out a server, out of a host's file after a preview; the selected one if none."""
         chosen = server or self._server_selected()
         if chosen is not None:
-            self._forms.remove(chosen, self.content.removed_with(chosen))
+            self._forms.remove(chosen)
+
+    def remove_added(self) -> None:
+        """Take out the selected own server with all that came in the same file, as the samples."""
+        chosen = self._server_selected()
+        if chosen is not None:
+            self._forms.remove_added(chosen)
 
     @cached_property
     def _forms(self) -> "ServerForms":
@@ -280,10 +290,18 @@ class CatalogPage(Page):
         self.badge.emit(str(failed) if failed else "", "warn")
         self._show_next_step()
         if self._started:
+            self._leave_dead_end()
             return
         self._started = True
         if not any(server.read_at for server in catalog.servers):
             self.read_tools()
+
+    def _leave_dead_end(self) -> None:
+        """Without any server, offer to add one; the tree again once a removal is undone."""
+        if self.services.live.empty and self.state == "content":
+            self._show(self.empty)
+        elif not self.services.live.empty and self.state == "empty":
+            self._show(self.content)
 
     def _on_read(self) -> None:
         """Back to the tree; say what comes next where something was read."""

@@ -32,7 +32,7 @@ from ui.pages.hosts.side import HostsSide
 from ui.pages.hosts.tools_sheet import ToolsSheet
 from ui.pages.hosts.watch import HostsWatch
 from ui.pages.hosts.way_out import WayOut
-from ui.shell.host_state import first_mode, hashes, urgency, was_written
+from ui.shell.host_state import first_mode, hashes, hosts_badge, urgency, was_written
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.diff_rows import diff_rows, pair_lines
@@ -206,8 +206,7 @@ class HostsPage(Page):
         self.listening.look()
         self.watch.follow(rows)
         self.side.way_out.setVisible(any(was_written(row) for row in rows))
-        waiting = sum(row.changes for row in rows)
-        self.badge.emit(str(waiting) if waiting else "", "accent")
+        self.badge.emit(*hosts_badge(rows))
         here = sum(row.state != NOT_FOUND for row in rows)
         self.result.emit(f"{plural(here, 'host')} on this computer, {len(rows) - here} not found")
         status = self.model.find(self._host)

@@ -23,6 +23,7 @@ class PlaygroundPage(Page):
         super().__init__(services, parent)
         routing = RoutingSession(services, self)
         self.queries = QuerySet(services.tasks, self)
+        services.live.written.connect(self.queries.load)
         self.tried = TryTab(services, self.queries, messages=self.messages, routing=routing)
         self.query_set = QuerySetTab(
             services,

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.catalog.catalog import Catalog
 from app.core.errors import ToolcribError
 from app.ranking.learning.query_set import blob, digest
 from store.records import RunRecord
@@ -49,6 +50,7 @@ class QuerySetTab(QWidget):
         self._before: RunRecord | None = None  # the run that the last one is compared with
         self._stale = False  # queries, tools or weights are other than in the last run
         self._weights = routing.stored.word_weights
+        self._ranked = _ranked(services.live.catalog)  # what the last run was about
         self._rows: list[QueryRow] = []  # all of them; the table may show those of one verdict
         self.session = RunSession(services.tasks, self)
         self.doing = QuerySetActions(services, queries, messages=messages, parent=self)
@@ -102,6 +104,7 @@ class QuerySetTab(QWidget):
             self.messages.clear()
             self._before = self.queries.runs[0] if self.queries.runs else None
             self._stale, self._weights = False, self._routing.stored.word_weights
+            self._ranked = _ranked(self.services.live.catalog)
             self.session.run(self.queries.labels, encoder, self.services.live.profile)
 
     def _connect(self) -> None:
@@ -147,7 +150,9 @@ class QuerySetTab(QWidget):
         self._show()
 
     def _on_catalog(self) -> None:
-        self._stale = self._stale or bool(self.session.cases)
+        """Ticks, texts and summaries decide what a run finds; reading the same again does not."""
+        ranked = _ranked(self.services.live.catalog)
+        self._stale = self._stale or (bool(self.session.cases) and ranked != self._ranked)
         self._show()
 
     def _on_configured(self) -> None:
@@ -320,3 +325,9 @@ class QuerySetTab(QWidget):
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self._stack)
+
+
+def _ranked(catalog: Catalog | None) -> frozenset[tuple[int, str, str, bool]]:
+    """What a ranking depends on of each tool: its text, its summary, and where it may go."""
+    tools = catalog.tools if catalog else ()
+    return frozenset((t.tool.id, t.tool.hash, t.summary, t.shown) for t in tools)

@@ -19,7 +19,8 @@ from ui.pages.catalog.calling.schema_fields import (
 )
 from ui.widgets.elided import Choice
 
-LEFT_OUT = "not given"
+LEFT_OUT, TO_CHOOSE = "not given", "choose one"
+_NOTHING = object()  # the row of a choice that is no value; null may be one
 _LINES, _JSON_LINES = 3, 5
 
 
@@ -49,9 +50,9 @@ class LineInput:
             self.edit.setPlaceholderText(LEFT_OUT)
 
     def read(self) -> tuple[object, ...]:
-        """A required text may be empty, a number may not."""
+        """What was typed; an empty text is sent from the JSON only."""
         text, field = self.edit.text(), self._field
-        if not text and not (field.required and field.kind == TEXT):
+        if not text:
             return _none(field)
         return (value_of(field.kind, text),)
 
@@ -71,18 +72,17 @@ class ChoiceInput:
             self._values = [True, False]
         for value in self._values:
             self.box.addItem(_shown(value))
-        if not field.required:
-            self.box.insertItem(0, LEFT_OUT)
-            self._values.insert(0, None)
+        self.box.insertItem(0, TO_CHOOSE if field.required else LEFT_OUT)
+        self._values.insert(0, _NOTHING)
         self.box.setCurrentIndex(0)
 
     def read(self) -> tuple[object, ...]:
         """The value that is chosen."""
         value = self._values[self.box.currentIndex()]
-        return () if value is None and not self._field.required else (value,)
+        return _none(self._field) if value is _NOTHING else (value,)
 
     def show(self, value: object) -> None:
-        """Choose a value; the first one where it is not known."""
+        """Choose a value; none where it is not known."""
         known = [
             n for n, one in enumerate(self._values) if one == value and type(one) is type(value)
         ]
@@ -108,8 +108,8 @@ class LinesInput:
         if field.kind == JSON:
             return (value_of(JSON, text),) if text.strip() else _none(field)
         lines = [line for line in text.split("\n") if line.strip()]
-        if not lines and not field.required:
-            return ()
+        if not lines:
+            return _none(field)
         return ([value_of(field.items, line) for line in lines],)
 
     def show(self, value: object) -> None:
@@ -141,7 +141,7 @@ def make_input(field: Field, theme: Theme) -> Input:
 
 def _none(field: Field) -> tuple[object, ...]:
     if field.required:
-        raise FieldError("must be given")
+        raise FieldError("must be given; an empty value can be sent as JSON")
     return ()
 
 
