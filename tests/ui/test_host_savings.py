@@ -5,6 +5,7 @@ import json
 import pytest
 from hosts_kit import CURSOR, open_host, put_files, stock, write
 
+from app.catalog.catalog import change_settings
 from app.policy.budget import BLOCK, WARN, Budget, verdict
 
 
@@ -84,7 +85,8 @@ def test_a_warning_about_the_number_of_tools_says_so(window, qtbot):
     assert verdict(100, 39, Budget(max_tools=40)).word == WARN
     assert verdict(100, 3, Budget(max_tools=40)).why_tools == ""
     size = window.services.hosts.size
-    settings = window.live.catalog.settings
-    object.__setattr__(settings.budget, "max_tools", size.sent.count)
-    window.live.configured.emit()
+    db = window.services.ctx.open_store()
+    change_settings(db, "default", {"budget.max_tools": size.sent.count})
+    db.close()
+    window.live.load()
     qtbot.waitUntil(lambda: "close to the cap of" in window.strip.on.text())

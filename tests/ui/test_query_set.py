@@ -87,6 +87,7 @@ def test_an_import_adds_what_is_new_and_undoing_it_keeps_what_was_there(open_set
     tab.services.undo.undo()
     settled(tab, qtbot)
     assert len(stored(tab.services)) == 2
+    assert tab.messages.text == "", "it no longer says that they were added"
     tab.services.undo.redo()
     settled(tab, qtbot)
     tab.doing.take_file(file)

@@ -28,6 +28,8 @@ class QuerySetActions(QObject):
         self._services, self._queries = services, queries
         self._messages, self._over = messages, parent
         self.editor = LabelSession(services, queries)
+        self._added = (0, "")  # steps made when queries were added, and what was said of it
+        services.undo.indexChanged.connect(self._on_step)
 
     def add(self) -> None:
         """Let the user label a query."""
@@ -56,7 +58,7 @@ class QuerySetActions(QObject):
             self._messages.error(error, ("Choose another…", self.import_file))
             return
         if new:
-            self._messages.show_message(DONE, f"{plural_queries(new)} added from {path.name}.")
+            self._say_added(f"{plural_queries(new)} added from {path.name}.")
         else:
             self._messages.show_message(
                 INFO, f"Nothing new in {path.name}: all are labelled already."
@@ -80,12 +82,22 @@ class QuerySetActions(QObject):
         """Add what activity teaches."""
         new = self.editor.take_activity()
         if new:
-            self._messages.show_message(
-                DONE, f"{plural_queries(new)} added from activity: a search and the tool called."
+            self._say_added(
+                f"{plural_queries(new)} added from activity: a search and the tool called."
             )
         else:
             go = self._services.open_page
             self._messages.show_message(INFO, _NOTHING, ("Open Activity", lambda: go("activity")))
+
+    def _say_added(self, text: str) -> None:
+        self._messages.show_message(DONE, text)
+        self._added = (self._services.undo.index(), text)
+
+    def _on_step(self, index: int) -> None:
+        """What was said of added queries goes when adding them is undone."""
+        made, text = self._added
+        if text and index < made and self._messages.text == text:
+            self._messages.clear()
 
     def _on_added(self, query: str, tools: tuple[str, ...]) -> None:
         if not self.editor.add(query, tools):
