@@ -1,6 +1,6 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -83,6 +83,10 @@ class Catalog:
         ids = {server.id for server in kept}
         rows = tuple(row for row in self.tools if row.server.id in ids)
         return replace(self, servers=kept, tools=rows)
+
+    def without(self, allows: Callable[[str], bool]) -> "Catalog":
+        """The same without the tools, by id, that are not allowed."""
+        return replace(self, tools=tuple(row for row in self.tools if allows(row.tool.tool_id)))
 
     def server(self, name: str) -> ServerRecord | None:
         """The server of that catalogue name, or None."""

@@ -8,6 +8,7 @@ GONE = "gone"  # its server no longer lists it
 OUTSIDE = "outside"  # its server is not one of the profile's
 DISABLED = "disabled"  # its server is disabled: Toolcrib neither starts nor serves it
 OFF = "off"  # no tick in this profile
+PROJECT = "project"  # the policy file of the project leaves it out
 UNTRUSTED = "untrusted"  # nobody allowed its server yet
 HELD = "held"  # the user holds it back
 CHANGED = "changed"  # its text is not the one that was trusted
@@ -28,6 +29,7 @@ _SENTENCES = {
     OUTSIDE: "its server is not part of this profile",
     DISABLED: "its server is disabled in Toolcrib",
     OFF: "it is turned off in this profile",
+    PROJECT: "the policy file of the project leaves it out",
     UNTRUSTED: "its server is not trusted yet",
     HELD: "the user holds it back",
     CHANGED: "its text changed after it was trusted",
@@ -46,6 +48,7 @@ _REMEDIES = {
     OUTSIDE: "its server were part of this profile",
     DISABLED: "you enabled its server",
     OFF: "you turned it on",
+    PROJECT: "the policy file of the project allowed it",
     UNCHECKED: "its text were checked",
     UNUSABLE: "its server mended it",
     PRIVATE: "it were for this user",

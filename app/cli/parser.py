@@ -20,6 +20,7 @@ VERBS = {
     "footprint": "footprint",
     "check": "footprint",
     "lock": "project_check",
+    "policy": "policy",
     "usage": "usage",
     "route": "route",
     "hosts": "export",

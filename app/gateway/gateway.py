@@ -9,6 +9,7 @@ from app.gateway.journal import Journal
 from app.gateway.options import Options
 from app.gateway.outside import Outside
 from app.gateway.profile_view import ProfileView, UnavailableError
+from app.gateway.project import ProjectRules
 from app.gateway.serving.host import Host
 from app.gateway.serving.loop import Loop
 from app.gateway.serving.mode import GatewayContext, ServingMode
@@ -33,8 +34,14 @@ class Gateway:
         self._host = host
         self._outside = outside
         database, problem = _database(outside)
+        self._rules = ProjectRules(outside.project_folder, self._open_store)
         self._profile = ProfileView(
-            database, options.profile, options.behind, problem=problem, clock=outside.clock
+            database,
+            options.profile,
+            options.behind,
+            problem=problem,
+            rules=self._rules,
+            clock=outside.clock,
         )
         self.journal = journal or Journal(
             self._open_store,
@@ -103,7 +110,7 @@ class Gateway:
 
     def run(self, lines: "Iterable[bytes]") -> None:
         """Serve until the host closes its end."""
-        Loop(self._context, self.mode).run(lines)
+        Loop(self._context, self.mode, self._rules).run(lines)
 
     def upstreams(self) -> "list[Upstream]":
         """The servers that this host has needed so far."""

@@ -41,6 +41,14 @@ class Outside:
         self.seen = Seen()
 
     @property
+    def project_folder(self) -> str:
+        """The folder that the host works in, "" where it is not known."""
+        try:
+            return self.folder or os.getcwd()
+        except OSError:  # a folder that is gone
+            return ""
+
+    @property
     def database(self) -> str:
         """The store's file."""
         from app.core.home import DATABASE, home_folder

@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
+from app.catalog.reasons import PROJECT
 from store import serving
 from store.connection import data_version, open_store
 from store.errors import StoreError
 from store.serving import ServerRow, ToolRow
-from store.typed import Any, Json
+from store.typed import TYPE_CHECKING, Any, Json
+
+if TYPE_CHECKING:
+    from app.gateway.project import ProjectRules
+    from app.policy.policy_file import Policy
 
 _LOOK_SECONDS = 0.25  # how old an answer may be after the window changed something
 _OPEN_MS = 400  # how long the start waits for a locked file
@@ -31,15 +36,18 @@ class ProfileView:
         behind: Sequence[str] | None = None,
         *,
         problem: str = "",
+        rules: "ProjectRules | None" = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`behind`: the servers that may be served, None for all of the profile's; `problem`: why
-        there is no database that could be opened, "" where there may be one.
+        there is no database that could be opened, "" where there may be one; `rules`: the policy of
+        the project that the host works in.
         """
         self.database = database
         self._problem = problem
         self.profile_name = profile
         self._behind = behind
+        self._rules = rules
         self._clock = clock
         self._lock = threading.RLock()
         self._db: apsw.Connection | None = None
@@ -81,6 +89,9 @@ class ProfileView:
                     " Export the host's file again."
                 )
             self.profile_id, self.settings = record
+            if self._rules is not None:
+                self._rules.look()
+                self.settings = self._rules.settings(self.settings)
             chosen = self.settings.get("servers")
             behind = serving.server_ids(db, self._behind)
             self.servers = {
@@ -107,11 +118,12 @@ class ProfileView:
             self._looked = now
             db = self._connection()
             try:
+                narrowed = self._rules is not None and self._rules.look()
                 version = data_version(db)
-                if version == self._version:
+                if version == self._version and not narrowed:
                     return False
                 self._version = version
-                if serving.state(db, self.profile_id) == self._state:
+                if serving.state(db, self.profile_id) == self._state and not narrowed:
                     return False
                 self._load(db)
             except (apsw.Error, UnavailableError):
@@ -135,14 +147,37 @@ class ProfileView:
         self, *, server_id: int | None = None, name: str | None = None, pinned: bool = False
     ) -> list[ToolRow]:
         """Tools with their states."""
+        policy = self.project
+        included = policy.always_include if policy is not None else ()
         with self._lock:
-            return serving.tool_rows(
+            rows = serving.tool_rows(
                 self._connection(),
                 self.profile_id,
                 server_id=server_id,
                 name=name,
-                pinned=pinned,
+                pinned=pinned and not included,
             )
+        if policy is None:
+            return rows
+        by_id = {row.id: row.name for row in self.servers.values()}
+        kept = []
+        for row in rows:
+            tool_id = f"{by_id.get(row.server_id, '')}/{row.name}"
+            if not row.reason and not policy.allows(tool_id):
+                row.reason = PROJECT
+            if not pinned or row.pinned or policy.includes(tool_id):
+                kept.append(row)
+        return kept
+
+    @property
+    def project(self) -> "Policy | None":
+        """The project's policy, where there is one that counts."""
+        return self._rules.counting if self._rules is not None else None
+
+    @property
+    def project_note(self) -> str:
+        """Why the project's policy file does not count, "" where it does or there is none."""
+        return self._rules.note if self._rules is not None else ""
 
     def names(self) -> list[tuple[str, str]]:
         """(server, tool) of every tool of the profile's servers."""

@@ -71,6 +71,10 @@ class Policy:
             return False
         return not any(names_tool(pattern, tool_id) for pattern in self.off)
 
+    def includes(self, tool_id: str) -> bool:
+        """True if the policy wants the tool in the menu always."""
+        return any(names_tool(pattern, tool_id) for pattern in self.always_include)
+
     def limited(self, budget: Budget) -> Budget:
         """The budget with the policy's limits; a number is never raised above the budget's."""
         values = dict(self.budget)

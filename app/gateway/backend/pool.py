@@ -128,6 +128,11 @@ class SessionOutside(Outside):
         self.seen = pool.seen(hello.parent)
         self.scrubber = pool.scrubber  # who started a shared server is another session
 
+    @property
+    def project_folder(self) -> str:
+        """The host's folder; the backend's own is nobody's project."""
+        return self.folder
+
     def upstream(
         self,
         name: str,

@@ -114,7 +114,8 @@ class Access:
     @property
     def problems(self) -> tuple[str, ...]:
         """The profile's settings that cannot be used, as sentences."""
-        return (*unusable(self._view.settings), *self._now().conditions.problems)
+        note = (self._view.project_note,) if self._view.project_note else ()
+        return (*note, *unusable(self._view.settings), *self._now().conditions.problems)
 
     def state(self, session: Reached) -> State:
         """What the session has reached, for preconditions."""

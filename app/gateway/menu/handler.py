@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ from store.serving import ToolRow
 from store.typed import Json
 
 if TYPE_CHECKING:
+    from app.catalog.catalog import Catalog
     from app.encoder.onnx import Encoder
     from app.hooks.suggestion import Suggestion
 
@@ -68,7 +69,11 @@ class MenuHandler:
         self._access = Access(self._view, context.live)
         view = context.view
         self._finder = ToolSearch(
-            context.encoders, view.profile_name, view.database, lambda: view.servers
+            context.encoders,
+            view.profile_name,
+            view.database,
+            lambda: view.servers,
+            self._narrowed,
         )
         self._suggester = Suggester(self._finder, context.encoders)
         self._checker = Checker()
@@ -84,6 +89,13 @@ class MenuHandler:
             context.approvals,
         )
         self._sessions = Sessions(self._new_session)
+
+    def _narrowed(self, catalog: "Catalog") -> "Catalog":
+        """The catalogue as the project's policy leaves it."""
+        policy = self._view.project
+        if policy is None:
+            return catalog
+        return replace(catalog.without(policy.allows), settings=self._access.profile)
 
     def warm(self) -> None:
         """Load the search in the background."""

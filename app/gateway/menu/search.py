@@ -84,9 +84,13 @@ class ToolSearch:
         profile: str,
         database: str,
         served: Callable[[], Collection[str]] | None = None,
+        narrow: "Callable[[Catalog], Catalog] | None" = None,
     ) -> None:
-        """`served`: names of the servers that may be searched now, None for all."""
+        """`served`: names of the servers that may be searched now, None for all; `narrow`:
+        leaves out what the project's policy does.
+        """
         self._served = served
+        self._narrow = narrow
         self._encoders = encoders
         self._profile = profile
         self._database = database
@@ -154,7 +158,8 @@ class ToolSearch:
             self._db = open_store(self._database)
         if self._catalog is None or generation != self._generation:
             catalog = load_catalog(self._db, self._profile)
-            self._catalog = catalog if self._served is None else catalog.only(self._served())
+            catalog = catalog if self._served is None else catalog.only(self._served())
+            self._catalog = catalog if self._narrow is None else self._narrow(catalog)
             self._rows = {row.tool.id: row for row in self._catalog.tools}
             self._doubted = findings.doubted(self._db)
             self._generation = generation

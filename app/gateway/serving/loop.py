@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from app.gateway.lines import LONGEST_LINE, TOO_LONG
+from app.gateway.project import ProjectRules, folders_of_roots
 from app.gateway.serving.mode import GatewayContext, ServingMode
 from app.mcp import jsonrpc
 from app.mcp.limits import NotJsonError, TooLargeError
@@ -34,8 +35,11 @@ _NOT_DISCOVERED = ("protocolVersion", "serverInfo")
 class Loop:
     """One host's conversation with the gateway."""
 
-    def __init__(self, context: GatewayContext, front: Callable[[], ServingMode]) -> None:
+    def __init__(
+        self, context: GatewayContext, front: Callable[[], ServingMode], rules: ProjectRules
+    ) -> None:
         self._context = context
+        self._rules = rules
         self._host = context.host
         self._front = front
         self._listed = False
@@ -187,6 +191,19 @@ class Loop:
 
         self._front().describe({}, answer)
 
+    def _ask_for_roots(self) -> None:
+        """Ask a host that names its roots, where a policy file may be in one of them."""
+        capabilities = self._context.hello.get("capabilities")
+        if not isinstance(capabilities, dict) or not isinstance(capabilities.get("roots"), dict):
+            return
+        if not self._rules.wants_roots:
+            return
+
+        def answered(_line: bytes, answer: Json) -> None:
+            self._rules.add_folders(folders_of_roots(answer.get("result")))
+
+        self._host.request(b"", {"jsonrpc": "2.0", "id": 0, "method": "roots/list"}, answered)
+
     def _note_host(self) -> None:
         info = self._context.hello.get("clientInfo")
         if isinstance(info, dict):
@@ -202,5 +219,7 @@ class Loop:
                 forwarder.cancel(params)
         elif method == "notifications/progress":
             forwarder.progress_of_host(message)
-        elif method != "notifications/initialized":
+        elif method == "notifications/initialized":
+            self._ask_for_roots()
+        else:
             self._front().notification(message)

@@ -1,0 +1,117 @@
+"""`toolcrib policy`: policy files of repositories, and whether they count for sessions there."""
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+
+from app.catalog.catalog import load_catalog
+from app.cli.console import Console, table
+from app.cli.options import Verbs, add_profile
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.policy.policy_file import FILE_NAME, find_policy
+from app.policy.project_policy import ProjectPolicy, read_project_policy, refusals, trust_file
+from store import policies
+from store.connection import transaction
+from store.typed import Json
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "policy",
+        parents=[common],
+        help=f"policy files of repositories ({FILE_NAME}): list, show, trust",
+        description="A session of a host in a repository is narrowed by its policy file once you "
+        "trust the file's present text. It switches nothing on. docs/policy.md has every key. "
+        'JSON of list: {"policies": [{"path", "state", "problem"}]}; of the others {"path", '
+        '"state", "problem", "tools", "tokens", "refused"}.',
+    )
+    parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
+    lists = parts.add_parser("list", parents=[common], help="files that sessions met")
+    lists.set_defaults(run=run_list)
+    for name, words in (
+        ("show", "what a file would leave of a profile"),
+        ("trust", "let the present text of a file count"),
+        ("distrust", "let a file count no more"),
+    ):
+        part = parts.add_parser(name, parents=[common], help=words)
+        part.add_argument("folder", nargs="?", type=Path, default=Path(), help="or the file")
+        add_profile(part)
+        part.set_defaults(run=run_one, part=name)
+
+
+def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """List the files that sessions met."""
+    with closing(ctx.open_store()) as db:
+        known = [
+            read_project_policy(db, path, seen)
+            for path, _hash, _trusted, seen in policies.all_policies(db)
+        ]
+    value: Json = {
+        "policies": [{"path": p.path, "state": state(p), "problem": p.problem} for p in known]
+    }
+    rows = [["file", "state"], *([p.path, state(p)] for p in known)]
+    none = "No session has met a policy file yet."
+    console.result(value, lambda: table(rows) if known else none)
+    return 0
+
+
+def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Show, trust or distrust one file."""
+    path = _file(args.folder)
+    with closing(ctx.open_store()) as db:
+        if args.part == "distrust":
+            with transaction(db):
+                if not policies.distrust(db, str(path)):
+                    raise ToolcribError(f"{path} was not trusted.")
+        read = (
+            trust_file(db, path, ctx.clock())
+            if args.part == "trust"
+            else read_project_policy(db, str(path), ctx.clock())
+        )
+        if read.problem:
+            raise ToolcribError("The policy file cannot be used.", read.problem)
+        catalog = load_catalog(db, args.profile, ctx.settings.encoding)
+    shown = [row for row in catalog.shown if read.policy.allows(row.tool.tool_id)]
+    on = [row.tool.tool_id for row in catalog.shown]
+    refused = refusals(read.policy, on, [server.name for server in catalog.servers])
+    tokens = sum(row.cost for row in shown)
+    value: Json = {
+        "path": read.path,
+        "state": state(read),
+        "problem": read.problem,
+        "tools": len(shown),
+        "tokens": tokens,
+        "refused": list(refused),
+    }
+    lines = [
+        f"{read.path}: {state(read)}.",
+        f"It leaves {len(shown)} of {len(on)} tools of the profile {args.profile}"
+        f" ({tokens:,} tokens).",
+        *([read.policy.evidence.text] if read.policy.evidence else []),
+        *(f"Refused: {line}" for line in refused),
+    ]
+    if not read.trusted:
+        lines.append(f"It does not count yet. Trust it: toolcrib policy trust {path}")
+    console.result(value, lambda: "\n".join(lines))
+    return 0
+
+
+def state(policy: ProjectPolicy) -> str:
+    """State of a policy file in one or two words."""
+    if policy.problem:
+        return "cannot be used"
+    return "trusted" if policy.trusted else "not trusted"
+
+
+def _file(place: Path) -> Path:
+    place = place.absolute()
+    if place.is_file():
+        return place
+    path = find_policy(place)
+    if path is None:
+        raise ToolcribError(
+            f"{place} has no {FILE_NAME}.", "docs/policy.md shows how to write one."
+        )
+    return path
