@@ -91,6 +91,19 @@ def server_ids(db: apsw.Connection, names: "Collection[str] | None") -> set[int]
     return {row[0] for row in db.execute(sql, {"names": json.dumps(list(names))})}
 
 
+def named_server_ids(db: apsw.Connection, profile_id: int) -> set[int]:
+    """Ids of the servers that a menu names: they start, and a tool of theirs may reach a host.
+
+    One that was never read may have some.
+    """
+    sql = (
+        "SELECT id FROM servers WHERE status != 'could not start' AND (read_at = 0 OR id IN ("
+        "SELECT t.server_id FROM tools t JOIN availability a ON a.tool_id = t.id"
+        " AND a.profile_id = ? WHERE a.reason = ''))"
+    )
+    return {row[0] for row in db.execute(sql, (profile_id,))}
+
+
 def _without_held(row: ServerRow) -> ServerRow:
     """The row without instructions and titles that are held."""
     held = held_texts(row.taken_with)
@@ -202,7 +215,7 @@ def state(db: apsw.Connection, profile_id: int) -> tuple[object, ...]:
         " (SELECT group_concat(tool_id || ':' || is_on || pinned || held)"
         "  FROM profile_tools WHERE profile_id = :p),"
         " (SELECT group_concat(id || ':' || trusted || disabled || spec_key || list_hash"
-        "  || read_at) FROM servers),"
+        "  || read_at || status) FROM servers),"
         " (SELECT count(*) || ':' || coalesce(max(last_seen), 0) || ':' || total(gone) || ':'"
         "  || total(hash != trusted_hash) FROM tools), (SELECT count(*) FROM blocked),"
         " (SELECT group_concat(fingerprint) FROM blobs WHERE name LIKE 'floor%'"

@@ -186,6 +186,11 @@ class ProfileView:
             pairs = serving.tool_names(self._connection())
         return [(by_id[server_id], name) for server_id, name in pairs if server_id in by_id]
 
+    def named_servers(self) -> set[int]:
+        """Ids of the servers that start and have a tool that may reach a host."""
+        with self._lock:
+            return serving.named_server_ids(self._connection(), self.profile_id)
+
     def tokens(self, tool_id: int) -> int:
         """Tokens of a tool's host text, 0 until counted."""
         counted = self._tokens

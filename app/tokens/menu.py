@@ -4,6 +4,7 @@ from app.catalog.catalog import Catalog
 from app.catalog.menu_tools import LISTING, instructions, menu_tools, server_list_text
 from app.tokens.counters import CHARACTERS_PER_TOKEN
 from app.tokens.host_text import host_text
+from store.records import COULD_NOT_START
 
 MENU_TOOLS = 2
 _OF_NAMES = 3.8  # characters per o200k token over the names of 1,280 real tools
@@ -16,7 +17,14 @@ def menu_tokens(catalog: Catalog, pool: str = "") -> int:
     this is asked at every start of the window. `pool` is another one than the profile's.
     """
     pool = pool or catalog.settings.gateway.pool
-    servers = sorted((s for s in catalog.servers if s.trusted), key=lambda s: s.name.lower())
+    callable_ids = {row.tool.server_id for row in catalog.shown}
+    named = (
+        server
+        for server in catalog.servers
+        if server.trusted and not server.disabled and server.status != COULD_NOT_START
+        if server.id in callable_ids or not server.read_at
+    )
+    servers = sorted(named, key=lambda server: server.name.lower())
     listed = catalog.shown if pool in LISTING else ()
     instructions_text = instructions(
         [(server.name, server.instructions) for server in servers],

@@ -96,6 +96,11 @@ class Through(ServingMode):
         """Servers whose tools may reach the host."""
         return [row for row in self.view.servers.values() if row.trusted and not row.disabled]
 
+    def _named(self) -> list[ServerRow]:
+        """Those that the menu names: without the ones of which nothing can be called."""
+        named = self.view.named_servers()
+        return [row for row in self.usable() if row.id in named]
+
     # ---- initialize and tools/list
 
     def describe(self, params: Json, answer: Answer) -> None:
@@ -106,7 +111,7 @@ class Through(ServingMode):
         if self.view.setting("gateway", "promote", False):
             capabilities["tools"] = {"listChanged": True}
         tools = self._pool() if pool in LISTING else []
-        servers = [(row.name, row.instructions) for row in rows]
+        servers = [(row.name, row.instructions) for row in self._named()]
         answer(
             {
                 "protocolVersion": negotiated(params.get("protocolVersion")),
@@ -149,7 +154,7 @@ class Through(ServingMode):
         self.context.journal.add("list", ms=ms, detail={"tools": len(tools)})
 
     def _listed(self) -> list[Json]:
-        names = [row.name for row in self.usable()]
+        names = [row.name for row in self._named()]
         own = menu_tools(server_list_text(names, self.view.setting("gateway", "pool", "servers")))
         return own + self._flat()
 
