@@ -1,1 +1,1 @@
-"""What Toolcrib does; no Qt anywhere."""
+"""Toolcrib's operations; imports no Qt."""

@@ -1,1 +1,1 @@
-"""What is known of servers and tools, and which of it a profile uses."""
+"""Servers and tools as a profile sees them: availability, conditions, menu tools."""

@@ -30,7 +30,7 @@ from app.core.errors import ToolcribError
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a tool is not available; `detail` is the tool's problem or the condition's argument."""
+    """Reason that a tool is not available; `detail` is its problem or the condition's argument."""
 
     kind: str
     detail: str = ""
@@ -38,12 +38,12 @@ class Reason:
 
     @property
     def sentence(self) -> str:
-        """Why, as what follows a colon."""
+        """The reason in words, to follow a colon."""
         return sentence(self.need or self.kind, self.detail)
 
     @property
     def remedy(self) -> str:
-        """What would have to be otherwise, after "if"."""
+        """What the user has to change, in words that follow "if"."""
         return remedy(self.need or self.kind, self.detail)
 
 
@@ -123,7 +123,7 @@ class Conditions:
         return cls(tuple(rules), tuple(parsed), tuple(problems))
 
     def reason(self, tool_id: str, state: State) -> Reason | None:
-        """Why the session may not use a tool that the store lets through, None when it may."""
+        """Return the reason against this tool for the session, None when it may use the tool."""
         if self.rules and not may_see(tool_id, self.rules, state.principals):
             return Reason(PRIVATE)
         condition = unmet(tool_id, self.preconditions, state) if self.preconditions else None

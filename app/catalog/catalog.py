@@ -45,7 +45,7 @@ class CatalogTool:
 
     @property
     def shown(self) -> bool:
-        """Whether a host may get this tool."""
+        """True if a host may get this tool."""
         return not self.reasons
 
     @property

@@ -13,7 +13,7 @@ _FORM = re.compile(r"\s*(authenticated|after|milestone)\(\s*([^()]+?)\s*\)\s*")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a session has reached; the empty state meets no precondition.
+    """State that a session has reached; the empty state meets no precondition.
 
     `principals` are who asks: `user:ann`, `role:dev`, `org:acme`.
     """
@@ -33,7 +33,7 @@ class Precondition:
     argument: str
 
     def holds(self, state: State) -> bool:
-        """Whether the state meets the condition."""
+        """True if the state meets the condition."""
         if self.kind == AUTHENTICATED:
             return self.argument in state.scopes
         if self.kind == MILESTONE:
@@ -42,7 +42,7 @@ class Precondition:
 
 
 def matches(tool_id: str, pattern: str) -> bool:
-    """Whether a pattern names a tool, by its whole id or by its name alone."""
+    """True if a pattern names a tool, by its whole id or by its name alone."""
     name = tool_id.partition("/")[2]
     return fnmatchcase(tool_id, pattern) or ("/" not in pattern and fnmatchcase(name, pattern))
 
@@ -67,7 +67,7 @@ def unmet(tool_id: str, preconditions: Sequence[Precondition], state: State) -> 
 
 
 def may_see(tool_id: str, rules: Sequence[tuple[str, str]], principals: frozenset[str]) -> bool:
-    """Whether the allowlists let somebody find a tool.
+    """True if the allowlists let one of these principals find a tool.
 
     A rule is (principal, pattern); a tool that no rule names is for everybody.
     """

@@ -1,4 +1,4 @@
-"""The few tools that stand for all others, and what is said about them at initialize."""
+"""The gateway's menu: a few tools in place of all others, and its instructions at initialize."""
 
 from collections.abc import Iterable, Sequence
 
@@ -68,7 +68,7 @@ def always_loaded(tool: Json) -> Json:
 
 
 def server_list_text(servers: Sequence[str], pool: str) -> str:
-    """What the search tool says of the servers that are on."""
+    """Sentence of the search tool that names the servers that are on."""
     if pool == "none" or not servers:
         return ""
     shown: list[str] = []
@@ -82,7 +82,7 @@ def server_list_text(servers: Sequence[str], pool: str) -> str:
 def instructions(
     servers: Iterable[tuple[str, str]], tools: Iterable[tuple[str, str]], pool: str
 ) -> str:
-    """What is said at initialize: how to use the menu, the summary pool, servers' short words.
+    """Instructions for initialize: use of the menu, the summary pool, servers' short words.
 
     `servers` are (name, instructions), `tools` (tool id, description) for the pools `names` and
     `all`.
@@ -100,7 +100,7 @@ def instructions(
 
 
 def is_short(words: str) -> bool:
-    """Whether a server's instructions fit into what is said at initialize."""
+    """True if a server's instructions are short enough for the instructions at initialize."""
     return len(words) <= _SHORT
 
 

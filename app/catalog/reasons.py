@@ -1,4 +1,4 @@
-"""Why a tool is not available: the kinds of reason, and the one sentence for each.
+"""Kinds of reason that make a tool unavailable, and the one sentence for each.
 
 Imports nothing: the gateway's start reads it. The rule itself is in app.catalog.availability.
 """
@@ -60,7 +60,7 @@ _REMEDIES = {
 
 
 def sentence(kind: str, detail: str = "") -> str:
-    """Why a tool is not available, as what follows a colon; "" for no reason.
+    """Sentence of a reason, to follow a colon; "" for no reason.
 
     `kind` is a reason's, or a precondition's own; `detail` is what its sentence names.
     """
@@ -68,5 +68,5 @@ def sentence(kind: str, detail: str = "") -> str:
 
 
 def remedy(kind: str, detail: str = "") -> str:
-    """What would have to be otherwise, after "if"."""
+    """What the user has to change, in words that follow "if"."""
     return _REMEDIES.get(kind, "you trusted it").format(detail)

@@ -32,7 +32,7 @@ def from_lines(text: str) -> dict[str, list[str]]:
 
 
 def to_entries(text: str) -> list[str]:
-    """What stands between commas, each once; commas in brackets divide nothing."""
+    """Split at commas outside brackets; each entry once."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -44,7 +44,7 @@ def to_entries(text: str) -> list[str]:
 
 
 def problem(error: ToolcribError) -> str:
-    """What is wrong with rules that were typed, without the table that they make."""
+    """The fault in rules that were typed, without the table that they make."""
     if error.hint.startswith(("preconditions", "scopes")):
         return error.hint
     return f"{error.title} {error.hint}".strip()

@@ -1,4 +1,4 @@
-"""What a profile's settings may be: checked where they are set, and again where they are read."""
+"""Checks of a profile's settings, applied where they are set and again where they are read."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -58,7 +58,7 @@ def _unusable(stored: JsonMapping) -> Iterator[str]:
 
 
 def _problem(settings: ProfileSettings, key: str) -> str:
-    """What is allowed instead, "" where the value is."""
+    """Allowed values of a setting whose value is wrong, in words; "" when it is right."""
     value = _value(settings, key)
     if key in _CHOICES:
         return "" if value in _CHOICES[key] else f"Allowed: {', '.join(_CHOICES[key])}."

@@ -59,7 +59,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
-    """What the backend holds now."""
+    """Print the state of the backend."""
     status = request(Place(home_folder()), STATUS)
     console.result(status, lambda: _status_text(status) if status else _RUNNING)
     return 0
@@ -153,7 +153,7 @@ def run_share(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 
 def _still_runs(place: Place, pid: int) -> bool:
-    """Whether that backend answers; a host that goes on may have started the next one."""
+    """True if that backend answers; a host that goes on may have started the next one."""
     status = request(place, STATUS)
     return status is not None and status["pid"] == pid
 

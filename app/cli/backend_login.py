@@ -47,7 +47,7 @@ def run_off(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
-    """Whether the file is there."""
+    """Print the state of the login file."""
     entry = login.entry()
     on = entry.is_there
     console.result(_shown(entry, on=on), lambda: f"{login.ON} {entry.file}" if on else login.OFF)

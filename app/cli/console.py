@@ -1,4 +1,4 @@
-"""What verbs write to: results on stdout (text or JSON), everything else on stderr.
+"""Output of verbs: results on stdout (text or JSON), everything else on stderr.
 
 The border to the terminal: whatever servers, files and repositories put into a text, no control
 or invisible character leaves through here (escape sequences repaint a screen or write a clipboard).
@@ -71,7 +71,7 @@ class Console:
 
     @property
     def can_ask(self) -> bool:
-        """Whether somebody is there to answer."""
+        """True if a person can answer a question."""
         return self._answers.isatty() and self._err.isatty()
 
     def confirm(self, question: str) -> bool:

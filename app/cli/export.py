@@ -165,7 +165,7 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 
 def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
-    """Whether the endpoint may be switched on, where it is off and the host needs it."""
+    """True if the endpoint may be switched on, where it is off and the host needs it."""
     if made.endpoint is None or made.endpoint.on or args.yes:
         return True
     question = f"Switch the HTTP endpoint on, at 127.0.0.1:{made.endpoint.port}?"
@@ -353,7 +353,7 @@ def _plan_text(made: Plan, done: tuple[ExportRecord, ...]) -> str:
 
 
 def shown_difference(made: Plan) -> list[str]:
-    """What a plan changes in its files, line by line, secrets masked."""
+    """Changes of a plan to its files, line by line, secrets masked."""
     return [line for diff in masked_diff(made) for line in _difference(diff)]
 
 

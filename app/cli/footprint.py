@@ -278,7 +278,7 @@ def _text(cost: Footprint, catalog: Catalog, *, tools: bool) -> str:
 
 
 def _hosts_text(sizes: Sequence[Json]) -> str:
-    """What each host's model gets, "" where no host here has a server."""
+    """Tokens that each host's model gets, as lines; "" where no host here has a server."""
     if not sizes:
         return ""
     rows = [["what a host's model gets", "way", "tools", "tokens ≈", "on demand", ""]]

@@ -126,7 +126,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 
 def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Which hosts have the hook."""
+    """Print the hosts that have the hook."""
     chosen = [hooks.hook_host(args.host)] if args.host else hooks.hook_hosts()
     with closing(ctx.open_store()) as db:
         every = [_standing(db, ctx, facts) for facts in chosen]

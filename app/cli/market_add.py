@@ -121,7 +121,7 @@ def given_values(given: Sequence[str], choice: Choice, console: Console) -> dict
 
 
 def details_json(known: Details) -> Json:
-    """What is known before it is installed."""
+    """Details of a listed server before it is installed, as JSON."""
     proposed, reason = best(known.ways, runtimes())
     return {
         "name": known.entry.name,

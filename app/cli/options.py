@@ -1,4 +1,4 @@
-"""What the verbs' modules share: types of options, an option, an exit code."""
+"""Argument types, an option and an exit code that several verbs use."""
 
 import argparse
 from typing import TypeAlias

@@ -177,7 +177,7 @@ def _model(args: argparse.Namespace) -> Model:
 def _agreed(
     args: argparse.Namespace, console: Console, model: Model, tools: Sequence[ToolRecord]
 ) -> bool:
-    """Whether the user lets the tools' texts go there; nothing was sent before."""
+    """True if the user agrees that the tools' texts are sent there; nothing was sent before."""
     sent, back = estimate(tools)
     console.note(
         f"The names and descriptions of {len(tools):,} tools, with their servers' names, go to"

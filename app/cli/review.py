@@ -136,7 +136,7 @@ def _names(catalog: Catalog, servers: list[int]) -> list[str]:
 
 
 def _changes(catalog: Catalog) -> list[tuple[str, Difference]]:
-    """What is other than it was trusted, part by part, where the trusted text was kept."""
+    """Differences from the trusted text, part by part, where that text was kept."""
     return [
         (row.tool.tool_id, part)
         for row in catalog.tools

@@ -50,7 +50,7 @@ def run_route(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 
 def _of_backend(args: argparse.Namespace) -> Json | None:
-    """What the backend ranks; None where none runs, or where something is to be prepared first."""
+    """Ranking by the backend; None where none runs, or where something must be prepared first."""
     if os.environ.get(STANDALONE_VARIABLE):
         return None
     fields = {

@@ -91,7 +91,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 
 def run_status(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
-    """Which hosts have the words."""
+    """Print the hosts whose instructions have Toolcrib's lines."""
     states = [rules_state(Places.here(), facts) for facts in rules_hosts()]
     rows = [
         {

@@ -123,7 +123,7 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 
 def _preview(file: Path, console: Console) -> int:
-    """What a file would bring, as consent would show it."""
+    """Print the servers that a file would add, as consent shows them."""
     named = importing.preview(file)
     value = {
         "servers": [

@@ -120,7 +120,7 @@ def _client(args: argparse.Namespace, console: Console) -> Client | None:
 
 
 def _target(ctx: AppContext, db: apsw.Connection, name: str) -> Target:
-    """How the server is reached, as its host's file has it now."""
+    """Address of the server as its host's file has it now."""
     registered = register(ctx, db, read_hosts(Places.here(None)))
     if known_server(db, name).disabled:
         raise ToolcribError(f"{name} is disabled in Toolcrib.", "Enable it first.")

@@ -136,7 +136,7 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
 
 def host_cost(size: "HostSize", usage: Usage, price: float) -> HostCost:
-    """What a host's definitions cost, by the requests that its records tell."""
+    """Cost of a host's definitions, by the requests in its records."""
     key = size.facts.id
     requests, days = usage.requests.get(key, 0), usage.request_days.get(key, 0.0)
     return HostCost(key, size.sent.tokens, requests, days, price)

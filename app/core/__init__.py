@@ -1,1 +1,1 @@
-"""What everything in Toolcrib stands on: errors, paths, settings, logs."""
+"""Foundation of all packages: errors, paths, settings, logs."""

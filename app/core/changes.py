@@ -1,4 +1,4 @@
-"""Which kinds of data an operation touched; each view decides whether to ask again."""
+"""Kinds of data that an operation changed; each view decides if it reads them again."""
 
 from dataclasses import dataclass, fields
 

@@ -1,4 +1,4 @@
-"""What every operation is given: where files are, the settings, the clock. Never global."""
+"""Context of every operation: paths of files, settings, clock. Never global."""
 
 import os
 import time
@@ -31,7 +31,7 @@ class AppContext:
     def keep(self, **changes: object) -> None:
         """Change settings for now and for the next start; raises ToolcribError.
 
-        What somebody else wrote to the file meanwhile is taken in.
+        Changes that another process wrote to the file meanwhile are kept.
         """
         new = replace(Settings.load(self.paths.settings_file), **changes)  # type: ignore[arg-type]
         new.save(self.paths.settings_file)

@@ -60,7 +60,7 @@ def profile_at(url: str) -> str:
 
 
 def is_own_url(url: str, port: int) -> bool:
-    """Whether a URL is one of the endpoint that listens on that port of this machine."""
+    """True if a URL belongs to the endpoint that listens on that port of this machine."""
     try:
         parts = urlsplit(url.strip())
         path = parts.path.encode("ascii", "replace")

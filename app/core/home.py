@@ -15,7 +15,7 @@ _LONGEST = 200  # characters of a wrong path that are repeated
 
 
 def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
-    """Where a variable says, else the folder that the platform has for an application's data.
+    """Folder of Toolcrib's data: by a variable, else the platform's folder for applications.
 
     Raises ToolcribError where the variable is no whole path.
     """
@@ -24,10 +24,10 @@ def home_folder(environ: "Mapping[str, str]" = os.environ) -> str:
 
 
 def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
-    """Where a variable moved it that hosts do not pass on to a gateway; "" where none did.
+    """Folder set by a variable that hosts do not pass on to a gateway; "" without one.
 
-    XDG_DATA_HOME means nothing but on Linux. Raises ToolcribError for a TOOLCRIB_HOME that is no
-    whole path: each program would begin an empty home in the folder it happens to stand in.
+    XDG_DATA_HOME counts on Linux only. Raises ToolcribError for a TOOLCRIB_HOME that is no whole
+    path: each program would begin an empty home in its own working directory.
     """
     if given := environ.get(HOME_VARIABLE):
         folder = os.path.expanduser(given)

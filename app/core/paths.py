@@ -1,4 +1,4 @@
-"""Where Toolcrib keeps its own files."""
+"""Paths of Toolcrib's own files."""
 
 import os
 import sys
@@ -40,7 +40,7 @@ class Paths(NamedTuple):
 
     @property
     def secrets(self) -> Path:
-        """The 0600 file that stands in where there is no keychain."""
+        """The file, mode 0600, that replaces a missing keychain."""
         return self.home / "secrets.json"
 
     @property

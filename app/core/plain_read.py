@@ -1,4 +1,4 @@
-"""Reading a file that somebody may have swapped: a pipe holds nobody up, a device is not read."""
+"""Reading a file that may have been swapped: never waits for a pipe, never reads a device."""
 
 import errno
 import os

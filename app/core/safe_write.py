@@ -111,13 +111,13 @@ def _remove(path: str) -> None:
 
 
 def temporary_name(target: str) -> str:
-    """A name that nobody can guess, in the folder of `target`."""
+    """An unguessable name in the folder of `target`."""
     name = f"{_PREFIX}{os.urandom(_RANDOM).hex()}{_SUFFIX}"
     return os.path.join(os.path.dirname(target), name)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file's name is one of ours."""
+    """True if a file's name is that of a temporary file of ours."""
     inner = name[len(_PREFIX) : -len(_SUFFIX)]
     ours = name.startswith(_PREFIX) and name.endswith(_SUFFIX) and len(inner) == 2 * _RANDOM
     return ours and all(letter in "0123456789abcdef" for letter in inner)
@@ -154,7 +154,7 @@ def written_beside(
 
 
 def _create(target: str, mode: int, name: Callable[[str], str]) -> tuple[str, int]:
-    """A new locked file; another name is tried when somebody clears the folder at that moment."""
+    """Create a locked file; tries another name when the folder is cleared at that moment."""
     while True:
         temporary = name(target)
         handle = os.open(temporary, _NEW_FILE, mode)
@@ -176,7 +176,7 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _adopt(handle: int, target: str, mode: int | None) -> None:
-    """Give a new file the owner, the attributes and the mode of the one it stands for."""
+    """Give a new file the owner, the attributes and the mode of the file that it replaces."""
     old: os.stat_result | None = None
     with contextlib.suppress(FileNotFoundError):
         old = os.stat(target)
@@ -297,7 +297,7 @@ def _remove_if_left(path: str) -> None:
 
 
 def _lock(handle: int) -> bool:
-    """Hold a file until it is closed; False when somebody else holds it."""
+    """Lock a file until it is closed; False when another process has locked it."""
     try:
         return lock(handle)
     except OSError:  # a file system without locks

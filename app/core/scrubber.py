@@ -30,7 +30,7 @@ class Scrubber:
 
     A value is found as it is, JSON-escaped, URL-encoded, as HTML entities (also in part or
     twice), in base64 at every alignment and in hex. A value that is one plain word is hidden only
-    where it stands as a word of its own, so that `postgres` does not rename `postgres_query`.
+    where it is a word of its own, so that `postgres` does not rename `postgres_query`.
     """
 
     __slots__ = ("_coded", "_forms", "_long", "_sources", "_values", "_words")
@@ -118,7 +118,7 @@ class Scrubber:
         return HIDDEN if str(value) in self._values else value
 
     def _unescaped(self, text: str) -> str:
-        """The text without values that stand in it in escapes, whole or in part."""
+        """The text without escaped values, whole or in part."""
         plain = text
         for _ in range(_LAYERS):
             plain, before = _decoded(plain), plain
@@ -131,7 +131,7 @@ class Scrubber:
 
 
 def _without_spellings(text: str, value: str) -> str:
-    """The text without the value in escapes; a word that stands there as it is stays."""
+    """The text without the value in escapes; the value as a plain word stays."""
     # one backslash at most before the first character: runs of them must not be tried from each
     first = _spellings(value[0], f"{_BACKSLASH}?", _BACKSLASH)
     rest = (_spellings(one, f"{_BACKSLASH}*", f"{_BACKSLASH}+") for one in value[1:])
@@ -145,7 +145,7 @@ def _longest_first(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_word(value: str) -> bool:
-    """Whether a value could be part of ordinary text: one word, or too short to be sure."""
+    """True if a value could be part of ordinary text: one word, or too short to be sure."""
     return value.isalpha() or len(value) < SHORTEST
 
 
@@ -154,7 +154,7 @@ def _escaped(value: str) -> str:
 
 
 def _coded(value: str) -> Iterable[str]:
-    """The value's bytes as they stand in any base64 or hex text that has them somewhere."""
+    """Encodings of the value's bytes in base64 and hex, at every alignment."""
     import base64  # not needed before a server with secrets is started
 
     for data in {value.encode("utf-8", "replace"), _escaped(value).encode()}:
@@ -197,7 +197,7 @@ _BACKSLASH = r"(?:\\|%(?:25)*5[cC])"
 def _spellings(character: str, maybe: str, escaped: str) -> str:
     """A pattern for one character as it is or in any of the escapes, JSON in a URL as well.
 
-    `maybe` and `escaped` match the backslashes that may, or must, stand before it.
+    `maybe` and `escaped` match the backslashes that may, or must, precede it.
     """
     code, units = ord(character), character.encode("utf-16-be", "surrogatepass")
     pairs = [int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2)]

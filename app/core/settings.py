@@ -17,7 +17,7 @@ _LARGEST = 10_000  # bytes of the settings file, which has a line for each setti
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds for all profiles; the file keeps only what differs from these defaults."""
+    """Settings of all profiles; the file keeps only differences from these defaults."""
 
     encoding: str = "o200k_base"  # the tokenizer of every count shown
     model: str = "all-MiniLM-L6-v2"
@@ -98,7 +98,7 @@ def _checked(cls: type, values: JsonMapping, path: "Path") -> Json:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """How much the tool definitions may take (Tool Budget pattern)."""
+    """Limits of the tool definitions (Tool Budget pattern)."""
 
     window: int = 200_000  # the model's context window, tokens
     tokens: int = 20_000
@@ -111,7 +111,7 @@ class BudgetSettings:
 
 @dataclass(frozen=True, slots=True)
 class RoutingSettings:
-    """How a query picks tools; see app.ranking."""
+    """Settings of the ranking of tools; see app.ranking."""
 
     cut: str = "relative"  # relative: top - delta; theta: ISO >= theta (the paper's gate)
     theta: float = 0.28
@@ -145,7 +145,7 @@ MOST_WEIGHT = 10.0  # of RoutingSettings.word_weights
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """How the gateway behaves for this profile."""
+    """Settings of the gateway in this profile."""
 
     search_tokens: int = 500
     pool: str = "servers"  # what the instructions list: all | names | servers | none
@@ -173,7 +173,7 @@ class GatewaySettings:
 
 @dataclass(frozen=True, slots=True)
 class ProfileSettings:
-    """What a profile decides; unknown keys of a newer version survive in `other`."""
+    """Settings of one profile; unknown keys of a newer version survive in `other`."""
 
     new_tools: str = "held"  # held | on: tools that appear after the first reading
     servers: tuple[str, ...] | None = None  # only these servers; None: all
@@ -209,7 +209,7 @@ class ProfileSettings:
         return "held"
 
     def to_json(self) -> Json:
-        """What is stored: differences from the defaults, and what was not understood."""
+        """Return the stored form: differences from the defaults, and the keys of newer versions."""
         plain: Json = asdict(self)
         other: Json = plain.pop("other")
         default = asdict(ProfileSettings())
@@ -230,7 +230,7 @@ PARTS: Mapping[str, type] = {
 
 
 def fits(value: object, default: object) -> bool:
-    """Whether a value is of the kind that a setting with this default takes."""
+    """True if a value is of the kind that a setting with this default takes."""
     if isinstance(default, bool):
         return isinstance(value, bool)
     if isinstance(default, int):
@@ -265,7 +265,7 @@ def with_settings(settings: ProfileSettings, parts: Mapping[str, object]) -> Pro
 
 
 def changed_parts(old: ProfileSettings, new: ProfileSettings) -> Json:
-    """What differs, as with_settings takes it: budget.tokens and its like with the new values."""
+    """Differences in the form of with_settings: budget.tokens and its like with the new values."""
     changes: Json = {}
     for one in fields(old):
         was, now = getattr(old, one.name), getattr(new, one.name)

@@ -38,7 +38,7 @@ _SLOW_QUERY = 0.05  # seconds of CPU; a laptop takes .002
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one check saw; no secret value and no name of the user's home folder is in it."""
+    """Outcome of one check; holds no secret value and no name of the user's home folder."""
 
     check: str
     text: str

@@ -1,4 +1,4 @@
-"""Words about damage in the store, for whoever goes on with the rest."""
+"""Words about damage in the store, for callers that go on with the rest."""
 
 import apsw
 

@@ -1,4 +1,4 @@
-"""What Toolcrib adds to the default encoder: low-rank factors, merged into its weights at export.
+"""Low-rank factors that Toolcrib adds to the default encoder, merged at export.
 
 Trained by tests/bench/encoder/train.py on requests for tools of real servers; resources/encoder
 holds the factors as float16 and a report of the training. Runs in the child process that exports.

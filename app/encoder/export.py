@@ -147,7 +147,7 @@ def write_tokenizer(model: Any, file: Path) -> None:
 
 
 def describe(model: Any, onnx: Path) -> Json:
-    """What app.encoder.weights and onnx need to know about an export."""
+    """Description of an export, as app.encoder.weights and onnx read it."""
     prompts = model.prompts or {}
     return {
         "format": FORMAT,

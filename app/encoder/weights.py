@@ -1,4 +1,4 @@
-"""Which encoder there is: bundled, exported already, or to be exported now in a child process."""
+"""The encoder in use: bundled, exported already, or to be exported now in a child process."""
 
 import json
 import os
@@ -48,7 +48,7 @@ class ModelFiles:
 
     @property
     def remedy(self) -> str:
-        """What to do when the files are damaged."""
+        """What to do when the files are damaged, as a sentence."""
         if self.is_packaged:
             return "Install Toolcrib again."
         return f"Delete {self.onnx.parent}; it is made again."
@@ -101,7 +101,7 @@ def plain_name(name: str) -> str:
 
 
 def model_key(name: str, sha256: str) -> str:
-    """How vectors name the model they were made with."""
+    """Key of a model, kept with the vectors that it made."""
     return f"{name}@{sha256[:12]}"
 
 
@@ -138,7 +138,7 @@ def packaged_weights() -> Path | None:
 
 
 def _changed(exported: ModelFiles) -> bool:
-    """Whether a user's own model folder has other weights than its export."""
+    """True if a user's own model folder has other weights than its export."""
     folder = Path(exported.name).expanduser()
     return folder.is_dir() and exported.key != model_key(exported.name, source_hash(folder))
 

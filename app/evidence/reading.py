@@ -39,7 +39,7 @@ MOST_FILES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
-    """What a reading came to; `notes` are sentences on files that could not be read."""
+    """Outcome of a reading; `notes` are sentences on files that could not be read."""
 
     files: int = 0
     read: int = 0  # files with something new
@@ -186,7 +186,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 
 
 class _Taken:
-    """What one file told in this reading."""
+    """Records that this reading took from one file."""
 
     def __init__(self, now: float, last_request: str) -> None:
         self.calls: dict[bytes, HostCall] = {}

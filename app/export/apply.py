@@ -243,7 +243,7 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
 
 
 def stands_in(host_id: str, db: apsw.Connection) -> bool:
-    """Whether a way of Toolcrib's stands in a file of the host, which restoring would end."""
+    """True if a write of Toolcrib's is in a file of the host, which restoring would end."""
     history = exports.for_host(db, host_id)
     newest = (active_writes(history, Path(file)) for file in {one.file for one in history})
     return any(active and active[0].mode != AS_IS for active in newest)

@@ -29,7 +29,7 @@ class Backup:
 def keep(folder: Path, host: str, file: Path, data: bytes, *, at: float, label: str) -> Path:
     """Write a copy with mode 0600 and return its path; it is on the disk when this returns.
 
-    Only for the one writer of host files: nobody else takes the same name.
+    Only for the one writer of host files: no other process takes the same name.
     """
     home = folder / host
     for made in (folder, home):

@@ -65,7 +65,7 @@ class _Work:
 def change_file(
     target: Target, base: bytes | None, *, mode: str, catalog: Catalog, call: GatewayCall
 ) -> FileChange:
-    """What the mode changes in this file; ToolcribError when the file cannot be understood."""
+    """Change of the mode to this file; ToolcribError when the file cannot be understood."""
     if target.role == REVERT:
         return FileChange(kind_closed=target.kind.write == "closed-only")
     tree = _tree(target, base)
@@ -264,7 +264,7 @@ def _through(
 
 
 def _file_notes(target: Target, address: Address) -> Iterator[str]:
-    """What is out of date in the entry that the file has now."""
+    """Notes on outdated parts of the entry that the file has now."""
     tree = _tree(target, target.current)
     now = base_reading(target, target.current)
     present = raw_at(tree, now.through_at) if now.through else None
@@ -309,7 +309,7 @@ def _goes_through(work: _Work, match: Match, host: HostFacts, call: GatewayCall)
 
 
 def _why_beside(match: Match, host: HostFacts, call: GatewayCall) -> str:
-    """Why an entry stays beside the one for all servers, "" where it goes behind it."""
+    """Sentence on why an entry stays beside the one for all servers; "" if it goes behind it."""
     entry = match.entry
     if call.address is not None and (names := passed_on(match, host)):
         spelled = next(iter(names.values()))
@@ -335,7 +335,7 @@ def _keep_secrets(work: _Work, match: Match, launch: LaunchSpec) -> None:
 
 
 def _all_matches(target: Target, catalog: Catalog) -> list[Match]:
-    """Matches over all server files, for rules that stand in another file or once per host."""
+    """Matches over all server files, for rules that are in another file or once per host."""
     return [
         match for reading in target.readings for match in find_matches(reading, None, catalog, [])
     ]
@@ -389,7 +389,7 @@ def _unwrap(
 ) -> None:
     """Entries that Toolcrib wrapped without a record of it get their own command back.
 
-    One of a project that nobody trusts only looks like them: its author wrote it so.
+    One of an untrusted project only looks like them: its author wrote it so.
     """
     gone = {edit.path for edit in work.edits if isinstance(edit, Delete)}
     for entry in reading.entries:

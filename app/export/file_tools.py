@@ -1,4 +1,4 @@
-"""What a host's model gets by the host's files as they are: the one source for every number.
+"""Tools that a host's model gets by the host's present files: the one source of every number.
 
 Strip, Hosts, Budget, command line and plans count here, a plan also with the files that it would
 write. A server that was not read counts nothing and is named in `unread`.
@@ -29,13 +29,13 @@ class FileTools:
 
 
 def of_user(reading: HostReading, entry: FoundEntry | None = None) -> bool:
-    """Whether a file, or an entry of it, counts outside any project."""
+    """True if a file, or an entry of it, counts outside any project."""
     local = entry is not None and entry.scope.startswith("local:")
     return reading.scope != "project" and not local
 
 
 def of_project(reading: HostReading, _entry: FoundEntry | None = None) -> bool:
-    """Whether a file is the project's."""
+    """True if a file belongs to the project."""
     return reading.scope == "project"
 
 

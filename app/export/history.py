@@ -1,4 +1,4 @@
-"""What a host file was before Toolcrib wrote to it, also when the host changed it since."""
+"""A host file before Toolcrib wrote to it, also when the host changed it since."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +21,7 @@ from store.typed import Json, JsonMapping
 
 @dataclass(frozen=True, slots=True)
 class ChangedPlaces:
-    """What one write changed in a file: places, and items added to lists of the user."""
+    """Changes of one write to a file: places, and items added to lists of the user."""
 
     places: tuple[Path, ...] = ()
     items: tuple[tuple[Path, tuple[Any, ...]], ...] = ()
@@ -35,7 +35,7 @@ class ChangedPlaces:
 
     @classmethod
     def from_json(cls, data: JsonMapping) -> "ChangedPlaces":
-        """What to_json wrote."""
+        """Read the form that to_json wrote."""
         places = tuple(tuple(place) for place in data.get("places", ()))
         items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
         return cls(places, items)
@@ -62,7 +62,7 @@ class Base:
 def touched(
     tree: object, edits: Iterable[Edit], items: Mapping[Path, Sequence[Any]]
 ) -> ChangedPlaces:
-    """What these edits change: the highest key that is new, or the place itself."""
+    """Places that these edits change: the highest key that is new, or the place itself."""
     places: list[Path] = []
     for one in edits:
         if any(one.path[:-1] == place for place in items):
@@ -103,13 +103,13 @@ def base_of(
 
 
 def is_native(history: Sequence[ExportRecord]) -> bool:
-    """Whether the host's own switches still hide in its files what the newest write hid by them."""
+    """True if the host's switches in its files still hide the tools that the newest write hid."""
     newest = _newest_group([record for record in history if record.scope != "project"])
     return bool(newest) and newest[0].mode == NATIVE and all(map(_still_written, newest))
 
 
 def added_since(history: Sequence[ExportRecord]) -> frozenset[str]:
-    """Names of entries that stand in the host's own files and that the newest write did not know.
+    """Names of entries in the host's own files that the newest write did not know.
 
     Its switches hide nothing of these.
     """
@@ -143,7 +143,7 @@ def _newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
 
 
 def _still_written(record: ExportRecord) -> bool:
-    """Whether the file still has what this write changed in it, whatever else it has by now."""
+    """True if the file still has the changes of this write, whatever else it has by now."""
     kind = str(record.detail.get("format", "json"))
     written = backups.read(str(record.detail.get("after", "")))
     try:
@@ -184,7 +184,7 @@ def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edi
 
 
 class _Nothing:
-    """Stands for a key that is not there; null is a value."""
+    """Marks a key that is not there; null is a value."""
 
 
 _NOTHING = _Nothing()

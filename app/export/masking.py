@@ -64,7 +64,7 @@ def _diff(file: FilePlan) -> DiffFile:
 
 
 def masked_change(path: Path, before: bytes | None, after: bytes | None, kind: str) -> DiffFile:
-    """What turns one text of a file into another, both masked."""
+    """Difference of two texts of a file, both masked."""
     shown = (masked_text(before, kind), masked_text(after, kind))
     raw = (_lines(before), _lines(after))
     left, right = shown[0].splitlines(), shown[1].splitlines()
@@ -115,7 +115,7 @@ def _hidden(node: Node, key: str, *, inside: bool) -> Iterator[tuple[int, int, s
 
 
 def _shown(node: Node, key: str, *, inside: bool) -> str | None:
-    """What stands for a scalar, None when it can be shown as it is."""
+    """Mask in place of a scalar, None when it can be shown as it is."""
     if key in _SHOWN_NAMES:
         return None
     if node.kind == "number":

@@ -1,4 +1,4 @@
-"""Which server of the catalogue an entry of a host's file names, and what that entry allows."""
+"""The catalogue's server for each entry of a host's file, and the tools that the entry allows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def passed_on(match: Match, host: HostFacts) -> dict[str, str]:
 
 
 def why_not_movable(match: Match, launch: LaunchSpec) -> str:
-    """What the host does for this entry that the gateway cannot, "" when it can do all."""
+    """Reason that the gateway cannot start this entry, "" when it can."""
     if references := only_host_fills(launch):
         return f"uses {references[0]}, which only the host fills in"
     if any(match.raw.get(key) for key in _SIGN_IN_KEYS):
@@ -93,7 +93,7 @@ def why_not_movable(match: Match, launch: LaunchSpec) -> str:
 
 
 def own_tool_list(match: Match, host: HostFacts) -> bool:
-    """Whether the user narrowed this server's tools with the host's own lists."""
+    """True if the user narrowed this server's tools with the host's own lists."""
     route = host.native
     if route is None or route.route != "entry":
         return False
@@ -102,7 +102,7 @@ def own_tool_list(match: Match, host: HostFacts) -> bool:
 
 
 def holds_secrets(reading: HostReading) -> bool:
-    """Whether the file itself has a credential, not only the name of a variable."""
+    """True if the file itself has a credential, not only the name of a variable."""
     for entry in reading.entries:
         secrets = entry.launch.to_spec(b"")[1] if entry.launch else Secrets()
         values = (*secrets.env.values(), *secrets.headers.values(), *secrets.values)

@@ -1,4 +1,4 @@
-"""What a host's model gets of tool definitions: one answer for every page, the CLI and the plans.
+"""Tool definitions that a host's model gets: one answer for every page, the CLI and the plans.
 
 Counted is what the host sends at the first request of a session outside any project: the servers
 of the user's own files, of extensions and of managed files. A host that always or by default loads
@@ -21,7 +21,7 @@ _NOT_WRITTEN = ("extension", "managed")  # scopes of files that no export change
 
 @dataclass(frozen=True, slots=True)
 class ModelTools:
-    """What a host's model gets in a mode; the gateway's own menu is in the numbers only.
+    """Tools that a host's model gets in a mode; the gateway's own menu is in the numbers only.
 
     Of a tool that the host defers, `tools` holds the row with the cost of its name alone.
     """
@@ -37,7 +37,7 @@ class ModelTools:
 def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:
     """The usable tools of the servers that this host's files name, projects' files aside.
 
-    Trust is Toolcrib's: a host that is left as it is starts a server that nobody trusted too.
+    Trust is Toolcrib's: a host that is left as it is starts an untrusted server too.
     """
     ids = {server.id for server in catalog.servers if _scopes(host, server)}
     return [
@@ -76,7 +76,7 @@ def model_tools(
 def with_menu(
     host: HostFacts, sent: ModelTools, rows: Sequence[CatalogTool], served: Catalog
 ) -> ModelTools:
-    """What a model gets of `rows`, and the menu of the servers in `served` with their pinned tools.
+    """Model's tools from `rows`, and the menu of the servers in `served` with their pinned tools.
 
     `sent` is what it gets of the rows alone.
     """
@@ -92,7 +92,7 @@ def with_menu(
 def _direct(
     mode: str, kept: Sequence[CatalogTool], alone: set[int], catalog: Catalog
 ) -> list[CatalogTool]:
-    """Those of the kept tools that no gateway stands before."""
+    """The kept tools that the host gets without a gateway."""
     if mode != PRUNED:
         return list(kept)
     wrapped = narrowed_servers(catalog) - alone
@@ -100,7 +100,7 @@ def _direct(
 
 
 def _scopes(host: HostFacts, server: ServerRecord) -> set[str]:
-    """Where this host names the server, but for projects and folders (`local:`)."""
+    """Scopes in which this host names the server, except projects and folders (`local:`)."""
     scopes = {e.scope for e in server.entries if e.host == host.id and not e.disabled}
     return {scope for scope in scopes if scope != "project" and not scope.startswith("local:")}
 

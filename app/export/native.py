@@ -41,7 +41,7 @@ class NativeEdits:
 def entry_edits(
     servers: Sequence[ServerTools], style: EntryStyle, route: NativeRoute
 ) -> NativeEdits:
-    """Allow and deny lists that stand in the server's entry."""
+    """Edits of the allow and deny lists in the server's entry."""
     out = NativeEdits()
     for server in servers:
         if not server.hidden:

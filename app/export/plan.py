@@ -1,4 +1,4 @@
-"""What an export would write: new bytes of each file, in words, and why not."""
+"""Plan of an export: new bytes of each file, the change in words, the obstacles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ EDIT, REMOVE, DISABLE, ENABLE = "edit", "remove", "disable", "enable"  # of an e
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EntryChange:
-    """What a user wants of one server's entry in a host's file; a launch may hold secrets."""
+    """A user's change to one server's entry in a host's file; a launch may hold secrets."""
 
     entry: EntryRecord
     kind: str  # edit | remove | disable | enable
@@ -114,7 +114,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing would be written."""
+        """True if nothing would be written."""
         return not self.files
 
 

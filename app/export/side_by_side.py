@@ -45,7 +45,7 @@ def _keyed(
 
 
 def _places(lines: Sequence[str]) -> list[Place]:
-    """What each line stands below, by how far it is indented; a closing bracket below its own."""
+    """Headings above each line, by indentation; a closing bracket is below its own."""
     stack: list[tuple[int, str]] = []
     places = []
     for number, line in enumerate(lines):
@@ -63,7 +63,7 @@ def _places(lines: Sequence[str]) -> list[Place]:
 
 
 def _key(lines: Sequence[str], number: int) -> str:
-    """What a line is about whatever its value: its key, its bracket, what an item begins with."""
+    """Subject of a line whatever its value: its key, its bracket, the start of an item."""
     text = lines[number].strip()
     if text[:1] == "-" or _TABLE.match(text):
         return text

@@ -1,4 +1,4 @@
-"""Which files an export to a host concerns."""
+"""Files that an export to a host concerns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ def _new_file(places: Places, host: HostFacts, kinds: Sequence[HostFile]) -> Tar
 
 
 def _refuse_read_only(places: Places, host: HostFacts, scope: str) -> None:
-    """Where servers stand only in files that Toolcrib does not write, nothing is written beside."""
+    """Refuse to write beside servers that are only in files that Toolcrib does not write."""
     for kind in host.files:
         if kind.role != "servers" or kind.scope != scope or kind.writable:
             continue
@@ -143,7 +143,7 @@ def _written(
 
 
 def _concerns(places: Places, host: HostFacts, path: Path) -> bool:
-    """Whether a file that was written is of this project: another project's stays as it is."""
+    """True if a written file is of this project: another project's stays as it is."""
     if places.project is None or path.is_relative_to(places.project):
         return True
     return any(path in places.candidates(kind) for kind in host.files)

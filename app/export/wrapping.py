@@ -45,7 +45,7 @@ _REMOTE_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class GatewayCall:
-    """How the gateway is started: its absolute path, the profile, and Toolcrib's own folder."""
+    """Command of the gateway: its absolute path, the profile, and Toolcrib's own folder."""
 
     path: str
     profile: str
@@ -88,7 +88,7 @@ def narrowed_servers(catalog: Catalog) -> frozenset[int]:
 
 
 def _stops_calls(catalog: Catalog) -> bool:
-    """Whether the gateway is to stop calls of any server, which nobody else would."""
+    """True if the gateway stops calls of any server, which no other program would."""
     settings = catalog.settings.gateway
     return (settings.secrets_out, settings.passages_out) != ("warn", "warn")
 

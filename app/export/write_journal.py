@@ -1,7 +1,7 @@
 """Notes on the host file that is being written, so that a killed write can be cleaned up.
 
-They stand in `export.lock`, whose lock makes the writes of host files wait for one another; the
-system lets go of it when a process dies, and whoever takes it next settles what is noted there.
+They are in `export.lock`, whose lock makes the writes of host files wait for one another. The
+system releases it when a process dies; the next holder cleans up by the notes in it.
 """
 
 import contextlib
@@ -113,7 +113,7 @@ def settle(journal: WriteJournal) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a writer noted; "" and 0 where it did not get that far."""
+    """Notes of a writer; "" and 0 for steps that it did not reach."""
 
     file: str = ""  # the host's file by the name that the records have for it
     target: str = ""  # where its links lead
@@ -152,7 +152,7 @@ def _hash(path: str) -> str:
 
 
 def lock_id(path: str) -> str:
-    """What tells one lock from the next of the same name."""
+    """Identity of a lock, to tell it from the next lock of the same name."""
     now = os.lstat(path)
     return f"{now.st_ino} {now.st_mtime_ns}"
 

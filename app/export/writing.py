@@ -163,13 +163,13 @@ def _put_newest_back(temporary: str, target: str, ours: str) -> None:
 
 
 def _is_settled(path: str, expected: str) -> bool:
-    """Whether a file that was taken away is what was previewed, and nobody is writing it still."""
+    """True if the moved file is the previewed one, and no process is writing it still."""
     with open(path, "rb") as file:
         return not _has_writer(file.fileno()) and hash_bytes(file.read()) == expected
 
 
 def _has_writer(handle: int) -> bool:
-    """Whether another process has the file open for writing; only Linux can say."""
+    """True if another process has the file open for writing; only Linux can say."""
     if sys.platform == "linux":
         import fcntl
 

@@ -1,1 +1,1 @@
-"""Servers that stand in a host's file: edited, renamed, switched off, removed there."""
+"""Single servers in a host's file: edited, renamed, switched off, removed there."""

@@ -12,7 +12,7 @@ from app.hosts.launch import LaunchSpec
 
 
 def launch_edits(at: Path, raw: Any, style: EntryStyle, new: LaunchSpec) -> Iterator[Edit]:
-    """What makes the entry start or reach `new`; ToolcribError where the host keeps a value."""
+    """Edits that make the entry start or reach `new`; ToolcribError if the host keeps a value."""
     old = view_entry(raw, style).launch
     if old is None:
         raise ToolcribError("This entry cannot be understood.", "Change it in the file.")
@@ -104,7 +104,7 @@ def _pairs(
 
 
 def _path(raw: Any, key: str) -> Path:
-    """Where the key stands: some hosts keep what reaches a server in a table `transport`."""
+    """Path of a key: some hosts keep what reaches a server in a table `transport`."""
     nested = raw.get("transport") if isinstance(raw, Mapping) else None
     if isinstance(nested, Mapping) and key in nested:
         return ("transport", key)

@@ -1,4 +1,4 @@
-"""What changing one server in a host's file would write: planned like an export."""
+"""Plan of a change to one server in a host's file: previewed and written like an export."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from store.typed import Json
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EntryPlace:
-    """One server's entry where it stands now; holds what it starts, so printing is short."""
+    """One server's entry in its file now; holds what it starts, so printing is short."""
 
     reading: HostReading
     kind: HostFile
@@ -76,7 +76,7 @@ def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
 
 
 def can_switch(record: EntryRecord, places: Places) -> bool:
-    """Whether the host's format has a key that switches a server off."""
+    """True if the host's format has a key that switches a server off."""
     try:
         place = find_entry(places, record)
     except ToolcribError:
@@ -126,7 +126,7 @@ def plan_entry(
 
 
 def _reached(newest: ExportRecord | None) -> Json:
-    """What the host's one entry reaches goes on to the record of this write."""
+    """Servers behind the host's one entry, kept for the record of this write."""
     if newest is None or newest.mode != THROUGH:
         return {}
     if "behind" not in newest.detail:
@@ -146,7 +146,7 @@ def load_plan(db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
 def _kind_of(
     places: Places, facts: HostFacts, path: Path, scope: str
 ) -> tuple[HostFile | None, Places]:
-    """What kind of file of the host this is, and the places seen from its project."""
+    """Kind of this file of the host, and the places seen from its project."""
     folders: list[Path | None] = [places.project]
     if scope == "project":
         folders = [places.project, path.parent, path.parent.parent]
@@ -207,7 +207,7 @@ def _refuse(place: EntryPlace, change: EntryChange) -> None:
 
 
 def _edited(data: bytes | None, place: EntryPlace, change: EntryChange) -> bytes | None:
-    """The file's bytes with the change; as they are where the entry does not stand in them."""
+    """The file's bytes with the change; unchanged where the entry is missing."""
     if data is None:
         return None
     path, kind, at = place.reading.file, place.kind.format, place.entry.at

@@ -1,4 +1,4 @@
-"""What forbids a URL with a token in a host's file, and what to know before it is written."""
+"""Obstacles to a URL with a token in a host's file, and notes before it is written."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ _REPOSITORIES = (".git", ".hg", ".jj", ".svn")
 
 
 def why_no_url(facts: HostFacts, mode: str, endpoint: Endpoint, *, in_project: bool) -> str:
-    """Why this host gets no URL, in one sentence; "" when it may."""
+    """Reason against a URL for this host, in one sentence; "" when it may have one."""
     if mode != THROUGH:
         return "Only the one entry for all servers (through) can be written as a URL."
     if not facts.http:
@@ -28,7 +28,7 @@ def why_no_url(facts: HostFacts, mode: str, endpoint: Endpoint, *, in_project: b
 
 
 def check_file(path: Path, kind: HostFile) -> None:
-    """Raise ToolcribError for a file that a token must not stand in."""
+    """Raise ToolcribError for a file that must not hold a token."""
     if kind.style is not None:
         raise ToolcribError(f"How {path} spells a URL is not known.", _COMMAND)
     real = Path(os.path.realpath(path))
@@ -41,7 +41,7 @@ def check_file(path: Path, kind: HostFile) -> None:
 
 
 def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[str]:
-    """What a host gives up that reaches Toolcrib by a URL, and what it is given."""
+    """Notes on what a host loses and gains when it reaches Toolcrib by a URL."""
     if not endpoint.on:
         at = f"127.0.0.1:{endpoint.port}"
         yield f"The HTTP endpoint ({at}) is off, so {facts.name} would reach nothing."
@@ -59,7 +59,7 @@ def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[s
 
 
 def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -> Iterator[str]:
-    """What is out of date in the file's present entry, and who else may read the file."""
+    """Notes on outdated parts of the file's entry, and on others who may read the file."""
     launch = view_entry(entry, style).launch if isinstance(entry, Mapping) else None
     if launch is not None and profile_at(launch.url):
         if launch.url != address.url:
@@ -71,7 +71,7 @@ def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether a file, and each folder above it, lets other users in."""
+    """True if a file, and each folder above it, lets other users in."""
     if os.name == "nt":
         return False
     real = Path(os.path.realpath(path))
