@@ -52,7 +52,7 @@ SURROUNDINGS = {
 
 @pytest.mark.parametrize("name", SURROUNDINGS)
 def test_odd_surroundings_stop_no_verb(toolcrib, name):
-    for words in (["profile", "show"], ["hosts", "--all"], ["check", "--suggest"]):
+    for words in (["profile", "show"], ["hosts", "--all"], ["check", "--suggest", "--allow-empty"]):
         code, out, errors = toolcrib(*words, **SURROUNDINGS[name])
         assert code == 0 and out, errors
 
