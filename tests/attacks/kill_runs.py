@@ -19,7 +19,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,11 +57,13 @@ class Scenario:
     act: Callable[[HostWorld], Callable[[], object]]  # made beforehand, run traced
 
 
-def exporting(host: str, mode: str) -> Callable[[HostWorld], Callable[[], object]]:
-    """The write of a plan that was made before."""
+def exporting(
+    host: str, mode: str, also: Sequence[str] = ()
+) -> Callable[[HostWorld], Callable[[], object]]:
+    """The write of a plan that was made before; `also`: servers of other hosts."""
 
     def prepared(world: HostWorld) -> Callable[[], object]:
-        plan = world.plan(host, mode)
+        plan = world.plan(host, mode, **({"also": also} if also else {}))
         assert plan.files, plan.refusal
         return lambda: in_child(world, lambda ctx, db: apply(plan, ctx, db))
 
@@ -81,7 +83,9 @@ def scenarios() -> Iterator[Scenario]:
     text = json.dumps(JSON, indent=2)
     exported = (lambda world: world.export("cursor", "pruned"),)
     yield Scenario("export", {cursor: text}, (), exporting("cursor", "pruned"))
-    yield Scenario("new file", {".lmstudio/mcp.json": text}, (), exporting("cursor", "through"))
+    yield Scenario(
+        "new file", {".lmstudio/mcp.json": text}, (), exporting("cursor", "through", ["stub"])
+    )
     yield Scenario("again", {cursor: text}, exported, exporting("cursor", "through"))
     yield Scenario("folder lock", {cline: text}, (), exporting("cline", "pruned"))
     copilot = ".copilot/mcp-config.json"
@@ -95,7 +99,7 @@ def scenarios() -> Iterator[Scenario]:
 
     back = taking_back(lambda ctx, db: undo_host("cursor", ctx, db))
     yield Scenario("undo", {cursor: text}, exported, back)
-    made = (lambda world: world.export("cursor", "through"),)
+    made = (lambda world: world.export("cursor", "through", also=["stub"]),)
     yield Scenario("undo of a new file", {".lmstudio/mcp.json": text}, made, back)
     yield Scenario("restore", {cursor: text}, exported, taking_back(restore_all))
     ticks = taking_back(lambda _ctx, db: set_on(db, "default", [1, 2], False))

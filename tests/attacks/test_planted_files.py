@@ -115,7 +115,7 @@ def test_under_sudo_files_stay_the_users(world, file):
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
     world.narrow()
-    world.export("cursor", "through")
+    world.export("cursor", "through", also=["stub"])
     assert file.stat().st_uid == 4711
 
 
@@ -208,7 +208,7 @@ def test_a_file_that_the_host_made_meanwhile_is_not_overwritten(faults, world):
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
     world.narrow()
-    made = world.plan("cursor", "through")
+    made = world.plan("cursor", "through", also=["stub"])
     world.db.close()
 
     def write():
@@ -224,7 +224,7 @@ def test_a_host_that_writes_while_its_file_is_taken_away_keeps_it(faults, world)
     world.write(".lmstudio/mcp.json", CURSOR)
     world.learn()
     world.narrow()
-    (record,) = world.export("cursor", "through")
+    (record,) = world.export("cursor", "through", also=["stub"])
     file = Path(record.file)
     world.db.close()
 
