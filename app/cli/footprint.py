@@ -13,6 +13,7 @@ from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.policy.hiding import HidingTool, hiding_tools
 from app.tokens.footprint import Footprint, footprint
 from store.typed import Json
 
@@ -35,8 +36,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Tokens of the tools that are on, counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
-        '"verdict"}]}; with --tools each server also has "list". "hosts" is what the model of each '
-        'host gets at its first request, "later" what the host itself loads on demand.',
+        '"verdict"}], "hiding": [{"tool", "kind"}]}; with --tools each server also has "list". '
+        '"hosts" is what the model of each host gets at its first request, "later" what the host '
+        'itself loads on demand, "hiding" the tools that run others, which no count includes.',
     )
     add_profile(cost)
     cost.add_argument("--tools", action="store_true", help="list every tool")
@@ -88,14 +90,31 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
     """Print the footprint."""
     catalog, sizes = _read(ctx, args.profile)
     cost = footprint(catalog.tools, catalog.encoding)
-    value = footprint_json(cost) | {"hosts": [size_json(size) for size in sizes]}
+    hiding = hiding_tools(catalog.tools)
+    value = footprint_json(cost) | {
+        "hosts": [size_json(size) for size in sizes],
+        "hiding": [{"tool": tool.tool_id, "kind": tool.kind} for tool in hiding],
+    }
     if args.tools:
         for server in value["servers"]:
             server["list"] = _tools(catalog, server["name"])
     console.result(
-        value, lambda: _text(cost, catalog, tools=args.tools) + _hosts_text(value["hosts"])
+        value,
+        lambda: (
+            _text(cost, catalog, tools=args.tools)
+            + _hosts_text(value["hosts"])
+            + _hiding_text(hiding)
+        ),
     )
     return 0
+
+
+def _hiding_text(hiding: "Sequence[HidingTool]") -> str:
+    """A line for each tool that hides others, "" without one."""
+    if not hiding:
+        return ""
+    lines = ["", "", "More than these tools can be reached:", *(f"  {one.text}" for one in hiding)]
+    return "\n".join(lines)
 
 
 def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
