@@ -19,6 +19,7 @@ def main() -> int:
     export_model(ROOT / "build" / "models")
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level=WARN"]
     subprocess.run([*command, str(ROOT / "packaging" / "toolcrib.spec")], check=True, cwd=ROOT)
+    strip(DIST)
     add_desktop_files(DIST / "share")
     print(f"{DIST.relative_to(ROOT)}: {size(DIST) / 1e6:.0f} MB")
     return subprocess.call([sys.executable, str(ROOT / "packaging" / "smoke.py"), str(DIST)])
@@ -31,6 +32,20 @@ def export_model(folder: Path) -> None:
     if known:
         shutil.copytree(known.onnx.parent, folder / known.onnx.parent.name)
     ensure_model(Paths(folder, folder), progress=lambda step, _done: print(step, flush=True))
+
+
+def strip(folder: Path) -> None:
+    """Take the symbols out of libraries, a tenth of the bundle; not of repaired ones.
+
+    What auditwheel repaired (numpy.libs) and Qt have moved sections, which strip can break.
+    """
+    if sys.platform != "linux" or not shutil.which("strip"):
+        return
+    for file in folder.rglob("*.so*"):
+        if file.is_symlink() or file.stat().st_size < 500_000:
+            continue
+        if not any(part.endswith(".libs") or part == "PySide6" for part in file.parts):
+            subprocess.run(["strip", "--strip-unneeded", str(file)], check=True)
 
 
 def add_desktop_files(share: Path) -> None:

@@ -47,7 +47,7 @@ def main(dist: Path, steps: Sequence[str] = ()) -> int:
             "QT_QPA_PLATFORM": "offscreen",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
         }
-        for step in (command_line, server, encoder, gateway, window):
+        for step in (command_line, server, encoder, gateway, window, pictures):
             if not steps or step.__name__ in steps:
                 report(step, dist, env)
     return 0
@@ -137,6 +137,15 @@ def window(dist: Path, env: dict[str, str]) -> str:
         _out, err = process.communicate(timeout=LIMIT)
     expect("Traceback" not in err and "qt.qpa" not in err, err)
     return "stayed open for 8 s"
+
+
+def pictures(dist: Path, env: dict[str, str]) -> str:
+    """Every page of the window is drawn, with its icons and plots."""
+    folder = Path(env["HOME"], "pictures")
+    run(dist, env, "pictures", str(folder), "--query", "note this down")
+    drawn = [file for file in folder.glob("*.png") if file.stat().st_size > 10_000]
+    expect(len(drawn) >= 10, drawn)
+    return f"{len(drawn)} pages"
 
 
 def run(dist: Path, env: dict[str, str], *words: str) -> str:

@@ -18,9 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.cli.main import run
 
         return run(args)
+    from app.system.desktop import libraries_problem
     from ui.display import display_problem
 
-    if problem := display_problem(os.environ, sys.platform):
+    if problem := libraries_problem(os.environ) or display_problem(os.environ, sys.platform):
         sys.stderr.write(
             f"{problem}\n"
             "Use the command line instead (toolcrib --help), or save pictures of the window with:"

@@ -3,6 +3,7 @@
 A new check is one function here and its name in CHECKS.
 """
 
+import os
 import platform
 import statistics
 import sys
@@ -25,6 +26,7 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
+from app.system.desktop import libraries_problem
 from store.connection import sentences
 from store.damage import damaged_rows, missing_tables
 from store.errors import REPAIR, StoreError
@@ -165,7 +167,22 @@ def _hosts(_ctx: AppContext) -> Iterator[Result]:
         yield Result("host", "no host's file was seen", NOTE)
 
 
-CHECKS: tuple[Check, ...] = (_version, _platform, _paths, _settings, _store, _encoder, _hosts)
+def _window(_ctx: AppContext) -> Iterator[Result]:
+    """The libraries of a desktop; a machine without one has no use for them."""
+    problem, _, hint = libraries_problem(os.environ).partition("\n")
+    yield Result("window", problem or "its libraries are there", NOTE if problem else GOOD, hint)
+
+
+CHECKS: tuple[Check, ...] = (
+    _version,
+    _platform,
+    _window,
+    _paths,
+    _settings,
+    _store,
+    _encoder,
+    _hosts,
+)
 
 
 def examine(ctx: AppContext) -> tuple[Result, ...]:
