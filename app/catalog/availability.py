@@ -43,7 +43,7 @@ class Reason:
 
     @property
     def remedy(self) -> str:
-        """What the user has to change, in words that follow "if"."""
+        """Change that makes the tool available, in words that follow "if"."""
         return remedy(self.need or self.kind, self.detail)
 
 

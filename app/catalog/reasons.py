@@ -68,5 +68,5 @@ def sentence(kind: str, detail: str = "") -> str:
 
 
 def remedy(kind: str, detail: str = "") -> str:
-    """What the user has to change, in words that follow "if"."""
+    """Change that makes the tool available, in words that follow "if"."""
     return _REMEDIES.get(kind, "you trusted it").format(detail)

@@ -48,7 +48,7 @@ class ModelFiles:
 
     @property
     def remedy(self) -> str:
-        """What to do when the files are damaged, as a sentence."""
+        """Steps to take when the files are damaged, as a sentence."""
         if self.is_packaged:
             return "Install Toolcrib again."
         return f"Delete {self.onnx.parent}; it is made again."

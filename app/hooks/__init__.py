@@ -1,1 +1,1 @@
-"""What is suggested for a prompt before a model sees it."""
+"""Hooks: tools suggested for a prompt before a model sees it."""

@@ -1,4 +1,4 @@
-"""How a hook of ours stands in a host's file: made, recognised, taken out."""
+"""Toolcrib's hook in a host's file: made, recognised, removed."""
 
 import re
 import shlex
@@ -72,7 +72,7 @@ def entry(host: HostFacts, hook: HookFacts, call: GatewayCall, form: str, system
 
 
 def is_ours(one: object) -> bool:
-    """Whether a hook in a file is one that Toolcrib wrote."""
+    """True if a hook in a file is one that Toolcrib wrote."""
     if not isinstance(one, Mapping):
         return False
     if one.get("type") == "mcp_tool":
@@ -81,7 +81,7 @@ def is_ours(one: object) -> bool:
 
 
 def hook_places(tree: Any, hook: HookFacts) -> Iterator[tuple[Path, Json]]:
-    """Where our hooks stand, the last first, so that each can be taken out in this order."""
+    """Places of our hooks, the last first, so that each can be removed in this order."""
     listed = _at(tree, ("hooks", hook.event))
     for index, one in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
         at: Path = ("hooks", hook.event, index)
@@ -94,7 +94,7 @@ def hook_places(tree: Any, hook: HookFacts) -> Iterator[tuple[Path, Json]]:
 
 
 def set_edits(tree: Any, hook: HookFacts, made: Json) -> list[Edit]:
-    """Edits that put our hook behind the user's own, or bring it up to date where it stands."""
+    """Edits that put our hook behind the user's own, or bring it up to date in its place."""
     here = list(hook_places(tree, hook))
     if len(here) == 1 and here[0][1] == made:
         return []

@@ -79,7 +79,7 @@ def form_for(facts: HostFacts, history: Sequence[ExportRecord]) -> str:
 
 
 def hook_state(places: Places, facts: HostFacts) -> HookState:
-    """Whether the hook is there; reads the host's file only."""
+    """State of the hook in the host's file, which is only read."""
     hook = _hook(facts)
     path = _path(places, hook)
     data = read_bytes(path) if is_file(path) else None
@@ -104,7 +104,7 @@ def install_plan(
     history: Sequence[ExportRecord] = (),
     keeps: bool = False,
 ) -> Plan:
-    """What installing would write; empty where the hook stands there already.
+    """Plan of an installation; empty where the file has this hook already.
 
     `history` are the host's earlier hook writes (store.exports.hooks_of), `keeps` whether the
     profile keeps prompts.
@@ -138,7 +138,7 @@ def install_plan(
 
 
 def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
-    """What removing would write: the file as it was, or as it is now without the hook."""
+    """Plan of a removal: the file as it was, or as it is now without the hook."""
     before = read_bytes(path) if is_file(path) else None
     after = _without(before, path, _hook(facts), history)
     return _plan(facts, "", _file(path, before, after, after, "without the hook"))
@@ -153,7 +153,7 @@ def change_plan(
     wanted: bool,
     form: str = "",
 ) -> Plan:
-    """What writing the hook, or taking it out, would change now; "" is the form that suits."""
+    """Plan of writing the hook, or of removing it; `form` "" is the form that suits the host."""
     history = exports.hooks_of(db, facts.id)
     if not wanted:
         return remove_plan(hook_state(places, facts).path, facts, history)
@@ -174,7 +174,7 @@ def reads(*, keeps: bool, listed: bool = False) -> str:
 
 
 def keeps_prompts(db: apsw.Connection, profile: str) -> bool:
-    """Whether this profile keeps the prompts that hooks look at."""
+    """True if this profile keeps the prompts that hooks look at."""
     record = profiles.by_name(db, profile)
     return record is not None and ProfileSettings.from_json(record.settings).gateway.keep_prompts
 
@@ -293,7 +293,7 @@ def _without(
 
 
 def _is_whole(record: ExportRecord, base: bytes | None) -> bool:
-    """Whether what is kept is the file without the hook, or there was no file."""
+    """True if the copy kept is the file without the hook, or there was no file."""
     return base is not None or not record.detail.get("base")
 
 

@@ -36,7 +36,7 @@ _BLOCK = re.compile(rb"(?:\r?\n)?%b(?:(?!%b).)*?%b(?:\r?\n)?" % (_FIRST, _FIRST,
 
 @dataclass(frozen=True, slots=True)
 class RulesState:
-    """A host's instructions, and whether our words stand in them."""
+    """A host's instructions, and if they have Toolcrib's lines."""
 
     host: HostFacts
     path: Path
@@ -60,7 +60,7 @@ def rules_hosts() -> tuple[HostFacts, ...]:
 
 
 def rules_state(places: Places, facts: HostFacts) -> RulesState:
-    """Whether the words are there; reads the file only."""
+    """State of the lines in the host's file, which is only read."""
     path = _path(places, facts)
     try:
         data = read_bytes(path) if is_file(path) else b""
@@ -72,7 +72,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
 def rules_standing(
     places: Places, facts: HostFacts, *, mode: str, here: bool
 ) -> RulesStanding | None:
-    """How our words stand in the host's instructions; None where it has no file that is known.
+    """Status of the lines in the host's instructions; None where it has no file that is known.
 
     `mode` is how the host gets its tools, `here` whether it is on this computer.
     """
@@ -101,14 +101,14 @@ def _no_menu(facts: HostFacts) -> str:
 def rules_change(
     db: apsw.Connection, places: Places, facts: HostFacts, *, profile: str, wanted: bool
 ) -> Plan:
-    """What writing the words, or taking them out, would change now."""
+    """Plan of writing the lines, or of removing them."""
     if wanted:
         return rules_plan(places, facts, profile=profile, mode=mode_of(db, facts))
     return rules_removal(_path(places, facts), facts, exports.hooks_of(db, facts.id))
 
 
 def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> Plan:
-    """What writing the words would change; empty where they stand there. `mode` is the host's."""
+    """Plan of writing the lines; empty where they are there already. `mode` is the host's."""
     path = _path(places, facts)
     if mode != THROUGH:
         raise ToolcribError(_no_menu(facts), f"toolcrib export {facts.id} --mode through")
@@ -122,7 +122,7 @@ def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> 
 
 
 def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
-    """What taking the words out would change: the file as it was, or as it is without them.
+    """Plan of removing the lines: the file as it was, or as it is without them.
 
     `history` are the host's writes about prompts (store.exports.hooks_of).
     """
@@ -140,12 +140,12 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
 
 
 def mode_of(db: apsw.Connection, facts: HostFacts) -> str:
-    """How the host gets its tools by Toolcrib's writes."""
+    """Mode in which the host gets its tools, by Toolcrib's writes."""
     return exports.mode_of(exports.for_host(db, facts.id))
 
 
 def is_rules(path: Path) -> bool:
-    """Whether a write about prompts was one of instructions, not of a hook."""
+    """True if a write about prompts was one of instructions, not of a hook."""
     return path.suffix == ".md"
 
 

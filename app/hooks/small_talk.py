@@ -1,4 +1,4 @@
-"""How near a prompt is to small talk, and to the words that only steer an agent."""
+"""Likeness of a prompt to small talk, and to the words that only steer an agent."""
 
 from typing import TYPE_CHECKING
 

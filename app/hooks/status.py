@@ -1,4 +1,4 @@
-"""How a host's hook is doing: there, waited for by the host, silent, or not possible and why."""
+"""Status of a host's hook: there, waited for by the host, silent, or not possible and why."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,19 +34,19 @@ class HookStanding:
 
     @property
     def installed(self) -> bool:
-        """Whether the hook stands in the host's file."""
+        """True if the host's file has the hook."""
         return self.state is not None and self.state.installed
 
     @property
     def can_change(self) -> bool:
-        """Whether it can be written, or taken out."""
+        """True if the hook can be written, or removed."""
         return self.installed or self.kind == OFF
 
 
 def hook_standing(
     places: Places, facts: HostFacts, *, mode: str, here: bool, no_backend: str = ""
 ) -> HookStanding:
-    """How the hook of this host stands; reads files, starts nothing.
+    """Status of this host's hook; reads files, starts nothing.
 
     `mode` is how the host gets its tools, `here` whether it is on this computer, `no_backend` why
     there is no backend for a hook to ask, "" where there may be one.
@@ -77,12 +77,12 @@ def hook_standing(
 
 
 def no_hook(facts: HostFacts) -> str:
-    """Why there is no switch for this host."""
+    """Reason that this host has no switch for a hook."""
     return f"Toolcrib knows no hook of {facts.name} that can add to a prompt."
 
 
 def _silence(facts: HostFacts, mode: str, form: str, no_backend: str) -> str:
-    """Why a hook of this host would never speak, "" where it may."""
+    """Reason that a hook of this host would never speak, "" where it may."""
     if form == LIST:
         return SILENCES[THROUGH_ALREADY] if mode == THROUGH else no_backend
     if mode != THROUGH and not facts.selects:
@@ -107,10 +107,10 @@ def _outdated(facts: HostFacts, state: HookState) -> HookStanding:
 
 
 def _is_trusted(state: HookState, hook: HookFacts) -> bool:
-    """Whether the user has trusted our hook in the host, as the host's own file tells.
+    """True if the user has trusted our hook in the host, by the host's own file.
 
-    What is trusted is a hash that only the host computes; a decision that is older than the
-    hook's file is about another text.
+    The host trusts a hash that only it computes; a decision that is older than the hook's file is
+    about another text.
     """
     path = state.path.with_name(hook.trusted_in)
     try:

@@ -1,4 +1,4 @@
-"""Whether a prompt gets tools suggested, which ones, and in which words.
+"""Decision to suggest tools for a prompt, the choice of tools, and the words.
 
 Silence is the rule: a suggestion is only made where a tool is nearer to the prompt than the floor
 and than any small talk.
@@ -70,7 +70,7 @@ _NARROW = 0.4  # and of one inside: names and punctuation together
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a prompt gets, or why it gets nothing."""
+    """Tools suggested for a prompt, or the reason that there are none."""
 
     text: str = ""
     silence: str = ""  # the kind of reason, "" where there is a text
@@ -83,7 +83,7 @@ class Suggestion:
 
     @property
     def why(self) -> str:
-        """Why nothing is suggested, as a sentence; "" where something is."""
+        """Reason that nothing is suggested, as a sentence; "" where something is."""
         if self.silence == NOTHING_FITS and self.tools:
             return f"No tool fits. Nearest: {', '.join(self.tools)}."
         return SILENCES.get(self.silence, "")
@@ -207,7 +207,7 @@ def _line(one: "RankedTool", row: "CatalogTool", summary: str, room: int) -> str
 
 
 def _own_words(summary: str, name: str) -> str:
-    """A summary without the name that stands before it anyway."""
+    """A summary without the tool's name in front, which is printed anyway."""
     head, colon, rest = summary.partition(": ")
     return rest if colon and len(head) <= len(name) + 8 else summary
 

@@ -1,4 +1,4 @@
-"""What became of the tools that hooks suggested: called, passed over, or nobody can know."""
+"""Fate of the tools that hooks suggested: called, passed over, or unknown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class SuggestionUse:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """What was suggested; the nearest where nothing was."""
+        """Tools that were suggested; the nearest where none were."""
         return tuple(self.event.detail.get("tools", ()))
 
     @property

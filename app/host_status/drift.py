@@ -1,4 +1,4 @@
-"""Whether a host's files still are what Toolcrib last wrote, and what differs."""
+"""Differences between a host's files and Toolcrib's last writes."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -65,7 +65,7 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
 
 
 def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What restoring every host concerns, files of projects too: names of hosts, and what is lost.
+    """Effect of restoring every host, files of projects too: names of hosts, and losses.
 
     The second are sentences for changes made since Toolcrib wrote; hooks are taken out of a file
     and lose nothing.
@@ -86,7 +86,7 @@ def _newest(records: Sequence[ExportRecord]) -> Iterator[ExportRecord]:
 
 
 def dropped(drifts: Sequence[Drift]) -> tuple[str, ...]:
-    """What restoring would drop, a sentence a file: changes made since Toolcrib wrote it."""
+    """Changes made since Toolcrib wrote, which restoring would drop; a sentence a file."""
     return tuple(
         " ".join(
             (f"{one.file} changed since Toolcrib wrote it.", *one.sentences, one.besides)
@@ -109,7 +109,7 @@ def watched(places: Places, facts: HostFacts) -> tuple[Path, ...]:
 
 
 def file_drift(record: ExportRecord) -> Drift:
-    """How the file of this write differs from what was written."""
+    """Difference between the file of this write now and the bytes that were written."""
     path = Path(record.file)
     try:
         data = read_bytes(path) if os.path.lexists(path) else None
@@ -144,7 +144,7 @@ def file_drift(record: ExportRecord) -> Drift:
 
 
 def _entries(data: bytes | None, path: Path, facts: HostFacts) -> dict[str, FoundEntry | None]:
-    """A file's entries by name; None stands for Toolcrib's entry for all servers."""
+    """A file's entries by name; None is the value for Toolcrib's entry for all servers."""
     if not data:
         return {}
     try:
@@ -191,7 +191,7 @@ def _sentences(facts: HostFacts, differing: Sequence[EntryDrift], path: Path) ->
 
 
 def _besides(facts: HostFacts, written: bytes | None, now: bytes, kind: str) -> str:
-    """What differs besides servers: keys only, never a value."""
+    """Differences besides servers: keys only, never a value."""
     try:
         trees = [read_values(data, kind).value if data else {} for data in (written, now)]
     except ToolcribError as error:

@@ -1,4 +1,4 @@
-"""Which hosts have a URL of the endpoint in their files, by Toolcrib's writes."""
+"""Hosts with a URL of the endpoint in their files, by Toolcrib's writes."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from store.records import THROUGH, ExportRecord
 
 
 def is_over_http(history: Sequence[ExportRecord]) -> bool:
-    """Whether the newest write that was not taken back gave the host a URL."""
+    """True if the newest write that was not undone gave the host a URL."""
     newest = exports.newest_own(history)
     return newest is not None and newest.mode == THROUGH and bool(newest.detail.get("http"))
 

@@ -1,4 +1,4 @@
-"""What the Hosts page and its like ask: all hosts' states, one host's plan, from the store."""
+"""Queries of the Hosts page and its like: all hosts' states, one host's plan, from the store."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a host's own search finds of the user's labelled queries, beside what Toolcrib finds.
+"""Labelled queries that a host's own search answers, beside those that Toolcrib answers.
 
 The host is asked twice a query, as it is typed and by its rarest words, and either counts: what a
 model would type is not known. Toolcrib is asked once, with nothing learned from any label.
@@ -76,7 +76,7 @@ def own_search(
 
 @dataclass(frozen=True, slots=True)
 class HostAlone:
-    """What the host's search finds without Toolcrib's, with search hints and without."""
+    """Results of the host's search without Toolcrib's, with search hints and without."""
 
     cases: Mapping[str, set[str]]
     own: int
@@ -84,7 +84,7 @@ class HostAlone:
 
     @property
     def gain(self) -> str:
-        """What search hints are worth, in words."""
+        """Gain of search hints, in words."""
         total = f"{len(self.cases)} labelled {'query' if len(self.cases) == 1 else 'queries'}"
         return (
             f"With words made without the query itself the search (emulated, {VERSION}) finds"
@@ -115,7 +115,7 @@ def host_alone(db: apsw.Connection, facts: HostFacts, catalog: Catalog) -> HostA
 
 
 def hint_gain(db: apsw.Connection, catalog: Catalog) -> str:
-    """What search hints are worth for this computer's Claude Code; "" without labels."""
+    """Gain of search hints for this computer's Claude Code, in words; "" without labels."""
     alone = host_alone(db, host(HOST), catalog)
     return alone.gain if alone else ""
 
@@ -129,13 +129,13 @@ def advised(status: HostStatus, seen: OwnSearch | None) -> HostStatus:
 
 
 def recommends(status: HostStatus, seen: OwnSearch | None) -> bool:
-    """Whether the evidence speaks for a hook or for going through Toolcrib."""
+    """True if the evidence speaks for a hook or for going through Toolcrib."""
     served = status.mode == THROUGH or (status.hook is not None and status.hook.installed)
     return seen is not None and seen.ours > seen.own and not served
 
 
 def evidence_key(db: apsw.Connection, catalog: Catalog) -> str:
-    """What differs when the evidence may; "" where there is none for want of labels."""
+    """Key that changes when the evidence may change; "" where there is none for want of labels."""
     labels = queries.labels_state(db)
     if not labels:
         return ""

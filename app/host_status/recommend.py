@@ -1,4 +1,4 @@
-"""Which mode fits a host best, with the reason and the real saving."""
+"""The mode that fits a host best, with the reason and the real saving."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

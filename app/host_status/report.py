@@ -1,4 +1,4 @@
-"""What hosts' models get, as a document: Markdown, CSV or JSON."""
+"""Report on the tools that hosts' models get: Markdown, CSV or JSON."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What each host's model gets of tool definitions, held against the host's budget."""
+"""Size of the tool definitions that each host's model gets, beside the host's budget."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class HostSize:
 
     @property
     def defers(self) -> bool:
-        """Whether the host itself loads tools on demand."""
+        """True if the host itself loads tools on demand."""
         return self.facts.defers_tools
 
 

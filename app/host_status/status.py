@@ -1,4 +1,4 @@
-"""How a host stands: found or not, its mode, and what an export would change now."""
+"""Status of a host: found or not, its mode, and what an export would change now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

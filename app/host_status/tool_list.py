@@ -86,7 +86,7 @@ def _sent(size: HostSize, catalog: Catalog, direct: set[int]) -> Iterator[Listed
 
 
 def _not_followed(row: CatalogTool) -> str:
-    """What Toolcrib would keep from the model, once the host's file is written."""
+    """Reason that the model will not get a tool, once Toolcrib has written the host's file."""
     if row.shown or not row.reasons:
         return ""
     reason = row.reasons[0]

@@ -1,1 +1,1 @@
-"""What is known of each host, and reading its config files."""
+"""Facts about each host, and the reading of its config files."""

@@ -60,7 +60,7 @@ _LONG_LINE = 16  # characters of one line of a key
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a flag, variable or query parameter of this name carries a credential."""
+    """True if a flag, variable or query parameter of this name carries a credential."""
     plain = _HUMP.sub("-", name.lstrip("-"))
     return bool(_SECRET_NAME.search(plain)) and not _HARMLESS.search(plain)
 
@@ -92,7 +92,7 @@ def hide_in_url(url: str, values: list[str]) -> str:
 
 
 def credentials_in(text: str) -> list[str]:
-    """The credentials that stand inside a value: a URL's password, a named value, a token."""
+    """The credentials inside a value: a URL's password, a named value, a token."""
     values: list[str] = []
     _hide_in_text(text, values, unknown=False)
     return values
@@ -126,7 +126,7 @@ def reveal(text: str, values: Sequence[str]) -> str:
 
 
 def has_references(texts: Iterable[str]) -> bool:
-    """Whether any of the texts lacks values that are kept elsewhere."""
+    """True if any of the texts refers to values that are kept elsewhere."""
     return any(_REFERENCE.search(text) for text in texts)
 
 
@@ -145,7 +145,7 @@ def _hide_flag_value(flag: str, arg: str, values: list[str], *, unknown: bool) -
 
 
 def _is_no_password(arg: str, *, unknown: bool) -> bool:
-    """Whether what follows -p is a port, a path or a package; a lone word may be either."""
+    """True if the word after -p is a port, a path or a package; a lone word may be either."""
     named = any(character in arg for character in "/@\\.") or not any(map(str.isalpha, arg))
     return arg.startswith("-") or (is_plain(arg) and (named or not unknown))
 
@@ -212,12 +212,12 @@ def _hide_in_text(text: str, values: list[str], *, unknown: bool) -> str:
 
 
 def is_setting(value: str) -> bool:
-    """Whether an environment value is plainly a word, a number, a path or an address."""
+    """True if an environment value is plainly a word, a number, a path or an address."""
     return is_plain(value, mixtures=0)
 
 
 def _is_worth_hiding(value: str) -> bool:
-    """Whether hiding a value hides anything: not what is too short, or a default that all know."""
+    """True if a value is long enough to hide, and no default that all know."""
     return len(value) >= SHORTEST and value.lower() not in _DEFAULTS
 
 

@@ -1,4 +1,4 @@
-"""How a launch is shown to the person who agrees to it; the one rendering of window and CLI."""
+"""Text of a launch for the person who agrees to it; the one rendering of window and CLI."""
 
 import re
 from collections.abc import Collection
@@ -32,7 +32,7 @@ _CHANGES_WHAT_RUNS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LaunchText:
-    """What a launch runs, safe to print: nothing in it moves a cursor or reorders a line."""
+    """A launch in words, safe to print: nothing in it moves a cursor or reorders a line."""
 
     command: str  # the whole command line or URL, only its secrets' characters masked
     notes: tuple[str, ...] = ()  # what else decides what runs, a clause each
@@ -74,7 +74,7 @@ def spec_text(spec: ServerSpec) -> LaunchText:
 
 
 def changes_what_runs(name: str) -> bool:
-    """Whether an environment variable of this name can make a command run something else."""
+    """True if an environment variable of this name can make a command run something else."""
     return bool(_CHANGES_WHAT_RUNS.match(name))
 
 

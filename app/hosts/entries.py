@@ -28,7 +28,7 @@ _BUILT_IN = frozenset({"builtin", "platform", "frontend", "inline_python"})
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What an entry that Toolcrib wrote asks of the gateway."""
+    """Arguments of the gateway in an entry that Toolcrib wrote."""
 
     profile: str
     server: str  # "" = one entry for all servers
@@ -48,7 +48,7 @@ class EntryView:
 
 
 def is_built_in(raw: JsonMapping) -> bool:
-    """Whether the entry names a part of the host itself."""
+    """True if the entry names a part of the host itself."""
     return raw.get("type") in _BUILT_IN
 
 
@@ -88,7 +88,7 @@ def _is_text(word: str) -> bool:
 
 
 def gateway_of(launch: LaunchSpec) -> Gateway | None:
-    """What the launch asks of Toolcrib's gateway, None when it starts something else."""
+    """Arguments of Toolcrib's gateway in the launch, None when it starts something else."""
     if program_name(launch.command) != GATEWAY:
         return None
     own, _, original = _split(launch.args)

@@ -21,7 +21,7 @@ _FOLDERS = {"DESKTOP": "Desktop", "DOCUMENTS": "Documents", "DOWNLOADS": "Downlo
 
 
 def view_extension(manifest: Any, folder: Path, home: Path, system: str) -> EntryView:
-    """The extension's launch spec; its settings stand beside its folder."""
+    """The extension's launch spec; its settings are beside its folder."""
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
     config = server.get("mcp_config") if isinstance(server, Mapping) else None
     if not isinstance(config, Mapping) or not isinstance(config.get("command"), str):

@@ -1,4 +1,4 @@
-"""What Toolcrib knows about each host, read from resources/hosts.toml."""
+"""Facts about each host, read from resources/hosts.toml."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ SYSTEMS = ("linux", "macos", "windows")
 
 @dataclass(frozen=True, slots=True)
 class EntryStyle:
-    """How a host spells one server entry."""
+    """Spelling of one server entry in a host's file."""
 
     command: str = "command"
     args: str = "args"
@@ -56,13 +56,13 @@ class HostFile:
 
     @property
     def writable(self) -> bool:
-        """Whether Toolcrib writes such a file at all."""
+        """True if Toolcrib writes such a file at all."""
         return self.write in ("yes", "closed-only")
 
 
 @dataclass(frozen=True, slots=True)
 class NativeRoute:
-    """Where a host keeps its own per-tool switches."""
+    """Place of a host's own per-tool switches."""
 
     route: str  # entry | deny-rules | permissions | profile | toolsets
     allow: str = ""  # key of the allow list in an entry
@@ -76,7 +76,7 @@ class NativeRoute:
 
 @dataclass(frozen=True, slots=True)
 class HookFacts:
-    """What a host runs before a prompt reaches its model, and where that is written."""
+    """The program that a host runs before a prompt reaches its model, and the place it is set."""
 
     paths: tuple[str, ...]  # templates; the first is written where none exists
     shape: str = "groups"  # groups of hooks by event | list by event | plugin: a file of our own
@@ -140,12 +140,12 @@ class HostFacts:
 
     @property
     def writable(self) -> bool:
-        """Whether Toolcrib can export to this host."""
+        """True if Toolcrib can export to this host."""
         return any(file.writable and file.role == "servers" for file in self.files)
 
     @property
     def defers_tools(self) -> bool:
-        """Whether its first request has only the names of tools, schemas follow on demand."""
+        """True if its first request has only the names of tools; schemas follow on demand."""
         return self.defers in ("always", "default")
 
     def file(self, key: str) -> HostFile:

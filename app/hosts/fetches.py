@@ -1,4 +1,4 @@
-"""What a command downloads before it runs it: packages of npx, uvx, pipx and images of docker."""
+"""Downloads of a command before it runs: packages of npx, uvx, pipx and images of docker."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -75,7 +75,7 @@ def _fetchers(program: str) -> tuple[_Fetcher, ...]:
 
 
 def fetched(words: Sequence[str]) -> tuple[str, ...]:
-    """What the command line downloads, each as `NAME from npm`; empty when that is nothing.
+    """Downloads of the command line, each as `NAME from npm`; empty for none.
 
     Programs behind others count as well: `cmd /c npx NAME`, `env A=b uvx NAME`.
     """

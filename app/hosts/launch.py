@@ -1,4 +1,4 @@
-"""How a server is started or reached, with its secret values, and the same without them."""
+"""Start or address of a server, with its secret values, and the same without them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ STDIO, HTTP, SSE = "stdio", "http", "sse"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LaunchSpec:
-    """How a server is started (stdio) or reached (http, sse); holds secret values, never shown."""
+    """Start (stdio) or address (http, sse) of a server; holds secret values, never shown."""
 
     transport: str
     command: str = ""
@@ -49,7 +49,7 @@ class LaunchSpec:
         return words, url, tuple(values)
 
     def secret_values(self) -> tuple[str, ...]:
-        """What must not be stored, logged or shown of the values the server is given.
+        """Values that the server is given and that must not be stored, logged or shown.
 
         Environment, header and argument values that are not plainly something else, and the
         credentials inside them. The launch must have its variables filled in.
@@ -80,7 +80,7 @@ class LaunchSpec:
 
 
 def needs_secrets(spec: ServerSpec) -> bool:
-    """Whether a stored spec lacks values that the secret store may have."""
+    """True if a stored spec lacks values that the secret store may have."""
     hidden = credentials.has_references((spec.command, *spec.args, spec.url))
     return hidden or bool(spec.env_names or spec.header_names)
 
@@ -106,7 +106,7 @@ _FOLDERS = ("PWD", "OLDPWD")  # named like passwords, and no secrets
 
 
 def inherited_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What a server may repeat of the environment that every program started here gets."""
+    """Secrets in the environment that a server may repeat: every program started here gets it."""
     values = (
         value
         for name, value in environ.items()

@@ -1,4 +1,4 @@
-"""Where the files of a host are on one machine: templates of hosts.toml turned into paths."""
+"""Paths of a host's files on one machine: templates of hosts.toml turned into paths."""
 
 import os
 import re
@@ -54,13 +54,13 @@ class Places:
         return tuple(path for path in self.candidates(file) if is_file(path))
 
     def outside(self, path: Path) -> Path | None:
-        """Where a project's file really is, when links lead out of the folder that it is of."""
+        """Real path of a project's file, when links lead out of the folder that it is of."""
         folder = self.project if self.project and path.is_relative_to(self.project) else path.parent
         real = Path(os.path.realpath(path))
         return None if real.is_relative_to(os.path.realpath(folder)) else real
 
     def paths(self, templates: tuple[str, ...]) -> tuple[Path, ...]:
-        """The paths that bare templates stand for; none for an unset variable."""
+        """The paths of bare templates; none for an unset variable."""
         return tuple(path for template in templates for path in self._expand(template))
 
     def _expand(self, template: str) -> Iterator[Path]:
@@ -110,7 +110,7 @@ class Places:
 
 
 def is_file(path: Path) -> bool:
-    """Whether this is a file; what lies in a folder that may not be read is none."""
+    """True if this is a file; False in a folder that may not be read."""
     try:
         return path.is_file()
     except OSError:

@@ -1,6 +1,6 @@
 """Tells ordinary values (words, numbers, paths, packages, addresses) from what may be a secret.
 
-Nobody can know every credential's shape, so the question is the other way round: what is plainly
+No list has every credential's shape, so the test is the other way round: a value that is plainly
 something else is shown, all the rest is hidden.
 """
 
@@ -33,12 +33,12 @@ _PIN = re.compile(r"(?<=@)[0-9a-f]{7,40}$|sha256:[0-9a-f]{64}")
 
 
 def is_interpolation(value: str) -> bool:
-    """Whether a value only refers to a variable, an input or a file."""
+    """True if a value only refers to a variable, an input or a file."""
     return bool(_INTERPOLATION.match(value.strip()))
 
 
 def is_plain(value: str, *, mixtures: int = _MOST_MIXTURES) -> bool:
-    """Whether a value is plainly no credential: words, numbers, a path, a package, an address.
+    """True if a value is plainly no credential: words, numbers, a path, a package, an address.
 
     `mixtures` is how many parts may mix letters and digits.
     """
@@ -55,7 +55,7 @@ def is_plain(value: str, *, mixtures: int = _MOST_MIXTURES) -> bool:
 
 
 def looks_random(text: str) -> bool:
-    """Whether a text without blanks has a part as long and mixed as only generated values are."""
+    """True if a text without blanks has a part as long and mixed as only generated values are."""
     return any(
         len(piece) >= _RANDOM_LENGTH
         and not all(

@@ -74,7 +74,7 @@ def read_host(places: Places, host: HostFacts) -> tuple[HostReading, ...]:
 
 
 def left_behind(places: Places, host: HostFacts, kind: HostFile) -> bool:
-    """Whether the host says, in its newer file, that it took these servers over."""
+    """True if the host says, in its newer file, that it took these servers over."""
     if not kind.gone_once:
         return False
     newer, mark = kind.gone_once
@@ -107,7 +107,7 @@ def read_one(places: Places, host: HostFacts, kind: HostFile, path: Path) -> Hos
 
 
 def leads_outside(places: Places, kind: HostFile, path: Path) -> str:
-    """Why a project's file is not used: whoever wrote the project chose the user's file by it."""
+    """Reason not to use a project's file: by its link the project's author picked the target."""
     real = places.outside(path) if kind.scope == "project" else None
     return f"{path} leads outside the project, to {real}." if real else ""
 
@@ -145,12 +145,12 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
 
 
 def style_of(reading: HostReading) -> EntryStyle:
-    """How entries of this file are spelled."""
+    """Spelling of the entries of this file."""
     return (reading.kind.style if reading.kind else None) or reading.host.style
 
 
 def server_maps(value: Any, kind: HostFile) -> Iterator[tuple[tuple[str | int, ...], str, Any]]:
-    """Where server maps stand in a file's values, with the scope of their entries."""
+    """Server maps in a file's values: path, scope of their entries, value."""
     if not isinstance(value, Mapping):
         return
     main = _SCOPES.get(kind.scope, kind.scope)
@@ -182,7 +182,7 @@ def also_read_by(places: Places, path: Path, but: str = "") -> tuple[str, ...]:
 
 
 def reads_file(places: Places, host: HostFacts, path: Path) -> bool:
-    """Whether the host takes servers from this file, be it there or not."""
+    """True if the host takes servers from this file, even if it is missing."""
     return path in _all_paths(places, host)
 
 
@@ -232,13 +232,13 @@ def _entries(
 
 
 def _listed_name(number: int, raw: object) -> str:
-    """What an entry of a list calls itself, or the block that it uses."""
+    """Name of an entry of a list: its own, or that of the block that it uses."""
     keys = raw if isinstance(raw, Mapping) else {}
     return str(keys.get("name") or keys.get("uses") or f"server-{number + 1}")
 
 
 def _is_nested_map(key: object, raw: JsonMapping) -> bool:
-    """Whether this is opencode's `mcp.servers` map and not a server called servers."""
+    """True if this is opencode's `mcp.servers` map and not a server called servers."""
     return key == "servers" and bool(raw) and all(isinstance(v, Mapping) for v in raw.values())
 
 

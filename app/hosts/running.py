@@ -1,10 +1,10 @@
-"""Whether a host runs, by the names of its processes."""
+"""Test if a host runs, by the names of its processes."""
 
 from app.hosts.facts import HostFacts
 
 
 def is_running(host: HostFacts) -> bool:
-    """Whether a process of this host is alive; False when its names are not known."""
+    """True if a process of this host is alive; False when its names are not known."""
     if not host.processes:
         return False
     import psutil

@@ -68,7 +68,7 @@ def masked_words(words: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What the other words of the line make of a word."""
+    """Meaning that the other words of the line give to a word."""
 
     code: bool  # an interpreter is among them, so that a word may run
     expands: bool  # code that puts other words' texts in its own
@@ -105,7 +105,7 @@ class _Context:
         return f"{match['name']}{self._value(match['value'])}"
 
     def _value(self, value: str, *, whole: bool = True) -> str:
-        """A credential, and what stands behind it where a shell or a list of settings goes on.
+        """A credential, and what follows it where a shell or a list of settings goes on.
 
         `whole`: without code and blanks all of the value is the credential.
         """
@@ -126,7 +126,7 @@ class _Context:
         return "".join((*shown, text[start:]))
 
     def _masked(self, match: re.Match[str]) -> tuple[str, int]:
-        """What stands for a match, and where the text goes on."""
+        """Replacement of a match, and the index at which the text goes on."""
         if match["shape"]:
             return MASK, match.end()
         if match["scheme"]:
@@ -161,7 +161,7 @@ def _run(text: str, start: int) -> str:
 
 
 def _looks_random(text: str) -> bool:
-    """Whether a text is as long and mixed as only generated values are."""
+    """True if a text is as long and mixed as only generated values are."""
     mixed = sum(char.isdigit() for char in text) >= 2 and any(char.isalpha() for char in text)
     return len(text) >= _RANDOM_LENGTH and mixed and not set("./\\") & set(text)
 

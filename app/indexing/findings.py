@@ -1,4 +1,4 @@
-"""What speaks against tools: their texts, their pins, their schemas."""
+"""Findings against tools: their texts, their pins, their schemas."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""What is made of tools once they are read: counts, summaries, keywords, findings, vectors."""
+"""Rows derived from tools once they are read: counts, summaries, keywords, findings, vectors."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -120,7 +120,7 @@ class Indexer:
         return [(id_, texts) for id_, texts in views.items() if have.get(id_) != views_hash(texts)]
 
     def is_current(self, model: ModelFiles) -> bool:
-        """Whether every text has its vector of this encoder, and what a scan derives is theirs."""
+        """True if every text has its vector of this encoder, and what a scan derives is theirs."""
         db, key = self._db, model.key
         if self.pending(model) or requests.pending(db, key):
             return False

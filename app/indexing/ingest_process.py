@@ -31,7 +31,7 @@ Stored = Callable[[ListChanges], None]
 def ingest_apart(
     server_id: int, entries: Sequence[Any], secrets: Iterable[str], *, stored: Stored
 ) -> None:
-    """What `app.indexing.ingest.ingest` does, elsewhere; returns when the vectors are made too.
+    """Run `app.indexing.ingest.ingest` in another process; returns when the vectors are made too.
 
     `stored` is called once, when the tools are in the store with their findings: with nothing
     where that fails or takes long. `secrets` reach the other process on its stdin only.
@@ -63,7 +63,7 @@ def ingest_apart(
 
 
 def _changes(child: "subprocess.Popen[bytes]", request: Json) -> ListChanges:
-    """What the other process says it stored; nothing where it failed or was killed."""
+    """Changes that the other process stored; none where it failed or was killed."""
     assert child.stdin is not None and child.stdout is not None
     try:
         with child.stdin as stdin:

@@ -1,4 +1,4 @@
-"""What a running server's list of tools differs in from the stored one."""
+"""Differences between a running server's list of tools and the stored one."""
 
 import json
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 class ListChanges:
     """Names of tools: new ones, those whose definition changed, and which of both are unusable.
 
-    A changed tool is stored beside the text that was trusted, so that no host gets it before
-    somebody decided.
+    A changed tool is stored beside the text that was trusted, so that no host gets it before the
+    user has decided.
     """
 
     __slots__ = ("added", "changed", "unusable")
@@ -32,5 +32,5 @@ class ListChanges:
 
     @classmethod
     def from_json(cls, text: str) -> "ListChanges":
-        """What `to_json` wrote; raises ValueError or TypeError for anything else."""
+        """Read the form that `to_json` wrote; raises ValueError or TypeError for anything else."""
         return cls(**json.loads(text))

@@ -1,4 +1,4 @@
-"""The form in which an entry of tools/list is stored, whoever read it: clean, without secrets.
+"""Stored form of an entry of tools/list, whatever program read it: clean, without secrets.
 
 Light on purpose: the gateway compares every list that a running server sends with the store.
 """
@@ -17,7 +17,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class StoredForm:
-    """What is kept of one entry of tools/list: its name, its JSON, and why it is unusable.
+    """Stored form of one entry of tools/list: its name, its JSON, and why it is unusable.
 
     `problem` is "" as far as the form alone tells; the input schema is checked elsewhere.
     """
@@ -35,7 +35,7 @@ class StoredForm:
         return tool_hash(self.raw)
 
     def is_stored_as(self, text: str) -> bool:
-        """Whether the store's JSON text is this tool; cheaper than its hash."""
+        """True if the store's JSON text is this tool; cheaper than its hash."""
         return canonical_text(self.raw) == canonical_text(json.loads(text))
 
 

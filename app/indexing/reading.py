@@ -1,4 +1,4 @@
-"""What reading one server came to, and the limits it is read under."""
+"""Result of reading one server, and the limits it is read under."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ LEGACY, MODERN = "legacy", "modern"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a server may take, in seconds, bytes and items."""
+    """Limits of one server, in seconds, bytes and items."""
 
     quiet_seconds: float = 60.0  # without an answer, without output and without CPU progress
     total_seconds: float = 180.0  # whatever it does
@@ -54,7 +54,7 @@ class Reading:
 
     @property
     def read(self) -> bool:
-        """Whether the tools are known now."""
+        """True if the tools are known now."""
         return self.status == READ
 
 

@@ -13,7 +13,7 @@ from store.records import ToolRecord
 
 @dataclass(slots=True)
 class Written:
-    """What a run came to."""
+    """Result of a run."""
 
     tools: int = 0  # that have requests of this run
     requests: int = 0

@@ -26,10 +26,10 @@ class Refused:
 
 
 def request_problem(text: str) -> str:
-    """Why a request cannot be used, "" when it can; the safety rules are the tools' own.
+    """Reason that a request cannot be used, "" when it can; the safety rules are the tools' own.
 
-    What only the classifier suspects is no reason: it learned from descriptions, and a request is
-    an order by nature. No request is ever given to a model.
+    A suspicion of the classifier alone is no reason: it learned from descriptions, and a request
+    is an order by nature. No request is ever given to a model.
     """
     if len(text) > LONGEST:
         return f"It is longer than {LONGEST} characters."

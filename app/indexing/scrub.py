@@ -18,8 +18,8 @@ _LONGEST_MESSAGE = 20_000  # characters that are kept of a message, cut when no 
 def scrub(reading: Reading, launch: LaunchSpec, tokens: Iterable[str] = ()) -> Reading:
     """The reading without the secret values that the server was given, in any field or encoding.
 
-    `tokens` are those of a sign-in. `launch` must have its variables filled in, or what they stand
-    for is not known.
+    `tokens` are those of a sign-in. `launch` must have its variables filled in, or their values
+    are not known.
     """
     scrubber = Scrubber((*launch.secret_values(), *inherited_secrets(os.environ), *tokens))
     tools = tuple(_hidden(tool, scrubber) for tool in reading.tools)

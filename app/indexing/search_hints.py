@@ -25,7 +25,7 @@ LONGEST_WORD = 30  # characters; longer ones are names, keys and the like
 
 @dataclass(frozen=True, slots=True)
 class HintSources:
-    """What hints are made of; read once, so that a label can be left out again and again."""
+    """Sources of hints; read once, so that a label can be left out again and again."""
 
     summaries: Mapping[int, str]
     requests: Mapping[int, Sequence[str]]
@@ -82,7 +82,7 @@ def _words(texts: Iterable[str], tool: ToolRecord) -> str:
 
 
 def _without_credentials(text: str) -> str:
-    """What people type may hold a token; a hint leaves this machine with the tool's entry."""
+    """The text without credentials: people type tokens, and a hint leaves with the tool's entry."""
     for value in sorted(credentials_in(text), key=len, reverse=True):
         text = text.replace(value, " ")
     return text

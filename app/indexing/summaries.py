@@ -1,4 +1,4 @@
-"""What a tool is found by: made from its text, or written by the user, whose words win."""
+"""Text by which a tool is searched: made from its own, or written by the user, which wins."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ def summary_of(db: apsw.Connection, tool_id: int) -> Summary | None:
 
 
 def summary_problem(text: str) -> str:
-    """Why a summary cannot be used, "" when it can; its tokens are an upper bound."""
+    """Reason that a summary cannot be used, "" when it can; its tokens are an upper bound."""
     if not text.strip():
         return "A summary says what the tool is for."
     over = most_tokens(" ".join(text.split())) - MOST_TOKENS

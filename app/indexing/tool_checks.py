@@ -44,7 +44,7 @@ def list_hash(tools: Sequence[NewTool]) -> str:
 
 
 def schema_notes(raw: Json) -> tuple[str, ...]:
-    """What some hosts refuse in an input schema that is usable all the same."""
+    """Parts of a usable input schema that some hosts refuse, as sentences."""
     schema = raw.get("inputSchema")
     if not isinstance(schema, dict):
         return ()
@@ -62,7 +62,7 @@ def _problem(form: StoredForm) -> str:
 
 
 def schema_problem(schema: object) -> str:
-    """Why no host can use this input schema, "" when one can."""
+    """Reason that no host can use this input schema, "" when one can."""
     if schema is None:
         return "It has no input schema."
     if not isinstance(schema, dict):

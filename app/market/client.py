@@ -31,7 +31,7 @@ _PIECE = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one sync may take."""
+    """Limits of one sync."""
 
     page_bytes: int = 8 << 20  # decompressed
     page_seconds: float = 60.0

@@ -73,7 +73,7 @@ class Details:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to look at before it is added, worst first."""
+        """Warnings to read before the server is added, worst first."""
         lines = []
         if self.entry.status == DEPRECATED:
             lines.append(f"Deprecated by its publisher. {self.entry.status_message}".strip())
@@ -87,7 +87,7 @@ class Details:
 def details(
     db: apsw.Connection, listed: ListedServer, catalog: Catalog, *, private: bool | None = None
 ) -> Details:
-    """All that is known of a listed server beside this profile's tools; asks nobody."""
+    """All that is known of a listed server beside this profile's tools; sends nothing."""
     entry = entry_of(listed)
     sources = {one.id: one for one in market.sources(db)}
     source = sources[listed.source_id]
@@ -118,7 +118,7 @@ def doubts(entry: Entry) -> tuple[Doubt, ...]:
 
 
 def proof(entry: Entry, source: MarketSource) -> str:
-    """What the name proves about the publisher, in words; it is no proof of safety."""
+    """Proof about the publisher that the name gives, in words; no proof of safety."""
     space = entry.name.partition("/")[0]
     if source.url == SEED_URL:
         return "From the list that ships with Toolcrib: its publisher was not checked."

@@ -27,7 +27,7 @@ _DEPTH = 3  # variables inside variables
 class Input:
     """A value that a server is given: `value` is fixed by the publisher, else a person fills it in.
 
-    `{name}` inside a value stands for the variable of that name.
+    `{name}` inside a value is replaced by the variable of that name.
     """
 
     name: str = ""

@@ -163,7 +163,7 @@ def remote_problem(remote: Remote, *, private: bool = False) -> str:
 
 
 def url_problem(url: str, *, private: bool = False) -> str:
-    """The reason not to call a URL, a sentence; "" for none. Variables may stand in it."""
+    """The reason not to call a URL, a sentence; "" for none. It may hold variables."""
     plain = re.sub(r"\{[\w.-]{1,60}\}", "x", url)
     try:
         parts = urlsplit(plain)
@@ -188,7 +188,7 @@ def url_problem(url: str, *, private: bool = False) -> str:
 
 
 def is_private(host: str) -> bool:
-    """Whether a host's name says that it is this machine or a network of it."""
+    """True if a host's name says that it is this machine or a network of it."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith((".localhost", ".local", ".internal", ".lan", ".home")):
         return True
@@ -198,13 +198,13 @@ def is_private(host: str) -> bool:
 
 
 def _is_odd_number(name: str) -> bool:
-    """Whether it is an address in another spelling than four decimal numbers."""
+    """True if it is an address in another spelling than four decimal numbers."""
     parts = name.split(".")
     return len(parts) != 4 or any(part.startswith("0") and part != "0" for part in parts)
 
 
 def is_private_address(address: str) -> bool:
-    """Whether an IP address is no public one; so is one that cannot be read."""
+    """True if an IP address is not public; also of one that cannot be read."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

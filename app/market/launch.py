@@ -36,7 +36,7 @@ class Field:
 
     @property
     def wanted(self) -> bool:
-        """Whether nothing can be started before it has a value."""
+        """True if nothing can be started before it has a value."""
         return self.input.required and not self.input.default
 
 
@@ -340,7 +340,7 @@ def _unique(fields: Iterable[Field]) -> tuple[Field, ...]:
 
 
 def _words(arguments: Sequence[Argument], given: _Values, before: int = 0) -> Iterator[str]:
-    """The words of arguments that stand behind this many others of the package."""
+    """The words of arguments that follow this many others of the package."""
     for place, one in enumerate(arguments, before + 1):
         if one.plain:
             yield one.flag

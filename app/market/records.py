@@ -51,7 +51,7 @@ def entry_of(row: ListedServer) -> Entry:
 
 
 def package_key(entry: Entry) -> str:
-    """Key under which the tools of an entry are known: of the package, whoever lists it."""
+    """Key under which the tools of an entry are known: of the package, in any list."""
     for one in entry.packages:
         if one.identifier:
             name = one.identifier.lower()

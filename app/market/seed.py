@@ -127,7 +127,7 @@ def _entry(server: SeedServer, tools: Sequence[MarketTool]) -> Entry:
 
 
 def entry_name(kind: str, identifier: str) -> str:
-    """The name of a package that stands in no registry of servers: `npm/scope.name`."""
+    """The name of a package that is in no registry of servers: `npm/scope.name`."""
     return f"{kind}/{identifier.removeprefix('@').replace('/', '.')}"
 
 

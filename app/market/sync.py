@@ -26,7 +26,7 @@ _MOST_PROBLEMS = 20  # sentences that are kept
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sync has come."""
+    """Progress of a sync."""
 
     pages: int = 0
     servers: int = 0  # stored
@@ -158,7 +158,7 @@ class _Sync:
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is a time of this century up to tomorrow: a list may claim any."""
+    """True if a text is a time of this century up to tomorrow: a list may claim any."""
     time = _time(text)
     return time is not None and time < datetime.now(UTC) + timedelta(days=1)
 

@@ -20,7 +20,7 @@ class Bodies:
         self._on_fault = on_fault
 
     async def bound(self, response: httpx2.Response) -> None:
-        """What httpx2 calls for each response before its body is read."""
+        """Limit a response before its body is read; httpx2 calls this for each."""
         self.received += 1  # an empty answer is a sign of life as well
         encoding = response.headers.pop("Content-Encoding", "identity")
         kind = response.headers.get("Content-Type", "")
@@ -79,7 +79,7 @@ class _Inflated:
         self._gzip = zlib.decompressobj(47) if "gzip" in encoding else None
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """What a chunk holds; raises TooLargeError."""
+        """Pieces of a chunk, decompressed; raises TooLargeError."""
         if self._gzip is None:
             yield chunk
             return

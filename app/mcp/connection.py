@@ -108,7 +108,7 @@ class Connection:
         return True
 
     def rest(self, seconds: float, grace: float) -> bool:
-        """End the server if nobody has used it for that long; whether it did.
+        """End the server if no request has used it for that many seconds; True if it ended.
 
         Never while a request waits (but the stream of a stateless server's news), nor after a
         result that named a task.
@@ -202,7 +202,7 @@ class Connection:
     # ---- the channel's reader
 
     def _read(self, line: bytes) -> bool:
-        """Take one line in; whether it was a message. Never raises: nobody else reads."""
+        """Read one line; True if it was a message. Never raises: no other reader is there."""
         self._patience.restart()
         try:
             messages, clean = jsonrpc.parse(line)
@@ -298,7 +298,7 @@ def _as_int(number: object) -> int:
 
 
 def _not_understood(error: object) -> bool:
-    """Whether a server says that it could not read some request, without saying which."""
+    """True if a server says that it could not read some request, without saying which."""
     return isinstance(error, dict) and error.get("code") in (PARSE_ERROR, INVALID_REQUEST)
 
 
@@ -369,6 +369,6 @@ def _greet(
 
 
 def _silent(connection: Connection, modern_first: bool) -> bool:
-    """Whether a server may have died of the greeting itself: it gave no other reason."""
+    """True if a server may have died of the greeting itself: it gave no other reason."""
     channel = connection.channel
     return not channel.fault and (modern_first or not channel.last_line())

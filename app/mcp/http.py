@@ -99,7 +99,7 @@ class RemoteChannel:
         return float(self._bodies.received)
 
     def ended(self) -> bool:
-        """Whether the connection is gone."""
+        """True if the connection is gone."""
         return self._thread is not None and not self._thread.is_alive()
 
     def last_line(self) -> str:
@@ -107,7 +107,7 @@ class RemoteChannel:
         return self.last_sentence()
 
     def last_sentence(self) -> str:
-        """What the HTTP layer said last, a sentence, redacted."""
+        """Last sentence of the HTTP layer, redacted."""
         text = self._trouble
         if self.refusal == 401 and self.auth is not None:
             text = self._unwelcome(self.auth)
@@ -135,7 +135,7 @@ class RemoteChannel:
             self._thread.join(grace + 1.0)
 
     def _unwelcome(self, auth: StoredAuth) -> str:
-        """What a person can do about a status of 401."""
+        """Advice to a person after a status of 401."""
         if auth.problem and not auth.needs_person:
             return f"{auth.problem[:1].upper()}{auth.problem[1:]}"
         why = auth.problem or WANTED
@@ -302,7 +302,7 @@ class RemoteChannel:
         scope.cancel()
 
     async def _more_rights(self, auth: StoredAuth, wanted: str) -> str:
-        """What is said to a call that needs rights which the sign-in lacks."""
+        """Sentence for a call that needs rights which the sign-in lacks."""
         server = auth.server
         if await auth.newer():
             self._signed_in_anew = True
@@ -313,11 +313,11 @@ class RemoteChannel:
 
     @property
     def _forgotten(self) -> bool:
-        """Whether the session is of no use any more: the next call opens another."""
+        """True if the session is of no use any more: the next call opens another."""
         return self._greeted and (self.refusal == 404 or self._signed_in_anew)
 
     def _mended(self, line: bytes) -> bytes:
-        """What is answered for the server, where this is its refusal."""
+        """The answer in the server's place, if this line is its refusal; else the line."""
         message = json.loads(line)
         return line if "method" in message else self._instead.pop(message.get("id"), line)
 
@@ -364,7 +364,7 @@ class _Sender(httpx2.AsyncClient):
 
 
 def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:
-    """What is answered, by its id, to a request that the server refused; {} for anything else."""
+    """Answers, by id, to a request that the server refused; {} for anything else."""
     message = _sent(request)
     if "id" not in message or "method" not in message:
         return {}
@@ -376,7 +376,7 @@ def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:
 
 
 def _may_be_lost(request: httpx2.Request) -> bool:
-    """Whether nobody waits for what this message does."""
+    """True if no caller waits for the effect of this message."""
     return _sent(request).get("method") in ("notifications/cancelled", "notifications/progress")
 
 

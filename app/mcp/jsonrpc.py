@@ -55,7 +55,7 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
 
 
 def _read(line: bytes) -> object:
-    """What one line holds; the standard library reads what orjson cannot, or would change."""
+    """Value of one line; the standard library reads what orjson cannot, or would change."""
     if _FAST and _LONG_NUMBER not in line.translate(_AS_ZEROS):
         try:
             return _FAST[0].loads(line)

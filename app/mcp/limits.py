@@ -1,4 +1,4 @@
-"""How much time, bytes and entries a server gets: one decision each, reading or serving."""
+"""Limits of time, bytes and entries for a server: one decision each, reading or serving."""
 
 import math
 import re
@@ -36,7 +36,7 @@ _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 class Bounds:
-    """How much a connection may send: bytes a message, and in all."""
+    """Limits of what a connection may send: bytes a message, and in all."""
 
     __slots__ = ("message", "total")
 
@@ -114,7 +114,7 @@ class HungError(Exception):
 
 
 class StoppedError(Exception):
-    """Somebody gave up waiting."""
+    """Raised when a caller gave up waiting."""
 
 
 class Watch:

@@ -16,11 +16,11 @@ _ROUNDS = 3  # times that a list is read whose server says that it changed meanw
 
 
 class Server(Protocol):
-    """What a list is read from: a connection, or an upstream that may have to start first."""
+    """Source of a list: a connection, or an upstream that may have to start first."""
 
     @property
     def list_changes(self) -> int:
-        """How often it announced another list of tools."""
+        """Number of times that it announced another list of tools."""
 
     def request(self, request: PendingRequest) -> object:
         """Send a request."""
@@ -70,7 +70,7 @@ class Listing:
 
     @property
     def stale(self) -> bool:
-        """Whether the server has announced another list of tools since."""
+        """True if the server has announced another list of tools since."""
         return self._changes != self._server.list_changes
 
     def _request(self, params: Json) -> None:

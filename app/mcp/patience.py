@@ -1,4 +1,4 @@
-"""How long a running server may take to answer what was asked of it."""
+"""Time that a running server may take to answer a request."""
 
 import math
 from collections.abc import Callable, Collection
@@ -91,5 +91,5 @@ class Patience:
 
 
 def lasts(request: PendingRequest) -> bool:
-    """Whether a request is answered only at the end of everything."""
+    """True if a request is answered only at the end of everything."""
     return bool(request.message.get("method") == LISTEN)

@@ -55,7 +55,7 @@ def text_result(text: str, *, is_error: bool = False, **more: object) -> Json:
 
 
 def is_modern(params: object) -> bool:
-    """Whether a request's own _meta says that it is of the stateless revision."""
+    """True if a request's own _meta says that it is of the stateless revision."""
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta
 

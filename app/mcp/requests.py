@@ -75,7 +75,7 @@ def _progress_token(message: Json) -> object:
 
 
 class Channel(Protocol):
-    """What a connection needs of what carries its lines, a process or an HTTP session."""
+    """Transport of a connection's lines: a process or an HTTP session."""
 
     fault: bool  # whether it was ended for what it sent
     junk_lines: int  # lines that were no messages
@@ -90,10 +90,10 @@ class Channel(Protocol):
         """A number that grows while the server works (CPU seconds, bytes read)."""
 
     def ended(self) -> bool:
-        """Whether the server has exited."""
+        """True if the server has exited."""
 
     def last_line(self) -> str:
-        """What the server printed last, or HTTP said, without secrets; "" when nothing."""
+        """Last line that the server printed, or HTTP said, without secrets; "" for none."""
 
     def last_sentence(self) -> str:
         """The same as a sentence."""
@@ -108,7 +108,7 @@ class Channel(Protocol):
         """The server's processes, none for one behind a URL."""
 
     def close(self, grace: float, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End the server with everything it started; fast once somebody is in a `hurry`."""
+        """End the server with everything it started; fast once `hurry` returns True."""
 
 
 class UpstreamEvents(Protocol):
@@ -118,13 +118,13 @@ class UpstreamEvents(Protocol):
         """The params of initialize, as the host sent them."""
 
     def stateless(self) -> bool:
-        """Whether the host speaks the stateless revision, so that a server had better too."""
+        """True if the host speaks the stateless revision, so that a server had better too."""
 
     def envelope(self) -> Json:
         """The reserved keys of _meta for a stateless server."""
 
     def opening_requests(self, upstream: Any) -> list[PendingRequest]:
-        """What a server that was just started must hear before any call."""
+        """Requests to send to a server that was just started, before any call."""
 
     def ready(self, upstream: Any) -> None:
         """The server is about to take its first call."""

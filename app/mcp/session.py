@@ -58,12 +58,12 @@ class Upstream:
 
     @property
     def started(self) -> bool:
-        """Whether requests go straight to the server."""
+        """True if requests go straight to the server."""
         return self.state == STARTED
 
     @property
     def modern(self) -> bool:
-        """Whether the running server speaks the stateless revision."""
+        """True if the running server speaks the stateless revision."""
         return self.version == MODERN
 
     @property
@@ -74,13 +74,13 @@ class Upstream:
 
     @property
     def hello_result(self) -> Json:
-        """What the running server answered to the greeting."""
+        """The running server's result of the greeting."""
         connection = self._connection
         return connection.hello_result if connection is not None else {}
 
     @property
     def list_changes(self) -> int:
-        """How often the running server announced another list of tools."""
+        """Number of times that the running server announced another list of tools."""
         connection = self._connection
         return connection.list_changes if connection is not None else 0
 
@@ -155,7 +155,7 @@ class Upstream:
             connection.channel.close(grace)
 
     def rest(self, seconds: float) -> None:
-        """End a server that nobody has used for that long; the next request starts it again."""
+        """End a server that was idle for that many seconds; the next request starts it again."""
         with self._lock:
             connection = self._connection
             if seconds == math.inf or connection is None or self.state != STARTED:

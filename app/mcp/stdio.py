@@ -88,7 +88,7 @@ class StdioChannel:
                 self._writing.notify()
 
     def _write_now(self, data: bytes) -> bytes:
-        """What the pipe does not take at once."""
+        """Write without waiting and return the bytes that the pipe did not take."""
         if self._stdin is None or self._closing:
             return b""  # nobody reads any more
         if not self._at_once:
@@ -190,7 +190,7 @@ class StdioChannel:
         return cpu + self._received * _BYTE_SECONDS
 
     def ended(self) -> bool:
-        """Whether the first process has exited, even if a child keeps its pipes open."""
+        """True if the first process has exited, even if a child keeps its pipes open."""
         return self._process is not None and self._process.poll() is not None
 
     def last_line(self) -> str:
@@ -250,7 +250,7 @@ def _without_waiting(stdin: IO[bytes]) -> bool:
 
 
 def _write_some(stdin: IO[bytes], view: memoryview) -> int:
-    """How much the pipe took; waits while it is full."""
+    """Write to the pipe and return the number of bytes taken; waits while it is full."""
     try:
         return os.write(stdin.fileno(), view)
     except BlockingIOError:
@@ -259,7 +259,7 @@ def _write_some(stdin: IO[bytes], view: memoryview) -> int:
 
 
 def _wait_for_room(stdin: IO[bytes]) -> None:
-    """Until the pipe takes more, or nobody reads it."""
+    """Wait until the pipe takes more, or has no reader."""
     if sys.platform != "win32":
         import select
 

@@ -28,7 +28,7 @@ class TracedChannel:
         self._kept: list[TracedMessage] = []
 
     def take(self) -> tuple[TracedMessage, ...]:
-        """What went through since the last time, oldest first."""
+        """Messages that passed since the last call of this, oldest first."""
         kept, self._kept = self._kept, []
         return tuple(kept)
 

@@ -14,7 +14,7 @@ PASS, WARN, BLOCK = "PASS", "WARN", "BLOCK"
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What tool definitions may take; percentages are of `limit` and of `max_tools`."""
+    """Limits of the tool definitions; percentages are of `limit` and of `max_tools`."""
 
     limit: int = 20_000  # tokens
     warn_percent: int = 80
@@ -74,17 +74,17 @@ class Verdict:
 
     @property
     def why_tools(self) -> str:
-        """Why the number of tools is no PASS, "" where it is one."""
+        """Reason that the number of tools is no PASS, "" where it is one."""
         return _of_tools(self.tools, self.budget)[1]
 
     @property
     def refuses(self) -> bool:
-        """Whether a config must not be written."""
+        """True if a config must not be written."""
         return self.word == BLOCK and self.budget.on_block == "refuse"
 
     @property
     def asks(self) -> bool:
-        """Whether the user is to be asked before a config is written."""
+        """True if the user must be asked before a config is written."""
         return self.word == BLOCK and self.budget.on_block == "ask"
 
 

@@ -56,7 +56,7 @@ def _headline(report: ProjectReport) -> str:
 
 
 def _remarks(report: ProjectReport) -> list[str]:
-    """Where the figures come from, and the evidence that the policy names."""
+    """Sources of the figures, and the evidence that the policy names."""
     origin = "the lock; no server was started" if report.source == LOCKED else "the servers"
     lines = [f"Figures are those of {origin}. Counted with {report.encoding}."]
     left_out = report.all_tools - report.verdict.tools

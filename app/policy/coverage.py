@@ -1,4 +1,4 @@
-"""Which of the tools that hosts get are used, server by server: what a menu costs for nothing."""
+"""Use of the tools that hosts get, server by server, and the tokens of those never used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ class ServerUse:
 
     @property
     def tokens(self) -> int:
-        """What they cost."""
+        """Tokens of these tools."""
         return sum(tool.row.cost for tool in self.tools)
 
     @property
     def never(self) -> tuple[CatalogTool, ...]:
-        """Those that nobody called."""
+        """The tools that were never called."""
         return tuple(tool.row for tool in self.tools if not tool.calls)
 
     @property
     def unused(self) -> int:
-        """Tokens of those that nobody called."""
+        """Tokens of the tools that were never called."""
         return sum(row.cost for row in self.never)
 
     @property

@@ -124,7 +124,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def parse_policy(data: bytes, name: str) -> Policy:
-    """The policy in these bytes; `name` stands for the file in errors."""
+    """The policy in these bytes; `name` is the file's name in errors."""
     text = _decoded(data, name)
     try:
         values = _plain(tomllib.loads(text))

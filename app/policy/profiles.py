@@ -31,7 +31,7 @@ def names(db: apsw.Connection) -> tuple[str, ...]:
 
 
 def name_problem(name: str, known: Collection[str]) -> str:
-    """Why a new profile cannot have that name, "" when it can."""
+    """Reason that a new profile cannot have that name, "" when it can."""
     if not name:
         return "A profile needs a name."
     if name in known:
@@ -86,9 +86,9 @@ def profile_of(history: Collection[ExportRecord]) -> str:
 
 
 def why_kept(db: apsw.Connection, name: str) -> ToolcribError | None:
-    """Why a profile can be neither renamed nor deleted, None when it can.
+    """Reason that a profile can be neither renamed nor deleted, None when it can.
 
-    A host gets what was last written to it. Where that is taken back and an earlier profile is
+    A host gets what was last written to it. Where that is undone and an earlier profile is
     gone, the gateway says so in each answer, and the host is shown as one to write anew.
     """
     if name == DEFAULT:

@@ -32,7 +32,7 @@ class ProjectPolicy:
 
     @property
     def note(self) -> str:
-        """One sentence for whoever reads the gateway's answers, "" where nothing is wrong."""
+        """One sentence for the reader of the gateway's answers, "" where nothing is wrong."""
         if self.problem:
             return f"The project's policy is not used: {self.problem}"
         if not self.trusted:
@@ -102,7 +102,7 @@ def _narrowed_scopes(own: object, more: Mapping[str, Any]) -> Json:
 
 
 def refusals(policy: Policy, on: Collection[str], servers: Collection[str]) -> tuple[str, ...]:
-    """What the policy asks for beyond the profile, by name; `on` are ids of tools that are on."""
+    """Demands of the policy beyond the profile, by name; `on` are ids of tools that are on."""
     lines = [
         f"{name}: the profile does not have this server."
         for name in policy.servers or ()

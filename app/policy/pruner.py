@@ -58,11 +58,11 @@ class PrunePlan:
 
     @property
     def enough(self) -> bool:
-        """Whether the chosen moves end in a verdict other than BLOCK."""
+        """True if the chosen moves end in a verdict other than BLOCK."""
         return self.within(t for m in self.moves if m.chosen for t in m.tools)
 
     def within(self, gone: Iterable[CatalogTool]) -> bool:
-        """Whether turning these off ends in a verdict other than BLOCK."""
+        """True if turning these off ends in a verdict other than BLOCK."""
         tools = list(gone)
         return sum(t.cost for t in tools) >= self.needed and len(tools) >= self.needed_tools
 
@@ -118,13 +118,13 @@ def duplicates(
 
 
 class _Work:
-    """What comparing may still cost: the texts, and how many, are the servers'."""
+    """Budget of comparisons left: the texts, and their number, are the servers'."""
 
     def __init__(self) -> None:
         self._left = _WORK
 
     def allows(self, cost: int) -> bool:
-        """Whether that much may be spent; it is spent then."""
+        """Spend that much of the budget; False when it is exceeded."""
         self._left -= cost
         return self._left >= 0
 
@@ -138,7 +138,7 @@ class _Text:
 
     @property
     def pairs(self) -> Counter[str]:
-        """How often each two letters follow each other; most texts are never asked."""
+        """Counts of each pair of neighbouring letters; most texts never need them."""
         if self._pairs is None:
             self._pairs = Counter(map("".join, pairwise(self.text)))
         return self._pairs
@@ -180,7 +180,7 @@ def _could_be(one: _Text, other: _Text) -> bool:
     """False where the ratio of two texts is below ALIKE for sure; most are, and this is quick.
 
     Of a ratio r and n letters in both together, (1 - r) n match nothing, so the matching r n / 2
-    stand in at most (1 - r) n + 1 runs, and in each run one pair fewer than letters matches.
+    are in at most (1 - r) n + 1 runs, and in each run one pair fewer than letters matches.
     """
     total = len(one.text) + len(other.text)
     least = ALIKE * total / 2 - (1 - ALIKE) * total - 1

@@ -59,7 +59,7 @@ class _Unit:
         self.cost += tool.cost
 
     def takes(self, cost: int, count: int, budget: Budget) -> bool:
-        """Whether so many tokens of so many tools still fit."""
+        """True if so many tokens of so many tools still fit."""
         fits = self.cost + cost <= budget.limit
         return fits and not (budget.max_tools and len(self.tools) + count > budget.max_tools)
 
@@ -167,7 +167,7 @@ def _units(server: list[CatalogTool], budget: Budget) -> list[_Unit]:
 
 
 def _object(name: str) -> str:
-    """What a tool is about, by its name: the words after the verb."""
+    """Subject of a tool, by its name: the words after the verb."""
     words = name.replace("-", "_").split("_")
     return "_".join(words[1:]).rstrip("s") or name
 
@@ -175,7 +175,7 @@ def _object(name: str) -> str:
 def _called_together(
     units: Sequence[_Unit], together: Iterable[Sequence[str]]
 ) -> dict[int, Counter[int]]:
-    """How often two units were called in one session, both ways round."""
+    """Number of sessions that called two units, in both directions."""
     unit_of = {t.tool.tool_id: n for n, unit in enumerate(units) for t in unit.tools}
     close: dict[int, Counter[int]] = {}
     for session in together:

@@ -1,4 +1,4 @@
-"""What can be said of tools before any was called: limits, long descriptions, the largest.
+"""Suggestions before any tool was called: limits, long descriptions, the largest.
 
 None of these is chosen for a budget by itself: a size says where to look, not what to lose.
 """

@@ -34,7 +34,7 @@ class Usage:
 
     @property
     def enough(self) -> bool:
-        """Whether the days observed carry a proposal."""
+        """True if the days observed are enough for a proposal."""
         return self.days >= ENOUGH_DAYS
 
     @property
@@ -55,7 +55,7 @@ class Usage:
 
     @property
     def _origin(self) -> str:
-        """Where the counts come from, "" for the journal alone."""
+        """Source of the counts, in words; "" for the journal alone."""
         if not self.record_hosts:
             return ""
         names = ", ".join(host(one).name for one in self.record_hosts)

@@ -32,7 +32,7 @@ _REFUSAL = "Nobody can answer this in a call by hand."
 
 @dataclass(frozen=True, slots=True)
 class HandCall:
-    """What one call gave; holds no secret value of the server."""
+    """Result of one call; holds no secret value of the server."""
 
     result: Json  # {} where there is none
     problem: str  # why there is none, "" else
@@ -43,7 +43,7 @@ class HandCall:
 
     @property
     def failed(self) -> bool:
-        """Whether there is no result, or one that says of itself that it is an error."""
+        """True if there is no result, or one that is marked as an error."""
         return bool(self.problem) or self.result.get("isError") is True
 
 
@@ -119,7 +119,7 @@ class HandServer:
 
     @property
     def _running(self) -> bool:
-        """Whether the connection can take another call: nothing was left unanswered."""
+        """True if the connection can take another call: every earlier one was answered."""
         connection = self._connection
         return (
             connection is not None
@@ -163,7 +163,7 @@ class HandServer:
         return self._connection
 
     def _target(self) -> tuple[Target, str]:
-        """How the server is started, and its transport if that was seen; raises ToolcribError."""
+        """The server's launch, and its transport if that was seen; raises ToolcribError."""
         number, db = self._server_id, self._ctx.open_store()
         try:
             record = next((one for one in all_servers(db) if one.id == number), None)

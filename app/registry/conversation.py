@@ -1,4 +1,4 @@
-"""What is asked of a server that answers: its tools first, then all that may fail alone."""
+"""Requests to a server that answers: its tools first, then all that may fail alone."""
 
 import math
 import threading

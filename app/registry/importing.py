@@ -27,7 +27,7 @@ BY_HAND = Path("by-hand.json")  # in the place of the file of servers that no fi
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, and where the servers' secrets are kept (`keychain`, `file` or "")."""
+    """Result of an import, and the place of the servers' secrets (`keychain`, `file` or "")."""
 
     registered: Registered
     names: tuple[str, ...]  # in the catalogue, in the file's order
@@ -103,7 +103,7 @@ def _require_name(name: str) -> None:
 
 
 def _typed_name(db: apsw.Connection, entry: EntryRecord, name: str) -> str:
-    """What the entry is to be called, so that adding its old name later is another server.
+    """The new name of the entry, so that adding its old name later is another server.
 
     One of a file that was imported keeps the name by which the file is read again.
     """

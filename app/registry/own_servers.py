@@ -15,7 +15,7 @@ from store.records import MANUAL, ServerRecord
 
 
 def is_own(server: ServerRecord) -> bool:
-    """Whether no host's file names the server: taking it out is Toolcrib's to do."""
+    """True if no host's file names the server: Toolcrib may remove it."""
     return bool(server.entries) and all(entry.host == MANUAL for entry in server.entries)
 
 

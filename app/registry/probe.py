@@ -38,7 +38,7 @@ _WAITS = (
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """How servers are read."""
+    """Options for reading servers."""
 
     limits: Limits = field(default_factory=Limits)
     environ: Mapping[str, str] | None = None  # None: our own
@@ -195,7 +195,7 @@ class _Attempt:
         return self._connection
 
     def _failed(self, reason: str) -> Reading:
-        """Why a server was not read: what ended it, or else what it did not answer."""
+        """Reading of a server that failed: the reason that ended it, or else `reason`."""
         connection = self._connection
         if connection is None:
             return Reading(COULD_NOT_START, reason)
@@ -214,7 +214,7 @@ class _Attempt:
         return Reading(COULD_NOT_START, reason)
 
     def _refused(self) -> Reading | None:
-        """What HTTP knows better than the protocol, None when that is nothing."""
+        """Reading of a server that HTTP says wants a sign-in, None when it does not."""
         if getattr(self._channel, "refusal", 0) != 401:
             return None
         auth = self._auth
@@ -234,7 +234,7 @@ def channel_of(
     auth: StoredAuth | None = None,
     transport: str = "",
 ) -> Channel:
-    """What carries a server's lines; `transport` where it is known better than by the launch."""
+    """Channel of a server's lines; `transport` where it is known better than by the launch."""
     bounds = Bounds(limits.message_bytes, limits.output_bytes)
     if launch.transport == STDIO:
         prepared = prepare(

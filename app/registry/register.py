@@ -71,7 +71,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What was placed: ids of the servers named, how each is started, ids of those retired."""
+    """Servers placed: ids of those named, the launch of each, ids of those retired."""
 
     server_ids: tuple[int, ...]
     launches: dict[int, LaunchSpec]
@@ -84,7 +84,7 @@ def register(
 ) -> Registered:
     """Make the store's servers and entries agree with the hosts' files.
 
-    With `adds`, entries that a reading lacks stay: it is not all that its file stands for.
+    With `adds`, entries that a reading lacks stay: it is not the whole file.
 
     An entry with a URL of our own endpoint is no server: its file goes through Toolcrib.
 
@@ -106,7 +106,7 @@ def register(
 
 
 def leads_back(ctx: AppContext, launch: LaunchSpec | None) -> bool:
-    """Whether it is our own endpoint: read as a server, it would offer us to ourselves."""
+    """True if it is our own endpoint: read as a server, it would offer us to ourselves."""
     own = ctx.settings
     return own.http and launch is not None and is_own_url(launch.url, own.http_port)
 
@@ -193,7 +193,7 @@ def _project_folder(server: ServerRecord) -> str:
 
 
 def stored_launch(server: ServerRecord, secrets: SecretStore) -> LaunchSpec | None:
-    """How a server is started by what the store and the secret store know, None if they do not."""
+    """Launch of a server by the store and the secret store, None if they do not have all of it."""
     spec = server.spec
     if not spec.command and not spec.url:
         return None
@@ -221,7 +221,7 @@ def forget_secrets(
 
 
 class _Placing:
-    """What placing entries needs and what it gathers."""
+    """Placing of entries: the store, the key, and the results."""
 
     def __init__(self, db: apsw.Connection, key: bytes) -> None:
         self.db = db
@@ -246,11 +246,11 @@ class _Placing:
             self.launches.setdefault(server_id, file_entry.launch)
 
     def is_own(self, file_entry: FoundEntry, reading: HostReading) -> bool:
-        """Whether an entry that starts the gateway for a server is one that Toolcrib wrote.
+        """True if an entry that starts the gateway for a server is one that Toolcrib wrote.
 
         Anybody can write such an entry, and a trusted server's name with it. It counts when it
-        starts exactly what that server starts, or when it starts nothing and stands where Toolcrib
-        wrote to the user's own file.
+        starts exactly what that server starts, or when it starts nothing and is at a place where
+        Toolcrib wrote to the user's own file.
         """
         server = servers.by_name(self.db, file_entry.server) if file_entry.server else None
         if server is None:
@@ -267,7 +267,7 @@ class _Placing:
         )
 
     def _places_written(self, file: str) -> set[tuple[str | int, ...]]:
-        """Where Toolcrib's writes of this file, those not undone, put something."""
+        """Places that Toolcrib's writes of this file, those not undone, touched; with parents."""
         return {
             tuple(place[:length])
             for record in exports.standing(exports.all_exports(self.db))

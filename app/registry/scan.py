@@ -35,7 +35,7 @@ from store.records import READING, STOPPED, WAITING, ToolDelta
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """How far the reading of one server is, in the words of store.records."""
+    """Progress of the reading of one server, in the words of store.records."""
 
     server_id: int
     name: str
@@ -54,7 +54,7 @@ OnStatus = Callable[[ServerStatus], None]
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """What a scan came to; `counted` and `encoded` are how many tools had to be done anew."""
+    """Result of a scan; `counted` and `encoded` are the numbers of tools done anew."""
 
     servers: tuple[ServerStatus, ...]
     counted: int = 0
@@ -102,7 +102,7 @@ def _once(action: Callable[[], None]) -> Callable[[], None]:
 
 
 def _first(error: Exception) -> Exception:
-    """What a task group wrapped."""
+    """First error inside a task group's."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -231,7 +231,7 @@ class _Scan:
         return replace(reading, tools=kept, list_hash=list_hash(kept), problem=problem)
 
     def _in_time(self) -> Callable[[], bool]:
-        """Whether a server's time is not over yet, counted from now, and nothing is stopped."""
+        """Return a check that is True while the server's time lasts and no stop was requested."""
         until = time.monotonic() + self._probe.limits.total_seconds
         return lambda: time.monotonic() < until and self._goes_on()
 

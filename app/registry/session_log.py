@@ -1,4 +1,4 @@
-"""What one reading of a server leaves in its log."""
+"""Log of one reading of a server."""
 
 from collections.abc import Iterator
 from datetime import datetime

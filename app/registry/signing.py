@@ -38,8 +38,8 @@ def sign_in(
 ) -> bool:
     """Let a person sign in and keep the tokens; False when cancelled. Blocks for minutes.
 
-    `open_page` is given the authorization page, on a helper thread. `client` stands for a server
-    where Toolcrib cannot register itself; `port` is where the browser comes back to, 0 for any.
+    `open_page` is given the authorization page, on a helper thread. `client` is for a server
+    where Toolcrib cannot register itself; the browser comes back to `port`, 0 for any.
     Raises ToolcribError.
     """
     launch = expand(target.launch, os.environ, Path.home())

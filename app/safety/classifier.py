@@ -1,4 +1,4 @@
-"""How much a sentence reads like an order to the model: a linear model of hashed features."""
+"""Likeness of a sentence to an order to the model: a linear model of hashed features."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ class Limits:
 
 
 def says_enough(sentence: str) -> bool:
-    """Whether a sentence is long enough to be judged by its score; fragments score oddly."""
+    """True if a sentence is long enough to be judged by its score; fragments score oddly."""
     # a dash or a quote is no other script: only letters tell that words are not set apart by blanks
     other_script = any(char > "\x7f" and char.isalpha() for char in sentence)
     return other_script or len(_LETTERS.findall(sentence)) >= _FEWEST_WORDS
@@ -50,11 +50,11 @@ class Classifier:
     scale: float = 1.0  # of the weights
 
     def holds(self, sentence: str, score: float) -> bool:
-        """Whether a sentence of this score is reason enough to hold a tool."""
+        """True if a sentence of this score is reason enough to hold a tool."""
         return score >= self.limits.hold and says_enough(sentence)
 
     def warns(self, sentence: str, score: float) -> bool:
-        """Whether a sentence of this score is worth a warning."""
+        """True if a sentence of this score is worth a warning."""
         return score >= self.limits.warn and says_enough(sentence)
 
     def scores(self, sentences: Sequence[str]) -> list[float]:

@@ -1,6 +1,6 @@
-"""What words mean, whatever their language: sentences as rows of concepts.
+"""Meaning of words in any language: sentences as rows of concepts.
 
-An order in a language that nobody trained on has the same row as its translation: that is what the
+An order in a language without training data has the same row as its translation: that is what the
 classifier's weights for rows carry over.
 """
 
@@ -29,7 +29,7 @@ _LONGEST_STEM = 14
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Whole words, beginnings of words, and pieces that stand anywhere, with their concepts."""
+    """Whole words, beginnings of words, and pieces at any place of a word, with their concepts."""
 
     words: Mapping[str, int]
     stems: Mapping[str, int]

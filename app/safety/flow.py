@@ -96,7 +96,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What a call would carry out, and where it came from."""
+    """Data that a call would send out: its kind, the tool that gets it, the server it came from."""
 
     kind: str  # SECRET | PASSAGE
     tool: str  # server/tool that would get it
@@ -104,14 +104,14 @@ class Flow:
 
     @property
     def sentence(self) -> str:
-        """What is noted, without the value."""
+        """Sentence for the journal, without the value."""
         what = "A value that looks like a secret" if self.kind == SECRET else "Text"
         origin = f" from a result of {visible(self.source)}" if self.source else ""
         return f"{what}{origin} is on its way to {visible(self.tool)}, which can send it out."
 
 
 class DataFlow:
-    """What one conversation has seen, by the server that it came from; not for several threads."""
+    """Results that one conversation has seen, by server; not for several threads."""
 
     def __init__(self) -> None:
         self._secrets: OrderedDict[str, str] = OrderedDict()  # without marks -> server
@@ -132,7 +132,7 @@ class DataFlow:
                 store.popitem(last=False)
 
     def look(self, server: str, tool: JsonMapping, arguments: object) -> Flow | None:
-        """What a call of this server's tool would carry out; None for nothing.
+        """Return the data that a call of this server's tool would send out; None for none.
 
         A secret goes back to the server that gave it without a word.
         """
@@ -149,7 +149,7 @@ class DataFlow:
         return Flow(PASSAGE, tool_id, source) if source else None
 
     def _secret_source(self, text: str) -> str | None:
-        """The server whose secret the text carries, "" for a secret of nobody; None for none."""
+        """The server whose secret the text carries, "" for a secret of no server; None for none."""
         whole = list(_readings(text))
         readings = [_bare(reading) for reading in whole] if self._secrets else []
         for secret, server in self._secrets.items():
@@ -172,7 +172,7 @@ class DataFlow:
 
 
 def can_send(tool: JsonMapping) -> bool:
-    """Whether a tool can carry data out: by its annotation, else by its name or its arguments."""
+    """True if a tool can carry data out: by its annotation, else by its name or its arguments."""
     annotations = tool.get("annotations")
     is_open = annotations.get("openWorldHint") if isinstance(annotations, dict) else None
     if isinstance(is_open, bool):
@@ -206,7 +206,7 @@ def secret_values(text: str) -> list[str]:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a field of this name asks for a secret."""
+    """True if a field of this name asks for a secret."""
     return bool(_SECRET_NAME.search(_snake(name)))
 
 

@@ -48,7 +48,7 @@ def _excerpt(text: str, match: re.Match[str]) -> str:
 
 
 def _pushes_away(gap: str) -> bool:
-    """Whether a gap is wider or higher than a screen shows."""
+    """True if a gap is wider or higher than a screen shows."""
     return gap.count("\n") >= 25 or max(map(len, gap.split("\n"))) >= 80
 
 
@@ -73,7 +73,7 @@ def spelled_out(text: str) -> str:
 
 
 def mixed_scripts(name: str) -> bool:
-    """Whether a name has Latin letters and look-alikes of other scripts."""
+    """True if a name has Latin letters and look-alikes of other scripts."""
     latin = any(c.isascii() and c.isalpha() for c in name)
     return latin and name.translate(LOOK_ALIKES) != name
 

@@ -1,4 +1,4 @@
-"""What rules and classifier together say about passages: findings, each with its place and words.
+"""Findings of rules and classifier together on passages, each with its place and words.
 
 A passage is held back for what is certain (hidden characters, a decoded payload), for a blocking
 rule that the classifier agrees with, and for a sentence that scores above the hold threshold.
@@ -44,11 +44,11 @@ class _Reading:
 
     @property
     def place(self) -> str:
-        """Where the passage stands."""
+        """Place of the passage."""
         return self.passage.place
 
     def disguises(self, words: str) -> bool:
-        """Whether these words of the view cannot be read in the text as it came."""
+        """True if these words of the view cannot be read in the text as it came."""
         return _flat(words) not in _flat(self.passage.text)
 
 
@@ -58,7 +58,7 @@ def _flat(text: str) -> str:
 
 
 def judge(passages: Sequence[Passage]) -> tuple[Sighting, ...]:
-    """What speaks against these texts, worst first, each cause once."""
+    """Findings against these texts, worst first, each cause once."""
     kept = [Passage(p.place, encodable(p.text[:_LONGEST])) for p in passages]
     sightings = [*_hidden(kept)]
     readings = [_Reading(p, view) for p in kept for view in views(p.text)]
@@ -104,7 +104,7 @@ class _Scores:
         return cls(classifier(), [list(sentence_spans(r.view.text)) for r in readings])
 
     def sentence_at(self, index: int, position: int) -> Sentence:
-        """The sentence of a reading that these words stand in; of two pieces the worse one."""
+        """The sentence of a reading that holds these words; of two pieces the worse one."""
         spans = self.spans[index]
         number = bisect_right(spans, position, key=lambda span: span.start) - 1
         if number < 0:
@@ -245,5 +245,5 @@ def _quote(text: str, start: int) -> str:
 
 
 def _place(place: str) -> str:
-    """Where a text stands; names in it are the server's."""
+    """Place of a text in words; names in it are the server's."""
     return visible(place if len(place) <= EXCERPT else f"{place[:EXCERPT]}…")

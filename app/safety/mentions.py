@@ -1,4 +1,4 @@
-"""Whether a sentence says a thing or speaks about it: quoted, negated, or looked for."""
+"""Test if a sentence is an order or speaks about one: quoted, negated, or looked for."""
 
 import re
 
@@ -45,7 +45,7 @@ _WINDOW = 160  # characters of a sentence before the words in question
 
 
 def mentioned(text: str, start: int, end: int) -> bool:
-    """Whether the words text[start:end] are spoken about; a word before an order excuses none."""
+    """True if the words text[start:end] are spoken about; a word before an order excuses none."""
     before = _sentence_before(text, start)
     if _NEGATED.search(before) or _LOOKS_FOR.search(before):
         return True
@@ -58,7 +58,7 @@ def mentioned(text: str, start: int, end: int) -> bool:
 
 
 def labelled_as_sample(text: str, start: int) -> bool:
-    """Whether the words stand behind "Mock response:" and the like, and carry nothing off."""
+    """True if the words follow "Mock response:" and the like, and carry nothing off."""
     before = _sentence_before(text, start)
     label = _LABEL.search(before)
     if label is None:
@@ -68,7 +68,7 @@ def labelled_as_sample(text: str, start: int) -> bool:
 
 
 def is_indirect_question(sentence: str) -> bool:
-    """Whether a sentence only says what a switch decides, and orders nothing."""
+    """True if a sentence only says what a switch decides, and orders nothing."""
     return _WHETHER.fullmatch(sentence) is not None and _OR_NOT.search(sentence) is None
 
 

@@ -118,7 +118,7 @@ def _latin_words(text: str) -> str:
 
 
 def _is_foreign(word: str) -> bool:
-    """Whether a word has letters of another script that look like no Latin ones."""
+    """True if a word has letters of another script that look like no Latin ones."""
     changed = word.translate(LOOK_ALIKES)
     if changed.isascii() or any(c.isascii() and c.isalpha() for c in word):
         return False
@@ -132,7 +132,7 @@ def _latin(word: str, foreign: bool) -> str:
 
 
 def _respelled(text: str) -> str:
-    """Spaced letters joined, digits that stand for letters read as these, markup taken out."""
+    """Spaced letters joined, digits in place of letters read as these, markup removed."""
     text = _MARKUP.sub("", text) if _MARKUP.search(text) else text
     if not text.isascii():
         text = _without_accents(text)
@@ -170,7 +170,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _decoded(text: str, plain: str, depth: int) -> Iterator[str]:
-    """What encoded passages say; only what is readable text."""
+    """Decoded passages; only those that are readable text."""
     for match in _TAG_LETTERS.finditer(text):
         yield "".join(chr(ord(c) - 0xE0000) for c in match.group())
     if len(plain) < _SHORTEST_CODE:
@@ -192,7 +192,7 @@ def _decoded(text: str, plain: str, depth: int) -> Iterator[str]:
 
 
 def _several(words: Sequence[str], text: str) -> bool:
-    """Whether a few of the words occur, as they do not by chance."""
+    """True if a few of the words occur, as they do not by chance."""
     return sum(word in text for word in words) >= _ENOUGH
 
 

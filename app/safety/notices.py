@@ -1,4 +1,4 @@
-"""What Review says of a profile as a whole: servers' own texts, toxic combinations, look-alikes."""
+"""Notices of Review on a whole profile: servers' own texts, toxic combinations, look-alikes."""
 
 import re
 from collections import defaultdict
@@ -52,7 +52,7 @@ def notices(catalog: Catalog) -> tuple[Notice, ...]:
 
 
 def server_texts(catalog: Catalog) -> Iterable[Notice]:
-    """What is found in instructions, prompts and resources of servers, undecided."""
+    """Undecided findings in instructions, prompts and resources of servers."""
     for server in catalog.servers:
         for finding in findings_of(server):
             if not finding.get("decided"):
@@ -105,7 +105,7 @@ def look_alikes(tools: Sequence[CatalogTool]) -> Iterable[Notice]:
 
 
 def _described(tool: CatalogTool) -> str:
-    """A line of two that stand one above the other."""
+    """One of two lines that are shown one above the other."""
     text = " ".join(visible(tool.tool.description).split())
     cut = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
     trust = "trusted" if tool.server.trusted and not tool.held else "not trusted"

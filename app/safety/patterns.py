@@ -70,7 +70,7 @@ class Names:
 
 
 def _in_name(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
-    """What the tool's name and its mentions of other servers' tools give away."""
+    """Findings in the tool's name and in its mentions of other servers' tools."""
     known = rules()
     if mixed_scripts(tool.name):
         yield known["HC-07"], visible(tool.name)

@@ -51,7 +51,7 @@ class ReviewItem:
 
     @property
     def meaning(self) -> str:
-        """Why that matters."""
+        """Reason that the finding matters."""
         return self._wording[1]
 
     @property
@@ -70,12 +70,12 @@ class ReviewItem:
 
     @property
     def changed(self) -> bool:
-        """Whether the present text is not the one that was trusted."""
+        """True if the present text is not the one that was trusted."""
         return self.row.tool.hash != self.row.tool.trusted_hash
 
     @property
     def at(self) -> float:
-        """When it was found, seconds since the epoch, 0 when nobody knows."""
+        """Time of the finding, seconds since the epoch, 0 when it is not known."""
         latest = max((f.found_at for f in self.findings), default=0.0)
         return latest or self.row.tool.first_seen
 
@@ -175,7 +175,7 @@ def _text(key: str, raw: Json) -> str:
 
 
 def _depth(written: str) -> int:
-    """How deep JSON is nested; brackets in texts count too."""
+    """Depth of nested JSON; brackets in texts count too."""
     deepest = depth = 0
     for char in written:
         depth += (char in "[{") - (char in "]}")
@@ -213,7 +213,7 @@ def hold(db: apsw.Connection, tool_id: int, seen: str, at: float) -> Changes:
 
 
 def standing(db: apsw.Connection, tool_id: int) -> Standing:
-    """What is decided about a tool now, for put_back()."""
+    """The present decisions about a tool, for put_back()."""
     tool = tools.one(db, tool_id)
     if tool is None:
         raise _gone()

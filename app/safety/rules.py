@@ -23,7 +23,7 @@ _MOST = 300  # matches of one rule in one text
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a rule's pattern matched."""
+    """Place of a match of a rule's pattern."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Rule:
     patterns: tuple[str, ...] = ()
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where any pattern matches, without overlaps, the first ones only."""
+        """Matches of any pattern, without overlaps, at most 300."""
         if self.patterns:
             for match in islice(_compiled(self.patterns).finditer(text), _MOST):
                 yield Span(match.start(), match.end())
@@ -57,7 +57,7 @@ class RuleSet:
     _harmless: re.Pattern[str]
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where any rule matches a text as it came, and where invisible tags or marks stand."""
+        """Places where any rule matches a text as it came, and those of invisible tags or marks."""
         whole = encodable(text)
         for match in islice(self._any.finditer(whole.replace("\n", " ")), _MOST):
             yield match.start(), match.end()

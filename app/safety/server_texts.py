@@ -1,4 +1,4 @@
-"""What a server says beside its tools, judged: instructions, prompts, resources, templates.
+"""Judgement of a server's texts beside its tools: instructions, prompts, resources, templates.
 
 The findings are kept with the server (`taken_with["texts"]`); store.serving withholds what is
 held, for every program alike.

@@ -24,7 +24,7 @@ class Sighting:
 
     @property
     def detail(self) -> str:
-        """Where it stands, what it says and which words weighed most."""
+        """Place and quote of the finding, and the words that weighed most."""
         weighed = ", ".join(f"“{visible(word)}”" for word in self.words)
         return f"{self.place}: “{self.quote}”" + (f" (weighed most: {weighed})" if weighed else "")
 
@@ -51,7 +51,7 @@ def _joined(one: Sighting, other: Sighting) -> Sighting:
 
 
 def _rank(sighting: Sighting) -> tuple[int, int]:
-    """How telling a rule is: by its own severity, then by its place in the file."""
+    """Rank of a rule: by its own severity, then by its place in the file."""
     known = rule_set().by_id
     return ORDER.index(known[sighting.rule].severity), list(known).index(sighting.rule)
 

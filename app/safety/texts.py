@@ -1,4 +1,4 @@
-"""Every text that a model reads of a server, with the place where it stands."""
+"""Every text of a server that a model reads, with its place."""
 
 import re
 from collections.abc import Iterator

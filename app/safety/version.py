@@ -1,4 +1,4 @@
-"""Which scanner judged: a fingerprint of its rules, its weights and its code."""
+"""Version of the scanner that judged: a fingerprint of its rules, its weights and its code."""
 
 import hashlib
 import sys

@@ -47,7 +47,7 @@ class StoredAuth(httpx2.Auth):
 
     @property
     def signed_in(self) -> bool:
-        """Whether tokens were sent along."""
+        """True if tokens were sent along."""
         return self._grant is not None
 
     def values(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class StoredAuth(httpx2.Auth):
         return lacking(response.headers.get("WWW-Authenticate", ""))
 
     async def newer(self) -> bool:
-        """Whether somebody signed in again since; a session may belong to the sign-in before."""
+        """True if the user signed in again since; a session may belong to the sign-in before."""
         known, kept = self._grant, await self._kept()
         return kept is not None and (known is None or kept.access_token != known.access_token)
 
@@ -140,7 +140,7 @@ class StoredAuth(httpx2.Auth):
 
 
 async def _unheard(_response: httpx2.Response) -> None:
-    """Nobody looks at what the server answered in the end."""
+    """Ignore the server's last answer."""
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

@@ -70,7 +70,7 @@ class ScopeError(ToolcribError):
 
 
 class _RefusedError(Exception):
-    """Why the sign-in ends here; becomes a ToolcribError without a cause."""
+    """Reason that the sign-in ends here; becomes a ToolcribError without a cause."""
 
     def __init__(self, title: str, hint: str = "") -> None:
         super().__init__(title)
@@ -201,8 +201,8 @@ def _registered(client: Client | None, redirect_uri: str) -> OAuthClientInformat
 def _require_pkce(provider: OAuthClientProvider) -> None:
     """Refuse an authorization server that says it does not do PKCE with S256.
 
-    Then a code that somebody else reads on its way is of use to them. One that publishes no
-    metadata is older than the field; it gets a challenge as well.
+    Without it a code that is read on its way can be used by its reader. A server that publishes
+    no metadata is older than the field; it gets a challenge as well.
     """
     metadata = provider.context.oauth_metadata
     if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or []):
@@ -308,7 +308,7 @@ class _Storage:
         self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """What the server registered us as."""
+        """Registration of Toolcrib at the server."""
         return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:

@@ -1,4 +1,4 @@
-"""What a sign-in left: the tokens of one server at one URL, kept in the secret store only."""
+"""Tokens of one server at one URL after a sign-in, kept in the secret store only."""
 
 import ipaddress
 from dataclasses import asdict, dataclass, fields, replace
@@ -12,7 +12,7 @@ NO_SECRET, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Client:
-    """A program that somebody registered at the authorization server by hand."""
+    """A program that was registered at the authorization server by hand."""
 
     id: str
     secret: str = ""
@@ -42,7 +42,7 @@ class Grant:
         return "Grant(••••)"
 
     def has_ended(self, now: float) -> bool:
-        """Whether the access token is past its end, as far as that was said."""
+        """True if the access token is past its end, as far as the server gave one."""
         return 0 < self.expires_at <= now
 
     def values(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def key(server: str) -> str:
 
 
 def is_safe(url: str, server_url: str) -> bool:
-    """Whether sign-in data may go to the URL.
+    """True if sign-in data may go to the URL.
 
     https anywhere, plain http only between loopback addresses; a server elsewhere cannot send us
     to this machine.

@@ -97,7 +97,7 @@ async def listening(port: int = 0) -> AsyncIterator[Listener]:
 
 
 def _query(head: bytes) -> dict[str, str] | None:
-    """What a GET of the callback carries, None for any other request."""
+    """Parameters of a GET of the callback, None for any other request."""
     words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
     if len(words) != 3 or words[0] != "GET":
         return None

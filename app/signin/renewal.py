@@ -31,8 +31,8 @@ def renew(
 ) -> Grant:
     """The server's grant with an access token other than the known one; blocks.
 
-    Whoever comes first renews, since a refresh token may be good for one use only; the others
-    get what that one kept, while it lasts. Raises EndedError, or ToolcribError when it may work
+    The first caller renews, since a refresh token may be good for one use only; the others get
+    the grant that it kept, while it lasts. Raises EndedError, or ToolcribError when it may work
     later.
     """
     with store.alone(key(server)):

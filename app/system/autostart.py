@@ -1,4 +1,4 @@
-"""What starts with the user's login: one file in the desktop's own form, made and removed whole."""
+"""Program started with the user's login: one file in the desktop's form, made and removed whole."""
 
 import os
 import plistlib
@@ -29,7 +29,7 @@ class LoginEntry:
 
     @property
     def is_there(self) -> bool:
-        """Whether our file stands there, in whatever words."""
+        """True if our file is there, in whatever words."""
         return self._folders_made() is not None
 
     def write(self) -> None:
@@ -67,7 +67,7 @@ class LoginEntry:
         return True
 
     def _folders_made(self) -> int | None:
-        """How many folders were made with the file; None where there is none of ours."""
+        """Number of folders that were made with the file; None where there is none of ours."""
         try:
             mark = _MARK_LINE.search(self.file.read_text(encoding="utf-8", errors="replace"))
         except OSError:
@@ -99,7 +99,7 @@ def login_entry(
 
 
 def _missing(file: Path) -> int:
-    """How many folders above the file are still to be made; those we made before count."""
+    """Number of folders above the file that are still to be made; those we made before count."""
     known = LoginEntry(file, "")._folders_made()
     return known if known is not None else sum(not one.exists() for one in file.parents)
 

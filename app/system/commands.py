@@ -1,4 +1,4 @@
-"""What a host's file calls a command: found on the PATH people have, with the variables it gets."""
+"""Commands in hosts' files: found on the PATH people have, with the variables they get."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ _WINDOWS = sys.platform == "win32"
 
 
 def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-    """What a server gets: our environment without our own variables, a full PATH, then `extra`."""
+    """Environment of a server: ours without our own variables, a full PATH, then `extra`."""
     env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
     for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
         if getattr(sys, "frozen", False):  # a PyInstaller folder points these at itself

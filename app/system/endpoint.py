@@ -17,7 +17,7 @@ _LEAST = 32  # characters
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a client finds a profile, and what opens it; printing shows no token."""
+    """URL of a profile and the token that opens it; printing shows no token."""
 
     url: str
     token: str = field(repr=False)
@@ -40,7 +40,7 @@ class Endpoint:
 
     @property
     def answers(self) -> bool:
-        """Whether something is to listen, by the settings and by what this system can."""
+        """True if the backend must listen, by the settings and by what this system can."""
         return self.on and not self.refusal
 
     def url(self, profile: str, behind: Sequence[str] | None = None) -> str:
@@ -57,7 +57,7 @@ class Endpoint:
 
 
 def endpoint_secret(paths: Paths) -> str:
-    """What every token is made of, made at the first call; raises ToolcribError."""
+    """Secret from which every token is made, created at the first call; raises ToolcribError."""
     store = SecretStore.open(paths)
     with store.alone(_KEY):
         kept = store.read(_KEY)

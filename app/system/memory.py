@@ -1,4 +1,4 @@
-"""Memory that nobody uses any more, given back to the system."""
+"""Unused memory, given back to the system."""
 
 import sys
 

@@ -57,7 +57,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What subprocess.Popen needs; never printed, it holds secrets."""
+    """Arguments of subprocess.Popen; never printed, they hold secrets."""
 
     argv: list[str] = field(repr=False)
     env: dict[str, str] = field(repr=False)
@@ -241,7 +241,7 @@ def _signal_all(trees: Sequence[Tree], *, gently: bool) -> int:
 
 
 def _at_rest(trees: Sequence[Tree], idle: float) -> Callable[[], bool]:
-    """Whether the trees have used next to no CPU for `idle` s; to be asked again and again."""
+    """Return a check that is True once the trees have used next to no CPU for `idle` s."""
     began, used = time.monotonic(), 0.0
 
     def check() -> bool:
@@ -264,7 +264,7 @@ def _cpu_of_known(tree: Tree) -> float:
 
 
 def _all_gone(trees: Sequence[Tree]) -> bool:
-    """Whether nothing of the trees runs; the whole table is read only when that is likely."""
+    """True if nothing of the trees runs; the whole table is read only when that is likely."""
     known = [pair for tree in trees for pair in tree.seen.items()]
     if _LINUX and any((member := _known(*pair)) and not member.zombie for pair in known):
         return False

@@ -1,1 +1,1 @@
-"""What each tool costs, per host style."""
+"""Cost of each tool in tokens, per host style."""

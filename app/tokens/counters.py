@@ -56,7 +56,7 @@ class Counter:
 
     @property
     def label(self) -> str:
-        """How a figure made by this counter names its tokenizer."""
+        """Name of the tokenizer as figures of this counter show it."""
         return f"{self.encoding} (tiktoken)"
 
     def count(self, text: str) -> int:

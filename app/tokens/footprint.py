@@ -1,4 +1,4 @@
-"""What tools cost: per field of one tool, and summed over a catalogue."""
+"""Cost of tools in tokens: per field of one tool, and summed over a catalogue."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

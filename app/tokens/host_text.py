@@ -1,4 +1,4 @@
-"""What a host sends to a model for a tool: the exact text whose tokens are counted."""
+"""Text that a host sends to a model for a tool: the exact text whose tokens are counted."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What the menu costs that a host gets through Toolcrib, whatever stands behind it."""
+"""Cost in tokens of the menu that a host gets through Toolcrib, for any number of servers."""
 
 from app.catalog.catalog import Catalog
 from app.catalog.menu_tools import LISTING, instructions, menu_tools, server_list_text

@@ -27,7 +27,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Call a key otherwise; what it stands for, and its place among the others, stay."""
+    """Rename a key; its value, and its place among the others, stay."""
 
     path: Path
     name: str
@@ -68,7 +68,7 @@ def _edited(tree: Any, path: Path, edit: Edit) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two value trees are equal, types and order of keys included."""
+    """True if two value trees are equal, types and order of keys included."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

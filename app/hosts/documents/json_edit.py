@@ -159,7 +159,7 @@ def _insert(
 
 
 def _content_start(node: Node, parts: list[_Part]) -> int:
-    """Where the gap before the last part starts."""
+    """Index at which the gap before the last part starts."""
     return parts[-2].node.end if len(parts) > 1 else node.start
 
 
@@ -177,7 +177,7 @@ def _gap(text: str, start: int, end: int) -> list[re.Match[str]]:
 
 
 def _delete(document: JsonText, path: Path) -> list[tuple[int, int]]:
-    """What to cut so that a member or item is gone."""
+    """Spans to cut so that a member or item is gone."""
     node, rest = _find(document.root, path[:-1])
     parts = _parts(node)
     index = path[-1] if isinstance(path[-1], int) else _index(node, path[-1])
@@ -194,7 +194,7 @@ def _index(node: Node, key: str) -> int:
 
 
 def _spans_before(text: str, part: _Part, following: _Part) -> list[tuple[int, int]]:
-    """What to cut so that a part with another one after it is gone."""
+    """Spans to cut so that a part with another one after it is gone."""
     gap = _gap(text, part.node.end, following.start)
     if all(match.lastgroup in ("space", "comma") for match in gap):
         return [(part.start, following.start)]
@@ -205,7 +205,7 @@ def _spans_before(text: str, part: _Part, following: _Part) -> list[tuple[int, i
 
 
 def _spans_last(text: str, node: Node, parts: list[_Part]) -> list[tuple[int, int]]:
-    """What to cut so that the last part is gone; the comma before it goes with it."""
+    """Spans to cut so that the last part is gone; the comma before it goes with it."""
     part, close = parts[-1], node.end - 1
     after = [m for m in _gap(text, part.node.end, close) if m.lastgroup == "comma"]
     spans = [match.span() for match in after]

@@ -1,4 +1,4 @@
-"""JSON and JSONC text as nodes that know where they stand in the text."""
+"""JSON and JSONC text as nodes that know their spans in the text."""
 
 import json
 import re

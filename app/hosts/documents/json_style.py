@@ -1,4 +1,4 @@
-"""How a JSON text is laid out, and new values in the same layout."""
+"""Layout of a JSON text, and new values in the same layout."""
 
 import json
 import re

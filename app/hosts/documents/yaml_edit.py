@@ -58,7 +58,7 @@ def _edit_lines(own: str, edits: list[Edit]) -> str:
 def _without_lines(text: str, edit: Delete) -> str | None:
     """The text without the lines of this key; None where those are not all that it is.
 
-    ruamel.yaml would take the comments along that stand before the next key.
+    ruamel.yaml would also remove the comments before the next key.
     """
     lines = text.splitlines(keepends=True)
     parent: Any = _load(text, _LAYOUTS[0])
