@@ -44,7 +44,24 @@ def test_hosts_that_are_here_come_first_and_say_how_they_stand(page):
     names = [page.model.index(row).data() for row in range(page.model.rowCount())]
     assert names[0].startswith("Claude Desktop\nAs is · could save")
     assert names[1].startswith("Cursor\n")
-    assert names[-1].endswith("\nNot found")
+    assert not any(name.endswith("\nNot found") for name in names), "the others are folded"
+
+
+def test_hosts_that_are_not_on_this_computer_are_folded_until_asked_for(page, qtbot):
+    here, fold = page.model.rowCount(), page.side.fold
+    assert here == 3 and fold.text() == f"Show {page.model.missing} other hosts"
+    page.choose("claude-desktop")
+    fold.click()
+    assert page.model.rowCount() == here + page.model.missing
+    last = page.model.index(page.model.rowCount() - 1)
+    assert last.data().endswith("\nNot found")
+    assert page.side.list.currentIndex().data().startswith("Claude Desktop"), "it stays chosen"
+    fold.click()
+    assert page.model.rowCount() == here and fold.text().startswith("Show")
+    missing = page.model.rows[-1].host.id
+    page.choose(missing)
+    assert fold.isChecked() and page.side.list.currentIndex().row() >= here
+    qtbot.waitUntil(lambda: page.services.tasks.idle, timeout=20_000)
 
 
 def test_only_the_modes_a_host_allows_are_offered_and_one_is_recommended(page, qtbot):

@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
-from app.catalog.reasons import WITHHELD, sentence
 from app.core.own_code import own_version
+from ui.look.glossary import TERMS
 from ui.widgets.dialog import Dialog
 
 SHORTCUTS = (
@@ -32,39 +32,6 @@ SHORTCUTS = (
     ("Esc", "Clear the filter, leave the treemap's zoom"),
 )
 
-NUMBERS = (
-    (
-        "tokens ≈",
-        "Size of a tool's definition as a model receives it, counted over name,"
-        " description and input schema. Models with another tokenizer get other numbers.",
-    ),
-    (
-        "budget",
-        "How many tokens you allow tool definitions to take. WARN and BLOCK begin where"
-        " you set them in Budget: at first from 80 %, and above 100 %.",
-    ),
-    (
-        "threshold",
-        "Tools scoring below this are not shown for a query. Lower finds more and costs"
-        " more tokens.",
-    ),
-    ("top-k", "At most this many tools are shown for a query."),
-    (
-        "score parts",
-        "How the score came about: shared words, similar meaning, past use once learned.",
-    ),
-    (
-        "held back",
-        f"No host sees the tool until you decide: {', or '.join(map(sentence, WITHHELD))}.",
-    ),
-    ("pinned", "Always shown to the model, outside threshold and top-k."),
-    (
-        "through Toolcrib",
-        "The host talks to Toolcrib, which shows it few tools and finds the rest on request.",
-    ),
-    ("pruned", "A server with tools off starts by Toolcrib's gateway, which leaves them out."),
-)
-
 
 def show_shortcuts(parent: QWidget) -> None:
     """The keyboard map."""
@@ -73,7 +40,7 @@ def show_shortcuts(parent: QWidget) -> None:
 
 def show_numbers(parent: QWidget) -> None:
     """The words behind the numbers."""
-    _show(parent, "What do the numbers mean?", _table(NUMBERS))
+    _show(parent, "What do the numbers mean?", _table(TERMS))
 
 
 def show_about(parent: QWidget) -> None:

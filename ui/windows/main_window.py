@@ -30,7 +30,7 @@ from app.policy.budget import PASS
 from app.policy.profiles import DEFAULT
 from app.safety.review import OPEN
 from ui.look.text import APPROX
-from ui.look.theme import Theme
+from ui.look.theme import GAP, MARGIN, Theme
 from ui.pages.catalog.page import CatalogPage
 from ui.shell.actions import LateCommand, past
 from ui.shell.host_in_view import WORST, HostInView
@@ -41,6 +41,7 @@ from ui.shell.problems import UnforeseenError
 from ui.shell.services import Services
 from ui.shell.tasks import Tasks
 from ui.widgets.dialog import is_enter, press_focused
+from ui.widgets.elided import ElidedLabel
 from ui.windows.approval_bar import ApprovalBar
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
@@ -49,7 +50,7 @@ from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
 from ui.windows.palette import CommandPalette
 from ui.windows.screen import bring_into_view, fit_screen
-from ui.windows.sections import SECTIONS, make_page
+from ui.windows.sections import PURPOSES, SECTIONS, make_page
 from ui.windows.sidebar import Sidebar
 from ui.windows.status_line import StatusLine
 from ui.windows.window_actions import WindowActions
@@ -135,6 +136,7 @@ class MainWindow(QMainWindow):
             self._grow_in_view()
         page = self.pages[key]
         self.stack.setCurrentWidget(page)
+        self.purpose.setText(PURPOSES[key])
         self.status.result.clear()
         self.nav.choose(key)
         self._trail.visit(key)
@@ -206,11 +208,15 @@ class MainWindow(QMainWindow):
         self.nav = Sidebar(theme, SECTIONS)
         self.strip = BudgetStrip(theme, self.live, self.services.hosts)
         self.approvals = ApprovalBar(theme, self.tasks)
+        self.purpose = ElidedLabel()
+        self.purpose.setProperty("faint", True)
+        self.purpose.setContentsMargins(MARGIN, GAP, MARGIN, 0)
         self.stack = QStackedWidget()
         self.status = StatusLine()
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self.strip)
+        right.addWidget(self.purpose)
         right.addWidget(self.approvals)
         right.addWidget(self.stack, 1)
         row = QHBoxLayout()

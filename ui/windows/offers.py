@@ -5,9 +5,10 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
+from ui.look.glossary import TERMS
 from ui.shell.actions import Tick
 from ui.shell.services import Services
-from ui.windows.help import NUMBERS, show_numbers
+from ui.windows.help import show_numbers
 from ui.windows.palette_entries import TERM, Entry, PaletteActions, catalogue_entries
 from ui.windows.window_actions import WindowActions
 
@@ -24,7 +25,7 @@ def offers(
         turn=partial(_turn, services),
     )
     entries = catalogue_entries(catalog, in_catalog) if catalog else ()
-    terms = [Entry(TERM, term, "term", partial(show_numbers, parent)) for term, _ in NUMBERS]
+    terms = [Entry(TERM, term, "term", partial(show_numbers, parent)) for term, _ in TERMS]
     return [*commands, *entries, *terms]
 
 

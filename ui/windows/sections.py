@@ -6,13 +6,45 @@ from ui.shell.services import Services
 from ui.windows.sidebar import Section
 
 SECTIONS = (
-    Section("catalog", "Catalog", "toolbox-outline"),
-    Section("playground", "Playground", "flask-outline"),
-    Section("budget", "Budget", "gauge"),
-    Section("review", "Review", "shield-alert-outline"),
-    Section("hosts", "Hosts", "monitor-share"),
-    Section("activity", "Activity", "pulse"),
+    Section(
+        "catalog",
+        "Catalog",
+        "toolbox-outline",
+        "Your servers and their tools, with what each costs. Turn off what you do not need.",
+    ),
+    Section(
+        "playground",
+        "Playground",
+        "flask-outline",
+        "Type what you would ask a model, and see which tools fit and why.",
+    ),
+    Section(
+        "budget",
+        "Budget",
+        "gauge",
+        "How many tokens tools may take in each host, and what would bring them down.",
+    ),
+    Section(
+        "review",
+        "Review",
+        "shield-alert-outline",
+        "Tools whose texts changed or look dangerous. No host gets a held tool until you decide.",
+    ),
+    Section(
+        "hosts",
+        "Hosts",
+        "monitor-share",
+        "The applications that use your servers. See what each model gets, and write its config.",
+    ),
+    Section(
+        "activity",
+        "Activity",
+        "pulse",
+        "What hosts called through Toolcrib, and which tools were never used.",
+    ),
 )
+
+PURPOSES = {section.key: section.purpose for section in SECTIONS}
 
 
 def make_page(key: str, services: Services) -> Page:

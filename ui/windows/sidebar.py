@@ -20,11 +20,12 @@ _ICON = int(Qt.ItemDataRole.UserRole) + 11
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One page's name in code and in the window, and its icon."""
+    """One page's name in code and in the window, its icon, and its purpose in one line."""
 
     key: str
     title: str
     icon: str
+    purpose: str
 
 
 class Sidebar(QListView):
@@ -49,7 +50,7 @@ class Sidebar(QListView):
             item = QStandardItem(section.title)
             item.setData(section.key, _KEY)
             item.setData(section.icon, _ICON)
-            item.setToolTip(plain_tip(f"{section.title} (Ctrl+{number})"))
+            item.setToolTip(plain_tip(f"{section.title} (Ctrl+{number})\n{section.purpose}"))
             self._items.appendRow(item)
         self.setModel(self._items)
         self.setItemDelegate(_SectionDelegate(theme, self))

@@ -23,7 +23,8 @@ from app.export.plan import MODES
 from app.host_status.drift import OUTSIDE
 from app.host_status.status import NOT_FOUND, HostStatus
 from store.records import AS_IS, PRUNED, THROUGH
-from ui.look.text import with_tilde
+from ui.look.glossary import explained
+from ui.look.text import plain_tip, with_tilde
 from ui.look.theme import CARD, GAP, Theme
 from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.hook_card import HookCard, RulesCard
@@ -77,6 +78,8 @@ class HostDetail(QWidget):
         self.modes.setObjectName("exportMode")
         self.modes.setAccessibleName("Export")
         self.radios = {mode: QRadioButton(MODE_NAMES[mode]) for mode in MODES}
+        for mode, radio in self.radios.items():
+            radio.setToolTip(plain_tip(explained(MODE_NAMES[mode])))
         self.http = HttpRow()
         self.reach = ReachRow()
         self.headline = PlainLabel()

@@ -14,28 +14,42 @@ _ROOT = QModelIndex()
 
 
 class HostListModel(QAbstractListModel):
-    """Hosts that are here first, those not found last."""
+    """Hosts that are on this computer; those not found follow once they are unfolded."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[HostStatus] = []
+        self._unfolded = False
 
     def show(self, rows: Sequence[HostStatus]) -> None:
         """Replace the rows; the same hosts keep their places and the selection."""
         ordered = sorted(rows, key=lambda row: row.state == NOT_FOUND)
-        same = [row.host.id for row in ordered] == [row.host.id for row in self._rows]
+        same = _order(ordered) == _order(self._rows)
         if not same:
             self.beginResetModel()
         self._rows = ordered
         if not same:
             self.endResetModel()
         elif ordered:
-            self.dataChanged.emit(self.index(0), self.index(len(ordered) - 1))
+            self.dataChanged.emit(self.index(0), self.index(self.rowCount() - 1))
 
     @property
     def rows(self) -> Sequence[HostStatus]:
         """What is shown."""
         return tuple(self._rows)
+
+    @property
+    def missing(self) -> int:
+        """How many hosts are not on this computer; 0 where none is, for then all are shown."""
+        missing = sum(row.state == NOT_FOUND for row in self._rows)
+        return missing if missing < len(self._rows) else 0
+
+    def unfold(self, on: bool) -> None:
+        """Show the hosts that are not on this computer, too."""
+        if on != self._unfolded:
+            self.layoutAboutToBeChanged.emit()
+            self._unfolded = on
+            self.layoutChanged.emit()
 
     def row_of(self, host_id: str) -> int:
         """The row of a host, -1 when it is not there."""
@@ -47,8 +61,9 @@ class HostListModel(QAbstractListModel):
         return self._rows[row] if row >= 0 else None
 
     def rowCount(self, parent: Index = _ROOT) -> int:
-        """One row a host."""
-        return 0 if parent.isValid() else len(self._rows)
+        """One row a host that is shown."""
+        folded = 0 if self._unfolded else self.missing
+        return 0 if parent.isValid() else len(self._rows) - folded
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """The host's name and state."""
@@ -62,3 +77,8 @@ class HostListModel(QAbstractListModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(f"{row.host.name}\n{row.problem or state_text(row)}")
         return row if role == HOST_ROLE else None
+
+
+def _order(rows: Sequence[HostStatus]) -> list[tuple[str, bool]]:
+    """The hosts in their order, and which are here."""
+    return [(row.host.id, row.state == NOT_FOUND) for row in rows]

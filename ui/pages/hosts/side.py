@@ -3,6 +3,7 @@
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QListView, QPushButton, QVBoxLayout, QWidget
 
+from app.core.text import plural
 from ui.look.theme import GAP, Theme
 from ui.pages.hosts.cells import HostDelegate
 from ui.pages.hosts.host_list import HostListModel
@@ -22,6 +23,12 @@ class HostsSide(QWidget):
         self.list.setItemDelegate(self._cells)
         self.list.setUniformItemSizes(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.fold = QPushButton()
+        self.fold.setObjectName("foldHosts")
+        self.fold.setCheckable(True)
+        self.fold.setProperty("flat_link", True)
+        self.fold.setToolTip("Applications that Toolcrib knows and that are not on this computer")
+        self.fold.toggled.connect(self._on_fold)
         self.way_out = QPushButton("Restore all hosts…")
         self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
         self.way_out.hide()
@@ -29,8 +36,11 @@ class HostsSide(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
         column.addWidget(self.list, 1)
+        column.addWidget(self.fold)
         column.addWidget(self.way_out)
         model.modelReset.connect(self._fit)
+        model.modelReset.connect(self._show_fold)
+        self._show_fold()
         theme.changed.connect(self._fit)
 
     def _fit(self) -> None:
@@ -39,9 +49,21 @@ class HostsSide(QWidget):
         bar = self.list.verticalScrollBar().sizeHint().width()
         self.list.setMinimumWidth(names + bar + 2 * self.list.frameWidth())
 
+    def _on_fold(self, on: bool) -> None:
+        self._model.unfold(on)
+        self._show_fold()
+
+    def _show_fold(self) -> None:
+        missing = self._model.missing
+        verb = "Hide" if self.fold.isChecked() else "Show"
+        self.fold.setText(f"{verb} {plural(missing, 'other host')}")
+        self.fold.setVisible(missing > 0)
+
     def choose(self, host_id: str) -> None:
-        """Make a host current."""
+        """Make a host current; one that is not on this computer is unfolded."""
         row = self._model.row_of(host_id)
+        if row >= self._model.rowCount():
+            self.fold.setChecked(True)
         if row >= 0:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
             self.list.selectionModel().setCurrentIndex(self._model.index(row), flags)
