@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMainWindow,
     QPlainTextEdit,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -57,6 +58,7 @@ from ui.windows.window_actions import WindowActions
 
 FIRST_SIZE = QSize(1280, 800)
 NARROW_BELOW = 1100  # pixels; below it the sidebar shows icons only
+LOW_BELOW = 700  # pixels; below it a page's purpose is in the sidebar's tooltip only
 
 
 class MainWindow(QMainWindow):
@@ -187,7 +189,9 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def _fit_sidebar(self) -> None:
-        self.nav.set_narrow(self.width() < self.services.theme.scaled(NARROW_BELOW))
+        scaled = self.services.theme.scaled
+        self.nav.set_narrow(self.width() < scaled(NARROW_BELOW))
+        self.purpose.setVisible(self.height() >= scaled(LOW_BELOW))
 
     def _grow_in_view(self) -> None:
         """A page or larger text may want more height than there was: once it is laid out."""
@@ -211,6 +215,8 @@ class MainWindow(QMainWindow):
         self.purpose = ElidedLabel()
         self.purpose.setProperty("faint", True)
         self.purpose.setContentsMargins(MARGIN, GAP, MARGIN, 0)
+        self.purpose.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.purpose.setMinimumHeight(1)  # it must not keep the window from becoming low
         self.stack = QStackedWidget()
         self.status = StatusLine()
         right = QVBoxLayout()
