@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -14,12 +13,18 @@ from app.core.errors import ToolcribError
 from app.core.text import visible
 from app.hosts.display import launch_text
 from app.market.details import Details, details
-from app.market.launch import Choice, best, choices, choose, launch_of
+from app.market.launch import (
+    Choice,
+    best,
+    choices,
+    choose,
+    launch_of,
+    runtimes,
+    shown_command,
+)
 from app.market.seed import take_seed
 from app.registry import installing
 from store.typed import Json
-
-RUNTIMES = ("npx", "uvx", "docker", "dnx")
 
 
 class _Listed(argparse.Action):
@@ -93,11 +98,6 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
     return 0
 
 
-def runtimes() -> list[str]:
-    """The programs of this machine that fetch and start packages."""
-    return [name for name in RUNTIMES if shutil.which(name)]
-
-
 def split_version(wanted: str) -> tuple[str, str]:
     """Name and version of `NAME@VERSION`; a scope's own @ is none of a version."""
     name, at, version = wanted.rpartition("@")
@@ -149,7 +149,7 @@ def _way_json(known: Details, way: Choice) -> Json:
         "number": way.number,
         "title": way.title,
         "problem": way.problem,
-        "command": command_of(known, way),
+        "command": shown_command(known.entry, way, private=bool(known.source.private)),
         "inputs": [
             {
                 "key": field.key,
@@ -162,24 +162,6 @@ def _way_json(known: Details, way: Choice) -> Json:
             for field in way.fields
         ],
     }
-
-
-def command_of(known: Details, way: Choice) -> str:
-    """The command with names in the place of missing values; "" where it is not known."""
-    if way.problem or way.kind == "mcpb":
-        return ""
-    values = {
-        f.key: f.input.default or _stand_in(f.input.choices, f.key) for f in way.fields if f.wanted
-    }
-    try:
-        launch = launch_of(known.entry, way, values, private=bool(known.source.private))
-    except ToolcribError:
-        return ""
-    return launch_text(launch).line
-
-
-def _stand_in(offered: Sequence[str], key: str) -> str:
-    return offered[0] if offered else f"<{key}>"
 
 
 def details_lines(known: Details, version: str = "") -> list[str]:

@@ -218,6 +218,20 @@ class MarketIndex:
         return ServerHit(server, score, cosine, tools, known)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of a hit beside its entry."""
+
+    tokens: int  # of its tools that were counted
+    installed: str  # name of the installed server that came from it
+
+
+def listed_of(db: apsw.Connection, hit: ServerHit) -> Known:
+    """Tokens of a hit's tools, and the server that came from it."""
+    tools = market.tools_of(db, hit.server.package)
+    return Known(sum(tool.tokens for tool in tools), market.installed_as(db, hit.server.name))
+
+
 def _preferred(rows: Sequence[ListedServer]) -> ListedServer | None:
     """Of several lists of one package: one that is not deprecated and tells its age, the first."""
     return min(

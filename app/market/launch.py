@@ -4,12 +4,13 @@ All arguments are kept, in the publisher's order; a named one becomes two words,
 """
 
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
-from app.hosts.display import changes_what_runs
+from app.hosts.display import changes_what_runs, launch_text
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from app.market import guards
 from app.market.entry import NAMED, Argument, Entry, Input, Package, Remote
@@ -157,6 +158,30 @@ def launch_of(
         f"Package {choice.number} of {entry.name} answers at a URL once it is started.",
         "Start it yourself, and add that URL by hand.",
     )
+
+
+def shown_command(entry: Entry, choice: Choice, *, private: bool = False) -> str:
+    """The command as consent shows it, with names in the place of missing values.
+
+    "" where it is not known before the package is fetched, or cannot be used.
+    """
+    if choice.problem or choice.kind == "mcpb":
+        return ""
+    values = {
+        field.key: field.input.default or next(iter(field.input.choices), f"<{field.key}>")
+        for field in choice.fields
+        if field.wanted and field.input.format != "number"
+    }
+    numbers = {f.key: "0" for f in choice.fields if f.wanted and f.input.format == "number"}
+    try:
+        return launch_text(launch_of(entry, choice, {**numbers, **values}, private=private)).line
+    except ToolcribError:
+        return ""
+
+
+def runtimes() -> list[str]:
+    """The programs of this machine that fetch and start packages."""
+    return [name for name in _RUNTIMES.values() if name and shutil.which(name)]
 
 
 _BY_HAND = "Nothing was added. Add the server by hand if you trust it."

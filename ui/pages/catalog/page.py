@@ -43,7 +43,12 @@ class CatalogPage(Page):
             icon="server-off",
             text="No MCP servers found",
             hint="None of the known hosts on this machine names one.",
-            buttons=("Open a config file…", "Add a server…", "Try with sample data"),
+            buttons=(
+                "Open a config file…",
+                "Add a server…",
+                "Try with sample data",
+                "Find servers…",
+            ),
         )
         self._stack = QStackedWidget()
         for widget in (self.content, self.reading, self.empty):
@@ -127,6 +132,18 @@ class CatalogPage(Page):
             self.services.show_status("Servers are being read; add more when that is done.")
             return
         dialog = AddServerDialog(self.services, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.added.connect(self._on_added)
+        dialog.open()
+
+    def find_listed(self) -> None:
+        """Let the user find a server in a list, and add it."""
+        from ui.pages.catalog.market.finder import FindServersDialog  # not for the window's start
+
+        if self.reading.busy:
+            self.services.show_status("Servers are being read; add more when that is done.")
+            return
+        dialog = FindServersDialog(self.services, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.added.connect(self._on_added)
         dialog.open()
@@ -280,6 +297,7 @@ class CatalogPage(Page):
         self.empty.buttons[0].clicked.connect(self.open_config)
         self.empty.buttons[1].clicked.connect(self.add_server)
         self.empty.buttons[2].clicked.connect(self.take_sample)
+        self.empty.buttons[3].clicked.connect(self.find_listed)
 
     def _on_loaded(self) -> None:
         self.content.show_catalog()

@@ -66,7 +66,7 @@ def find_servers(ctx: AppContext, places: Places) -> Discovery:
     try:
         registered = register(ctx, db, readings)
         problems = tuple(f"{r.file}: {r.problem}" for r in readings if r.problem)
-        return _discovery(ctx, db, registered, problems)
+        return discovered(ctx, db, registered, problems)
     finally:
         db.close()
 
@@ -77,7 +77,7 @@ def take_file(ctx: AppContext, path: Path) -> Discovery:
 
     db = ctx.open_store()
     try:
-        return _discovery(ctx, db, import_file(ctx, db, path).registered, ())
+        return discovered(ctx, db, import_file(ctx, db, path).registered, ())
     finally:
         db.close()
 
@@ -88,7 +88,7 @@ def take_text(ctx: AppContext, text: str) -> Discovery:
 
     db = ctx.open_store()
     try:
-        return _discovery(ctx, db, import_text(ctx, db, text).registered, ())
+        return discovered(ctx, db, import_text(ctx, db, text).registered, ())
     finally:
         db.close()
 
@@ -99,7 +99,7 @@ def add(ctx: AppContext, name: str, launch: LaunchSpec) -> Discovery:
 
     db = ctx.open_store()
     try:
-        return _discovery(ctx, db, add_server(ctx, db, name, launch).registered, ())
+        return discovered(ctx, db, add_server(ctx, db, name, launch).registered, ())
     finally:
         db.close()
 
@@ -128,9 +128,10 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
     return scan(ctx, chosen, options)
 
 
-def _discovery(
-    ctx: AppContext, db: Db, registered: "Registered", problems: tuple[str, ...]
+def discovered(
+    ctx: AppContext, db: Db, registered: "Registered", problems: tuple[str, ...] = ()
 ) -> Discovery:
+    """All servers as consent shows them, those just registered named."""
     from app.registry.register import targets
 
     ready = {target.server_id: target for target in targets(ctx, db, registered)}

@@ -1,0 +1,255 @@
+"""Find servers: the list, its filters, what one would mean, fetching and stopping, adding."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit
+from shiboken6 import isValid
+
+from app.market import sources
+from app.market.entry import read_entry
+from app.market.launch import choices
+from store import market, servers
+from ui.pages.catalog.market.finder import FindServersDialog
+from ui.pages.catalog.market.input_form import InputForm
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
+
+from fake_registry import entry, fake_registry
+
+WAIT = 20_000
+
+
+@pytest.fixture
+def window(open_window, qtbot):
+    window = open_window()
+    qtbot.waitUntil(lambda: window.catalog.state == "empty" and window.tasks.idle, timeout=WAIT)
+    return window
+
+
+@pytest.fixture
+def dialog(window, qtbot, monkeypatch):
+    """The dialog, which compares by words: preparing takes a minute of CPU."""
+    monkeypatch.setattr("ui.pages.catalog.market.work.ready_model", lambda *_args: None)
+    window.catalog.find_listed()
+    dialog = window.findChild(FindServersDialog)
+    qtbot.waitUntil(lambda: dialog.list.topLevelItemCount() > 0, timeout=WAIT)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+    yield dialog
+    if isValid(dialog):
+        dialog.reject()
+
+
+def names(dialog):
+    tree = dialog.list
+    return [tree.topLevelItem(n).toolTip(0) for n in range(tree.topLevelItemCount())]
+
+
+def type_in(dialog, qtbot, text):
+    dialog.query.setText(text)
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+
+
+def choose(dialog, qtbot, name):
+    dialog.list.setCurrentItem(dialog.list.topLevelItem(names(dialog).index(name)))
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+
+
+def sync_fake(window, items):
+    with fake_registry(items) as server:
+        db = window.services.ctx.open_store()
+        try:
+            source = sources.add(window.services.ctx, db, server.url, name="team", private=True)
+            from app.market.sync import sync
+
+            sync(window.services.ctx, db, source)
+        finally:
+            db.close()
+
+
+def test_a_search_names_servers_by_what_their_tools_do(dialog, qtbot):
+    type_in(dialog, qtbot, "read pdf")
+    assert "npm/shtse8.pdf-reader-mcp" in " ".join(names(dialog))
+    assert "words only" in dialog.state.text()
+
+
+def test_details_say_tools_tokens_command_and_what_is_not_known(dialog, qtbot):
+    type_in(dialog, qtbot, "sequential thinking step by step")
+    choose(dialog, qtbot, "npm/modelcontextprotocol.server-sequential-thinking")
+    facts = dialog.details.facts.text()
+    assert "tokens when they were last counted" in facts and "PASS" in facts
+    assert "its publisher was not checked" in facts
+    assert "server-sequential-thinking@" in dialog.details.command.text()
+    assert dialog.details.add.isEnabled()
+
+
+def test_a_package_without_a_version_cannot_be_added_and_says_why(dialog, qtbot):
+    type_in(dialog, qtbot, "train tickets 12306")
+    choose(dialog, qtbot, "npm/12306-mcp")
+    assert "pins no version" in dialog.details.reason.text()
+    assert not dialog.details.add.isEnabled()
+
+
+def test_nothing_that_fits_is_a_sentence(dialog, qtbot):
+    type_in(dialog, qtbot, "qwxyzzy")
+    assert names(dialog) == [] and "No listed server fits" in dialog.details.about.text()
+
+
+def test_filters_leave_only_what_passes(dialog, qtbot):
+    type_in(dialog, qtbot, "read files")
+    everything = names(dialog)
+    dialog.kind.setCurrentIndex(dialog.kind.findData("pypi"))
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+    assert names(dialog) and all(name.startswith("pypi/") for name in names(dialog))
+    dialog.kind.setCurrentIndex(0)
+    dialog.most.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+    tokens = [dialog.list.topLevelItem(n).text(3) for n in range(dialog.list.topLevelItemCount())]
+    assert tokens and all(0 < int(one.replace(",", "")) <= 1_000 for one in tokens)
+    dialog.most.setCurrentIndex(0)
+    dialog.licence.setChecked(True)
+    dialog.no_secrets.setChecked(True)
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+    assert names(dialog) and names(dialog) != everything
+    dialog.recent.setChecked(True)
+    qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
+    assert names(dialog) == []  # the shipped list tells no dates
+
+
+def test_a_strangers_text_is_shown_as_it_is_written(dialog, window, qtbot):
+    item = entry(1, title="<b>bold</b>", description="<img src=x> sky forecasts \u202eevil")
+    sync_fake(window, [item])
+    type_in(dialog, qtbot, "sky forecasts")
+    choose(dialog, qtbot, "io.github.somebody/server-1")
+    assert dialog.details.title.text().startswith("<b>bold</b>")
+    assert "<img" in dialog.details.about.text()
+    assert dialog.details.warning.isVisibleTo(dialog)
+
+
+def test_adding_asks_for_what_is_missing_then_goes_to_consent(dialog, window, qtbot):
+    token = {"name": "SKY_TOKEN", "isRequired": True, "isSecret": True, "description": "A key"}
+    item = entry(1, description="sky forecasts")
+    item["server"]["packages"][0]["environmentVariables"] = [token]
+    with fake_registry([item]) as server:
+        ctx = window.services.ctx
+        db = ctx.open_store()
+        from app.market.sync import sync
+
+        sync(ctx, db, sources.add(ctx, db, server.url, name="team", private=True))
+        type_in(dialog, qtbot, "sky forecasts")
+        choose(dialog, qtbot, "io.github.somebody/server-1")
+        dialog.details.add.click()
+        assert dialog.details.problem.text() == "SKY_TOKEN needs a value."
+        assert servers.all_servers(db) == []
+        editor = dialog.details.form.editors["SKY_TOKEN"]
+        assert editor.echoMode() == QLineEdit.EchoMode.Password
+        editor.setText("sk-neverShownAnywhere")
+        dialog.details.add.click()
+        qtbot.waitUntil(lambda: window.catalog.state == "reading", timeout=WAIT)
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        (record,) = servers.all_servers(db)
+        assert record.name == "server-1" and record.spec.args == ("-y", "server-1@1.0.0")
+        assert market.installs(db)[record.id].name == "io.github.somebody/server-1"
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.close()
+        assert b"sk-neverShownAnywhere" not in ctx.paths.database.read_bytes()
+
+
+def test_a_source_that_changed_its_entry_is_said_and_nothing_is_added(dialog, window, qtbot):
+    with fake_registry([entry(1, description="sky forecasts")]) as server:
+        ctx = window.services.ctx
+        db = ctx.open_store()
+        from app.market.sync import sync
+
+        sync(ctx, db, sources.add(ctx, db, server.url, name="team", private=True))
+        type_in(dialog, qtbot, "sky forecasts")
+        choose(dialog, qtbot, "io.github.somebody/server-1")
+        server.items[0]["server"]["description"] = "other"
+        dialog.details.add.click()
+        qtbot.waitUntil(lambda: bool(dialog.details.problem.text()), timeout=WAIT)
+        assert "not what was shown any more" in dialog.details.problem.text()
+        assert dialog.details.add.isEnabled() and servers.all_servers(db) == []
+        db.close()
+
+
+def test_fetching_can_be_stopped_and_an_error_is_a_sentence(dialog, window, qtbot, monkeypatch):
+    monkeypatch.setattr("app.market.sources.OFFICIAL", "https://127.0.0.1:1")
+    go = threading.Event()
+    with fake_registry([entry(n) for n in range(300)]) as server:
+        ctx = window.services.ctx
+        db = ctx.open_store()
+        monkeypatch.setattr(
+            "app.market.sources.all_sources",
+            lambda db: tuple(s for s in market.sources(db) if s.name == "team"),
+        )
+        sources.add(ctx, db, server.url, name="team", private=True)
+        server.before_page = lambda number: go.wait(20) if number == 2 else None
+        dialog.fetch.click()
+        assert dialog.fetch.text() == "Stop"
+        qtbot.waitUntil(lambda: "100 servers" in dialog.state.text(), timeout=WAIT)
+        dialog.fetch.click()
+        go.set()
+        qtbot.waitUntil(lambda: dialog.fetch.text() == "Fetch lists", timeout=WAIT)
+        assert dialog.state.text() == "Stopped. It goes on from there the next time."
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        server.mode = "fails"
+        dialog.fetch.click()
+        qtbot.waitUntil(lambda: "status 500" in dialog.state.text(), timeout=WAIT)
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        db.close()
+
+
+def test_closing_while_lists_are_fetched_stops_that(dialog, window, qtbot, monkeypatch):
+    go = threading.Event()
+    with fake_registry([entry(n) for n in range(300)]) as server:
+        ctx = window.services.ctx
+        db = ctx.open_store()
+        monkeypatch.setattr(
+            "app.market.sources.all_sources",
+            lambda db: tuple(s for s in market.sources(db) if s.name == "team"),
+        )
+        sources.add(ctx, db, server.url, name="team", private=True)
+        server.before_page = lambda number: go.wait(20) if number == 2 else None
+        dialog.fetch.click()
+        qtbot.waitUntil(lambda: "100 servers" in dialog.state.text(), timeout=WAIT)
+        dialog.reject()
+        go.set()
+        qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+        assert sources.named(db, "team").cursor == "100"
+        db.close()
+
+
+def test_each_kind_of_input_gets_its_field(theme, qtbot):
+    raw = {
+        "name": "com.example/all",
+        "packages": [
+            {
+                "registryType": "npm", "identifier": "all", "version": "1.0.0",
+                "packageArguments": [
+                    {"type": "named", "name": "--mode", "choices": ["a", "b"], "isRequired": True},
+                    {"type": "named", "name": "--quiet", "description": "Say less"},
+                    {"type": "positional", "valueHint": "folder", "format": "filepath",
+                     "isRepeated": True, "isRequired": True},
+                    {"type": "named", "name": "--port", "default": "80", "format": "number"},
+                ],
+                "environmentVariables": [{"name": "KEY", "isSecret": True, "placeholder": "sk-…"}],
+            }
+        ],
+    }  # fmt: skip
+    form = InputForm(theme)
+    qtbot.addWidget(form)
+    form.show_fields(choices(read_entry(raw))[0])
+    kinds = {key: type(editor) for key, editor in form.editors.items()}
+    assert kinds == {
+        "KEY": QLineEdit, "mode": QComboBox, "quiet": QCheckBox, "folder": QPlainTextEdit,
+        "port": QLineEdit,
+    }  # fmt: skip
+    form.editors["mode"].setCurrentText("b")
+    form.editors["quiet"].setChecked(True)
+    form.editors["folder"].setPlainText("/a\n\n/b")
+    assert dict(form.values) == {"mode": "b", "quiet": "true", "folder": "/a\n/b", "port": "80"}
+    assert form.editors["KEY"].placeholderText() == "sk-…"
+    form.show_fields(None)
+    assert form.values == {}

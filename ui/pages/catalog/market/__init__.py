@@ -1,0 +1,1 @@
+"""Finding servers that could be installed, and adding one."""

@@ -1,0 +1,168 @@
+"""The right side of Find servers: what a listed server would mean, and the form to add it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QComboBox, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.market.launch import Choice, shown_command
+from app.market.seed import SEED_URL
+from ui.look.theme import GAP, MARGIN, Theme
+from ui.pages.catalog.market.input_form import InputForm
+from ui.pages.catalog.market.work import Shown
+from ui.widgets.label import PlainLabel
+
+_NOTHING = "Select a server to see its tools, its tokens and the command that would run."
+_SAFE = (
+    "Secret values go to the system's keychain, or without one to a file that only you can read."
+    " Nothing is started yet. Its tools are held until you approve them in Review."
+)
+
+
+class DetailsPanel(QScrollArea):
+    """Facts as sentences, then a choice of packages, the command and the fields.
+
+    Signals: add_requested().
+    """
+
+    add_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.shown: Shown | None = None
+        self.title = PlainLabel(wrap=True)
+        self.about = PlainLabel(wrap=True)
+        self.warning = PlainLabel(wrap=True)
+        self.warning.setProperty("wrong", True)
+        self.facts = PlainLabel(wrap=True)
+        self.ways = QComboBox()
+        self.ways.setAccessibleName("Package or address")
+        self.ways.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.reason = PlainLabel(wrap=True)
+        self.command = PlainLabel(wrap=True)
+        self.form = InputForm(theme)
+        self.safe = PlainLabel(_SAFE, wrap=True)
+        self.problem = PlainLabel(wrap=True)
+        self.problem.setProperty("wrong", True)
+        self.add = QPushButton("Add")
+        self.add.setProperty("primary", True)
+        for label in (self.reason, self.safe):
+            label.setProperty("faint", True)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(GAP)
+        for widget in (
+            self.title, self.about, self.warning, self.facts, self.ways, self.reason,
+            self.command, self.form, self.safe, self.problem, self.add,
+        ):  # fmt: skip
+            column.addWidget(widget)
+        column.addStretch(1)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setWidget(body)
+        self.ways.currentIndexChanged.connect(self._show_way)
+        self.add.clicked.connect(self.add_requested)
+        self.show_nothing()
+
+    @property
+    def choice(self) -> Choice | None:
+        """The package or address that is chosen."""
+        ways = self.shown.details.ways if self.shown else ()
+        place = self.ways.currentIndex()
+        return ways[place] if 0 <= place < len(ways) else None
+
+    def show_nothing(self, text: str = _NOTHING) -> None:
+        """No server: a sentence."""
+        self.shown = None
+        self._show_parts()
+        self.about.setText(text)
+        self.about.show()
+
+    def show_server(self, shown: Shown) -> None:
+        """One listed server."""
+        known = shown.details
+        entry = known.entry
+        self.shown = shown
+        self.title.setText(f"{entry.title or entry.name} {entry.version}".rstrip())
+        own = known.source.url == SEED_URL  # its descriptions only name the tools
+        self.about.setText("" if own else entry.description)
+        self.warning.setText("\n".join(known.warnings))
+        self.facts.setText("\n".join(_facts(shown)))
+        self.ways.blockSignals(True)
+        self.ways.clear()
+        self.ways.addItems([way.title for way in known.ways])
+        place = (shown.proposed or 1) - 1
+        self.ways.setCurrentIndex(min(place, len(known.ways) - 1))
+        self.ways.blockSignals(False)
+        self._theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self._theme.dress_fixed(self.command)
+        self._show_parts()
+        self._show_way()
+        self.verticalScrollBar().setValue(0)
+
+    def show_problem(self, text: str) -> None:
+        """What keeps it from being added."""
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+        if text:
+            self.ensureWidgetVisible(self.problem)
+
+    def _show_parts(self) -> None:
+        shown = self.shown is not None
+        for label in (self.title, self.facts):
+            label.setVisible(shown)
+        self.about.setVisible(shown and bool(self.about.text()))
+        self.warning.setVisible(shown and bool(self.warning.text()))
+        for widget in (self.ways, self.reason, self.form, self.safe, self.add):
+            widget.setVisible(shown)
+        self.command.setVisible(False)
+        self.show_problem("")
+        if not shown:
+            self.form.show_fields(None)
+
+    def _show_way(self, _place: int = 0) -> None:
+        way, shown = self.choice, self.shown
+        self.form.show_fields(way)
+        if shown is None:
+            return
+        usable = way is not None and not way.problem
+        self.reason.setText(shown.reason if usable else "")
+        if way is None:
+            self.reason.setText("It lists no package and no address.")
+        elif way.problem:
+            self.reason.setText(way.problem)
+        elif way.number != shown.proposed:
+            self.reason.setText("")
+        self.reason.setVisible(bool(self.reason.text()))
+        private = bool(shown.details.source.private)
+        text = shown_command(shown.details.entry, way, private=private) if way else ""
+        self.command.setText(text)
+        self.command.setVisible(bool(text))
+        self.form.setVisible(bool(self.form.editors))
+        self.add.setEnabled(usable and bool(text))
+        self.safe.setVisible(usable)
+        self.show_problem("")
+
+
+def _facts(shown: Shown) -> list[str]:
+    """What is known, a sentence a line."""
+    known = shown.details
+    entry = known.entry
+    doubles = ", ".join(f"{mine} ({other})" for mine, other in known.doubles)
+    names = ", ".join(tool.name for tool in known.tools[:12])
+    more = f" and {len(known.tools) - 12} more" if len(known.tools) > 12 else ""
+    lines = [
+        known.tokens_text,
+        known.verdict_text,
+        f"Tools: {names}{more}." if names else "",
+        f"Installed tools of the same name: {doubles}." if doubles else "",
+        known.proof,
+        f"Licence: {entry.licence}." if entry.licence else "Its licence is not stated.",
+        f"Updated {entry.updated_at[:10]}." if entry.updated_at else "",
+        f"Installed as {known.installed}." if known.installed else "",
+        f"From: {known.source.name}.",
+    ]
+    return [line for line in lines if line]

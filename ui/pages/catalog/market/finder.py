@@ -1,0 +1,304 @@
+"""Find servers: a search over listed servers, what one would mean, and adding it."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import ToolcribError
+from ui.look.text import plain_tip
+from ui.look.theme import GAP, MARGIN, ROW
+from ui.pages.catalog.market.details_panel import DetailsPanel
+from ui.pages.catalog.market.work import (
+    Answer,
+    Finder,
+    SyncState,
+    Wanted,
+    install,
+    show,
+    sync_all,
+)
+from ui.pages.catalog.server_work import Discovery
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.delegates import RowDelegate
+from ui.widgets.dialog import Dialog
+from ui.widgets.flow import Flow
+from ui.widgets.label import PlainLabel
+
+_KINDS = (
+    ("Any kind", ""),
+    ("npm package", "npm"),
+    ("Python package", "pypi"),
+    ("Container image", "oci"),
+    ("Bundle", "mcpb"),
+    ("Web address", "remote"),
+)
+_SIZES = (("Any size", 0), ("Up to 1,000 tokens", 1_000), ("Up to 5,000 tokens", 5_000))
+_COLUMNS = ("Server", "Tools that fit", "Tools", "Tokens ≈", "")
+_NUMBER = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_FETCH, _STOP = "Fetch lists", "Stop"
+_NOTHING_FITS = "No listed server fits. Use other words, fewer filters, or fetch more lists."
+
+
+class FindServersDialog(Dialog):
+    """Stays open until a server is registered; searching sends nothing anywhere.
+
+    Signals: added(Discovery) then.
+    """
+
+    added = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._finder = Finder(services.ctx)
+        self._preparing: Job | None = None
+        self._sync: Job | None = None
+        self.setObjectName("findServers")
+        self.setWindowTitle("Find servers")
+        room = self.screen().availableGeometry()
+        self.resize(min(services.theme.scaled(1040), room.width() * 9 // 10),
+                    min(services.theme.scaled(640), room.height() * 9 // 10))  # fmt: skip
+        self.query = QLineEdit()
+        self.query.setPlaceholderText(
+            "What should a tool do? For instance: extract the text of a PDF"
+        )
+        self.query.setAccessibleName("What should a tool do?")
+        self.query.setClearButtonEnabled(True)
+        self.list = self._make_list()
+        self.details = DetailsPanel(services.theme)
+        self.state = PlainLabel()
+        self.state.setProperty("faint", True)
+        self.fetch = QPushButton(_FETCH)
+        self.fetch.setToolTip("Asks the registries for their lists. Nothing else is sent.")
+        self._lay_out()
+        self._connect()
+        self.search()
+        self._preparing = services.tasks.wait(
+            self._finder.prepare,
+            self._prepared,
+            failed=lambda error: self._say(f"Words only. {error.title}"),
+            progress=lambda done: self._say(f"{done:,} texts prepared for search by meaning"),
+            owner=self,
+        )
+        self.query.setFocus()
+
+    # ---- parts
+
+    def _make_list(self) -> QTreeWidget:
+        tree = QTreeWidget()
+        tree.setColumnCount(len(_COLUMNS))
+        tree.setHeaderLabels(_COLUMNS)
+        tree.setRootIsDecorated(False)
+        tree.setUniformRowHeights(True)
+        tree.setItemDelegate(RowDelegate(self._services.theme, ROW, tree))
+        tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        tree.setAccessibleName("Listed servers")
+        header = tree.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((0, 190), (2, 60), (3, 80), (4, 90)):
+            header.resizeSection(column, self._services.theme.scaled(width))
+        return tree
+
+    def _make_filters(self) -> Flow:
+        self.kind, self.most = QComboBox(), QComboBox()
+        for box, rows, name in ((self.kind, _KINDS, "Kind"), (self.most, _SIZES, "Size")):
+            box.setAccessibleName(name)
+            for text, value in rows:
+                box.addItem(text, value)
+        self.starts_here = QCheckBox("&Runs with what is installed here")
+        self.no_secrets = QCheckBox("Needs no &secret")
+        self.licence = QCheckBox("&Licence stated")
+        self.recent = QCheckBox("&Updated this year")
+        self.recent.setToolTip("Within the last twelve months")
+        flow = Flow(spacing=MARGIN)
+        for widget in (
+            self.kind, self.most, self.starts_here, self.no_secrets, self.licence, self.recent,
+        ):  # fmt: skip
+            flow.addWidget(widget)
+        return flow
+
+    def _lay_out(self) -> None:
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(self.list)
+        splitter.addWidget(self.details)
+        splitter.setStretchFactor(0, 3)
+        splitter.setStretchFactor(1, 2)
+        splitter.setChildrenCollapsible(False)
+        close = QPushButton("Close")
+        close.clicked.connect(self.reject)
+        bottom = QHBoxLayout()
+        bottom.setSpacing(GAP)
+        bottom.addWidget(self.fetch)
+        bottom.addWidget(self.state, 1)
+        bottom.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        column.addWidget(self.query)
+        column.addLayout(self._make_filters())
+        column.addWidget(splitter, 1)
+        column.addLayout(bottom)
+
+    def _connect(self) -> None:
+        self.query.textChanged.connect(self.search)
+        for box in (self.kind, self.most):
+            box.currentIndexChanged.connect(self.search)
+        for check in (self.starts_here, self.no_secrets, self.licence, self.recent):
+            check.toggled.connect(self.search)
+        self.list.currentItemChanged.connect(self._show_selected)
+        self.details.add_requested.connect(self._add)
+        self.fetch.clicked.connect(self._fetch_or_stop)
+        self.query.returnPressed.connect(self.list.setFocus)
+
+    # ---- searching
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is typed and filtered."""
+        return Wanted(
+            self.query.text(),
+            self.kind.currentData(),
+            self.starts_here.isChecked(),
+            self.no_secrets.isChecked(),
+            self.most.currentData(),
+            self.licence.isChecked(),
+            self.recent.isChecked(),
+        )
+
+    def search(self) -> None:
+        """Search for what is typed."""
+        wanted = self.wanted
+        self._services.tasks.latest(
+            "market", lambda db: self._finder.search(db, wanted), self._show_answer,
+            self._show_error, owner=self,
+        )  # fmt: skip
+
+    def _show_answer(self, answer: Answer) -> None:
+        self.list.clear()
+        for row in answer.rows:
+            tools = f"{row.tools:,}" if row.tools else ""
+            tokens = f"{row.tokens:,}" if row.tokens else ""
+            item = QTreeWidgetItem([row.title, row.about, tools, tokens, row.state])
+            item.setData(0, Qt.ItemDataRole.UserRole, row.id)
+            item.setToolTip(0, plain_tip(row.name))
+            item.setToolTip(1, plain_tip(row.about))
+            for column in (2, 3):
+                item.setTextAlignment(column, _NUMBER)
+            self.list.addTopLevelItem(item)
+        if not answer.rows:
+            self.details.show_nothing(_NOTHING_FITS)
+        elif (first := self.list.topLevelItem(0)) is not None:
+            self.list.setCurrentItem(first)
+        if self._sync is None and self._preparing is None:
+            words = " Compared by words only." if answer.words_only and self.query.text() else ""
+            self._say(f"{answer.servers:,} servers searched.{words}")
+
+    def _show_error(self, error: ToolcribError) -> None:
+        self.list.clear()
+        self.details.show_nothing(f"{error.title} {error.hint}".strip())
+
+    def _show_selected(self, item: QTreeWidgetItem | None) -> None:
+        if item is None:
+            self._services.tasks.overtake("market details")
+            return
+        ctx, server_id = self._services.ctx, int(item.data(0, Qt.ItemDataRole.UserRole))
+        self._services.tasks.latest(
+            "market details", lambda db: show(ctx, db, server_id), self.details.show_server,
+            lambda error: self.details.show_nothing(f"{error.title} {error.hint}".strip()),
+            owner=self,
+        )  # fmt: skip
+
+    def _prepared(self, number: int) -> None:
+        self._preparing = None
+        del number
+        self.search()
+
+    # ---- fetching
+
+    def _fetch_or_stop(self) -> None:
+        if self._sync is not None:
+            self._sync.cancel()
+            self._say("Stopping…")
+            return
+        self._stop_preparing()
+        self.fetch.setText(_STOP)
+        self._say("Asking the registries…")
+        ctx = self._services.ctx
+        self._sync = self._services.tasks.wait(
+            lambda job: sync_all(ctx, job), self._fetched, failed=self._not_fetched,
+            progress=self._say, owner=self,
+        )  # fmt: skip
+
+    def _fetched(self, state: SyncState) -> None:
+        self._fetch_ended(state.text)
+        if not state.stopped:
+            self._preparing = self._services.tasks.wait(
+                self._finder.prepare, self._prepared, progress=self._show_left, owner=self
+            )
+
+    def _not_fetched(self, error: ToolcribError) -> None:
+        self._fetch_ended(f"{error.title} {error.hint}".strip())
+
+    def _fetch_ended(self, text: str) -> None:
+        self._sync = None
+        self.fetch.setText(_FETCH)
+        self.search()
+        self._say(text)
+
+    def _show_left(self, done: int) -> None:
+        self._say(f"{done:,} texts prepared for search by meaning")
+
+    def _say(self, text: str) -> None:
+        self.state.setText(text)
+
+    # ---- adding
+
+    def _add(self) -> None:
+        shown, choice = self.details.shown, self.details.choice
+        if shown is None or choice is None:
+            return
+        values = dict(self.details.form.values)
+        lacking = next((f.key for f in choice.fields if f.wanted and not values.get(f.key)), "")
+        if lacking:
+            self.details.show_problem(f"{lacking} needs a value.")
+            self.details.form.focus(lacking)
+            return
+        self.details.add.setEnabled(False)
+        ctx, known = self._services.ctx, shown.details
+        self._services.tasks.work(
+            lambda _job: install(ctx, known, choice, values), self._added, failed=self._not_added
+        )
+
+    def _added(self, discovery: Discovery) -> None:
+        self.details.add.setEnabled(True)
+        self.accept()
+        self.added.emit(discovery)
+
+    def _not_added(self, error: ToolcribError) -> None:
+        self.details.add.setEnabled(True)
+        self.details.show_problem(f"{error.title} {error.hint}".strip())
+
+    def _stop_preparing(self) -> None:
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
+
+    def done(self, result: int) -> None:
+        """Stop what runs for this dialog only."""
+        self._stop_preparing()
+        if self._sync is not None:
+            self._sync.cancel()
+        super().done(result)
