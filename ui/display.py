@@ -8,6 +8,8 @@ from ctypes import CDLL, c_char_p, c_int, c_void_p
 from ctypes.util import find_library
 from pathlib import Path
 
+from app.system.native import native
+
 _ASKED = ("", "xcb", "wayland", "wayland-egl")  # platforms of Qt that need a display
 _SECONDS = 3.0
 
@@ -46,7 +48,7 @@ def _x11_answers(display: str) -> bool:
 
 def _wayland_answers(environ: Mapping[str, str], display: str) -> bool:
     path = str(Path(environ.get("XDG_RUNTIME_DIR", ""), display))  # a whole path stays itself
-    with socket.socket(socket.AF_UNIX) as probe:
+    with socket.socket(native.AF_UNIX) as probe:
         probe.settimeout(_SECONDS)
         try:
             probe.connect(path)

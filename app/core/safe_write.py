@@ -62,8 +62,9 @@ def private_folder(path: str | os.PathLike[str]) -> None:
         now = os.stat(folder)
         if not stat.S_ISDIR(now.st_mode):
             raise
-        if os.name != "nt" and now.st_uid == os.geteuid() and now.st_mode & 0o077:
-            os.chmod(folder, 0o700)
+        if sys.platform != "win32":
+            if now.st_uid == os.geteuid() and now.st_mode & 0o077:
+                os.chmod(folder, 0o700)
 
 
 def make_file(path: str | os.PathLike[str], data: bytes, *, mode: int) -> None:

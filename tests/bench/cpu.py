@@ -7,6 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 
 def cpu_now(pid: int) -> float:
     """Seconds of CPU all threads of a process have used so far, to the nanosecond (Linux)."""
@@ -34,6 +36,18 @@ def wait_for(process: "subprocess.Popen[bytes]") -> float:
     if process.wait():
         raise subprocess.CalledProcessError(process.returncode, process.args)
     return used
+
+
+def peak_megabytes() -> int:
+    """The most memory that this process has held so far."""
+    if sys.platform == "win32":
+        peak = psutil.Process().memory_info().peak_wset >> 20
+    else:
+        import resource
+
+        unit = 20 if sys.platform == "darwin" else 10  # macOS counts bytes, Linux 1,024 of them
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> unit
+    return int(peak)
 
 
 class CpuClock:

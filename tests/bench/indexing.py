@@ -1,7 +1,6 @@
 """CPU time of taking tools in, from a list to searchable rows, at growing sizes of a catalogue."""
 
 import random
-import resource
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from store import servers
 from store.connection import transaction
 from store.records import EntryRecord, ServerSpec
 from store.typed import Json
+from tests.bench.cpu import peak_megabytes
 from tests.bench.report import Column, Report, label, table
 
 EACH = 5_000  # tools of a server, the most that are read of one
@@ -52,7 +52,7 @@ def _grow(ctx: AppContext, most: int, each: int) -> list[list[float]]:
     for number in range(most // each):
         entries = [_entry(rng, words, place) for place in range(each)]
         spent = _take_in(db, indexer, f"made-{number}", entries)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        peak = peak_megabytes()
         rows.append([(number + 1) * each, *spent, 1000 * sum(spent) / each, peak])
     db.close()
     return rows
