@@ -55,7 +55,7 @@ def preload_once_filled(window: MainWindow) -> None:
 
 
 def _collect_unseen() -> None:
-    """Let the collector walk over a large catalogue while nobody works in the window.
+    """Let the collector walk over a large catalogue while the window is not in use.
 
     Over 10,000 tools that takes a fifth of a second, and a step of the threshold makes 30,000
     objects: every third step was that long. What is there by now is never walked over again, and

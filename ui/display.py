@@ -1,4 +1,4 @@
-"""Whether a window can be opened here: found out before Qt, which would abort the process."""
+"""Check that a window can be opened here, made before Qt, which would abort the process."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ _SECONDS = 3.0
 
 
 def display_problem(environ: Mapping[str, str], platform: str = sys.platform) -> str:
-    """Why no window can be opened, "" where one can as far as is known."""
+    """Reason that no window can be opened, "" where one can as far as is known."""
     if platform in ("win32", "darwin"):
         return ""
     chosen = environ.get("QT_QPA_PLATFORM", "")
@@ -30,7 +30,7 @@ def display_problem(environ: Mapping[str, str], platform: str = sys.platform) ->
 
 
 def _x11_answers(display: str) -> bool:
-    """Whether the X server lets this user in; True where its library is not found to try."""
+    """True if the X server admits this user, or if its library is not here to try."""
     name = find_library("xcb")
     if name is None:
         return True

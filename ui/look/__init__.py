@@ -1,1 +1,1 @@
-"""How things look: theme, colours, icons, numbers as text."""
+"""Look of the window: theme, colours, icons, numbers as text."""

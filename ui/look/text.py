@@ -1,4 +1,4 @@
-"""How numbers, times and strangers' texts are written everywhere in the window."""
+"""Numbers, times and third-party texts as the window writes them everywhere."""
 
 import time
 from html import escape

@@ -68,7 +68,7 @@ class Theme(QObject):
 
     @property
     def appearance(self) -> str:
-        """What the user chose: system, light or dark."""
+        """The user's choice: system, light or dark."""
         return self._appearance
 
     def choose(self, appearance: str) -> None:
@@ -83,7 +83,7 @@ class Theme(QObject):
             self.changed.emit()
 
     def row(self, usual: int, text: int) -> int:
-        """How high a row is, of what is usual and of its text's height."""
+        """Height of a row in pixels, from the usual height and the height of its text."""
         less = DENSE if self.dense else 0
         return max(usual, text + 10) - less
 

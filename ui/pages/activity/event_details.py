@@ -29,7 +29,7 @@ _PLAIN = {
 
 
 def event_lines(row: Row) -> list[Line]:
-    """What is known of the event, in the order in which one asks for it; "" is left out."""
+    """Lines of all that is known of the event, most wanted first; empty values are left out."""
     event = row.event
     lines = [
         ("Time", _times(row)),
@@ -69,7 +69,7 @@ def _answer(event: EventRecord) -> Iterator[Line]:
 
 
 def _searched(detail: Mapping[str, object]) -> Iterator[Line]:
-    """What the model was told of, what else came near, and what kept that out."""
+    """Lines of a search: tools given to the model, near candidates, and the gates against them."""
     candidates, scores = _texts(detail.get("candidates")), _numbers(detail.get("scores"))
     gates = _texts(detail.get("gates"))
     score = dict(zip(candidates, scores, strict=False))

@@ -113,7 +113,7 @@ class EventTable(RowTable[Row]):
         self.replace_rows(())
 
     def row_data(self, row: Row, role: int) -> object:
-        """What went wrong."""
+        """The event's problem as a tooltip."""
         return row.event.problem or None if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _forget_oldest(self) -> None:

@@ -1,4 +1,4 @@
-"""What hosts ask for as it happens: filtered, paused, labelled."""
+"""Live requests of hosts: filtered, paused, labelled."""
 
 from collections.abc import Iterable, Sequence
 
@@ -83,7 +83,7 @@ class LiveTab(QWidget):
 
     @property
     def paused(self) -> bool:
-        """Whether new events have to wait."""
+        """True if new events have to wait."""
         return self.pause.isChecked()
 
     def add(self, events: Sequence[EventRecord]) -> None:
@@ -95,7 +95,7 @@ class LiveTab(QWidget):
         self.show_count()
 
     def _values(self, key: str) -> Iterable[str]:
-        """What a key of the filter can be asked for, of the events at hand."""
+        """Values for a key of the filter, from the events in the table."""
         facts = (row.facts for row in self.model.rows)
         names = {"server": lambda f: f.server, "tool": lambda f: f.tool, "host": lambda f: f.hosts}
         value = names.get(key)

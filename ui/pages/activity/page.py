@@ -89,7 +89,7 @@ class ActivityPage(Page):
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while nobody looks."""
+        """Stop the updates while the page is hidden."""
         self._timer.stop()
         super().hideEvent(event)
 
@@ -140,7 +140,7 @@ class ActivityPage(Page):
         self._count()
 
     def _count(self) -> None:
-        """Count the use of tools, or suggestions, anew, if somebody looks."""
+        """Count the use of tools, or suggestions, anew, if the page is visible."""
         if not self.isVisible():
             return
         if self._stack.currentIndex() == USAGE:

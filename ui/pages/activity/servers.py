@@ -122,7 +122,7 @@ class ServersTab(QWidget):
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while nobody looks."""
+        """Stop the updates while the tab is hidden."""
         self._timer.stop()
         super().hideEvent(event)
 

@@ -1,4 +1,4 @@
-"""How hosts share a server, as a step that can be taken back."""
+"""Sharing of a server among hosts, as an undo step."""
 
 from PySide6.QtGui import QUndoCommand
 

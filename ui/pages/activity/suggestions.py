@@ -1,4 +1,4 @@
-"""What hooks suggested for prompts, and whether the model then called it."""
+"""Suggestions of hooks for prompts, and the model's calls that followed."""
 
 from collections.abc import Sequence
 

@@ -56,7 +56,7 @@ class UsageTree(QAbstractItemModel):
         return self._tools[number - 1][index.row()] if number else None
 
     def tools_under(self, indexes: Iterable[Index]) -> list[CatalogTool]:
-        """The tools of those rows; a server stands for its tools that nobody called."""
+        """The tools of those rows; a server's row gives its tools without a call."""
         tools: dict[int, CatalogTool] = {}
         for index in indexes:
             tool = self.tool_at(index)
@@ -71,7 +71,7 @@ class UsageTree(QAbstractItemModel):
         return 0 if parent.internalId() or parent.column() else len(self._tools[parent.row()])
 
     def columnCount(self, _parent: Index = _ROOT) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self.columns)
 
     def index(self, row: int, column: int, parent: Index = _ROOT) -> QModelIndex:

@@ -1,4 +1,4 @@
-"""The budget's numbers, changed where they stand."""
+"""Form of the budget's numbers, edited in place."""
 
 from dataclasses import replace
 
@@ -140,7 +140,7 @@ class BudgetForm(QFrame):
 
 
 def _add(form: QFormLayout, words: str, field: QWidget, buddy: QWidget | None = None) -> None:
-    """A row whose label stands beside the middle of its field."""
+    """Add a row whose label is beside the middle of its field."""
     label = PlainLabel(words)
     label.setMinimumHeight(field.sizeHint().height())
     label.setBuddy(buddy or field)

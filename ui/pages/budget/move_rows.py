@@ -60,7 +60,7 @@ class MoveTable(RowTable[Move]):
         return super().data(index, role)
 
     def row_data(self, row: Move, role: int) -> object:
-        """What speaks for the move, and its tools."""
+        """Evidence for the move, and its tools, as a tooltip."""
         is_tip = role == Qt.ItemDataRole.ToolTipRole
         return f"{row.evidence} {_named(row)}" if is_tip else None
 

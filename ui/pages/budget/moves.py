@@ -1,4 +1,4 @@
-"""What could go so that the budget holds: moves with their evidence, carried out in one step."""
+"""Proposals that bring a host within its budget: moves with their evidence, applied in one step."""
 
 from collections.abc import Sequence
 
@@ -154,7 +154,7 @@ def _headline(verdict: Verdict, host: str) -> str:
 
 
 def _of_host(size: HostSize, verdict: Verdict, plan: PrunePlan) -> list[str]:
-    """What the host's way of getting its tools means for these proposals."""
+    """Sentences on these proposals that follow from the host's mode."""
     lines = []
     if not plan.enough and size.mode != THROUGH:
         lines.append(_THROUGH.format(size.host, size.through))
@@ -166,7 +166,7 @@ def _of_host(size: HostSize, verdict: Verdict, plan: PrunePlan) -> list[str]:
 
 
 def _offered(plan: PrunePlan, moves: Sequence[Move]) -> str:
-    """Whether all that is offered would do, "" where nothing is."""
+    """Sentence that says if all offered moves are enough; "" without moves."""
     tools = [tool for move in moves for tool in move.tools]
     if not tools:
         return ""
@@ -176,7 +176,7 @@ def _offered(plan: PrunePlan, moves: Sequence[Move]) -> str:
 
 
 def _sum(plan: PrunePlan, tools: Sequence[CatalogTool]) -> str:
-    """What the ticks come to, against what has to go."""
+    """Total of the ticked tools against the tokens that have to go."""
     words = f"Ticked {_frees(plan, tools)}"
     return f"{words}: enough." if plan.within(tools) else f"{words}: not enough yet."
 

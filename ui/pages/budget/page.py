@@ -48,7 +48,7 @@ _REST_MS = 100  # steps that follow each other are looked at together
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What one look at hosts and activity gave."""
+    """Result of one reading of hosts and activity."""
 
     statuses: tuple[HostStatus, ...]
     size: HostSize | None  # of the host in view
@@ -122,7 +122,7 @@ class BudgetPage(Page):
             self.refresh()
 
     def _request_sizes(self) -> None:
-        """What each host gets and what could go, for the catalogue as it is."""
+        """Request each host's size and the possible moves, for the catalogue as it is."""
         catalog, hosts = self.services.live.catalog, self.services.hosts
         if catalog is None:
             return

@@ -62,7 +62,7 @@ class BudgetTable(RowTable[HostSize]):
         self.replace_rows(sorted(sizes, key=lambda size: -size.verdict.tokens))
 
     def row_data(self, row: HostSize, role: int) -> object:
-        """Why the host stands as it does."""
+        """Reasons of the host's verdict, as a tooltip."""
         if role != Qt.ItemDataRole.ToolTipRole:
             return None
         later = [_DEFERS.format(row.sent.later)] if row.sent.later else []
@@ -70,7 +70,7 @@ class BudgetTable(RowTable[HostSize]):
 
 
 def way_text(size: HostSize) -> str:
-    """How the host gets its tools, and whether it loads them on demand."""
+    """Mode in which the host gets its tools, and a note if it loads them on demand."""
     return MODE_NAMES[size.mode] + (", on demand" if size.sent.later else "")
 
 

@@ -45,7 +45,7 @@ class AddServerDialog(Dialog):
     """Stays open, with all that was typed, until the servers are registered.
 
     With `filled` the form begins with that server; `edits` has it saved instead of added. `where`
-    names a host whose file it stands in: what was typed is then shown as a difference first.
+    names a host whose file has it: what was typed is then shown as a difference first.
 
     Signals: added(Discovery) then; edited(name, LaunchSpec) when one is to be saved.
     """
@@ -193,7 +193,7 @@ class AddServerDialog(Dialog):
         self._services.tasks.work(lambda _job: work(), self._done, failed=self._fail)
 
     def _wanted(self) -> Callable[[], Discovery]:
-        """What is to be done; raises FieldError."""
+        """Return the work that the form describes; raises FieldError."""
         ctx = self._services.ctx
         if self.tabs.currentIndex() == 1:
             text = self.text.toPlainText()

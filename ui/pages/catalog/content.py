@@ -168,11 +168,11 @@ class CatalogContent(QWidget):
         self.details.call_pressed.connect(
             lambda: self.call_requested.emit(self.tree.selected_tools()[0])
         )
-        self._services.live.configured.connect(self._show_details)  # conditions stand there
+        self._services.live.configured.connect(self._show_details)  # they hold the conditions
         self._services.theme.changed.connect(self._recolor)
 
     def _set_filter(self, wanted: Filter) -> None:
-        # a selected server stands for its tools in view, and these change: what was chosen for one
+        # a selected server selects its tools in view, and these change: what was chosen for one
         # filter must not grow with the next
         if len(self.tree.selected_tools()) > 1:
             self.tree.selectionModel().clear()
@@ -218,7 +218,7 @@ class CatalogContent(QWidget):
         return next((server for server in servers if can_sign_in(server)), None)
 
     def _values(self, key: str) -> Iterable[str]:
-        """What a key of the filter can be asked for."""
+        """Values for a key of the filter."""
         catalog = self._services.live.catalog
         if catalog is None or key not in ("server", "host", "tool"):
             return ()
@@ -273,7 +273,7 @@ class CatalogContent(QWidget):
         return (*self._reading_buttons(server)[:2], *self._removal_buttons(server))
 
     def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
-        """What takes this server out, at once where it is Toolcrib's own."""
+        """Buttons that remove this server, at once where it is Toolcrib's own."""
         from app.registry.own_servers import is_own  # not needed for the start
 
         if is_own(server):
@@ -378,5 +378,5 @@ def _tool_buttons(tools: Sequence[CatalogTool]) -> tuple[tuple[str, str], ...]:
 
 
 def _waits(tools: Sequence[CatalogTool]) -> bool:
-    """Whether this is one tool that is held back for its own sake."""
+    """True if this is one tool that is held back by a finding of its own."""
     return len(tools) == 1 and bool(tools[0].held) and tools[0].server.trusted

@@ -1,4 +1,4 @@
-"""What the details card says about a tool, a server or several tools, as plain values."""
+"""Content of the details card for a tool, a server or several tools, as plain values."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -126,7 +126,7 @@ def server_details(
 
 
 def disabled_words(server: ServerRecord, hosts: str) -> str:
-    """What disabling a server in Toolcrib means for its hosts, "" where it is not."""
+    """Effect of disabling a server in Toolcrib on its hosts, "" where it is not disabled."""
     if not server.disabled:
         return ""
     named = bool(hosts) and any(entry.host != MANUAL for entry in server.entries)

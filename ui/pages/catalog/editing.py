@@ -165,7 +165,7 @@ class ServerForms(QObject):
 
 
 def _kept(launch: LaunchSpec, typed: LaunchSpec) -> LaunchSpec:
-    """What was typed, with what the form does not ask for: transport, folder and the like."""
+    """The typed launch, with the parts that the form leaves out: transport, folder and the like."""
     return replace(
         launch,
         command=typed.command,

@@ -12,7 +12,7 @@ Pair = tuple[str, str]  # name and value of a variable or a header
 
 
 class FieldError(ToolcribError):
-    """What is wrong with one field, by the field's name."""
+    """Fault of one field, with the field's name."""
 
     def __init__(self, field: str, title: str) -> None:
         super().__init__(title)

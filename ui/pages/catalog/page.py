@@ -63,12 +63,12 @@ class CatalogPage(Page):
 
     @property
     def state(self) -> str:
-        """What is in view: content, reading or empty."""
+        """State of the page: content, reading or empty."""
         names = {self.content: "content", self.reading: "reading", self.empty: "empty"}
         return names[self._stack.currentWidget()]  # type: ignore[index]
 
     def main_view(self) -> QWidget:
-        """The tree, or what stands in its place."""
+        """The tree, or the view in its place."""
         if self.state == "reading":
             return self.reading.go if self.reading.go.isEnabled() else self.reading.table
         return self.content.tree if self.state == "content" else self.empty.buttons[0]
@@ -338,7 +338,7 @@ class CatalogPage(Page):
             self._show_next_step()
 
     def _show_next_step(self) -> None:
-        """What comes after reading, once the catalogue is there."""
+        """Show the next step after reading, once the catalogue is there."""
         live = self.services.live
         if not self._guide or not live.total or live.catalog is None:
             return

@@ -24,7 +24,7 @@ class PairRows(QWidget):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What was typed, empty rows too."""
+        """Pairs as typed, empty rows too."""
         return tuple((name.text(), value.text()) for name, value in self.rows)
 
     def fill(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -34,7 +34,7 @@ class PairRows(QWidget):
             self.rows[-2][1].setText(value)
 
     def call(self, what: str) -> None:
-        """What the rows are: Variable or Header."""
+        """Name the rows: Variable or Header."""
         self._what = what
         for number in range(len(self.rows)):
             self._label(number)

@@ -44,7 +44,7 @@ _RELOAD_MS = 300  # several servers that end together are shown together
 
 
 class ReadingView(QWidget):
-    """Which servers there are, with the exact command of each, and how reading them goes.
+    """Servers with the exact command of each, and the progress of reading them.
 
     Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error);
     sign_in_requested(server id, name).
@@ -75,7 +75,7 @@ class ReadingView(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether servers are being read."""
+        """True while servers are being read."""
         return self._job is not None
 
     def find_servers(self, only: frozenset[int] = frozenset(), *, at_once: bool = False) -> None:
@@ -114,7 +114,7 @@ class ReadingView(QWidget):
         self._show(discovery, discovery.named)
 
     def show_status(self, status: "ServerStatus") -> None:
-        """How far one server is, when it is read by itself after a sign-in."""
+        """Show the progress of one server that is read by itself after a sign-in."""
         now = time.monotonic()
         self.model.set_status(
             status.server_id, status.status, problem=status.problem, tools=status.tools, now=now
@@ -165,7 +165,7 @@ class ReadingView(QWidget):
         self.problems.setText("\n".join(f"Not read: {text}" for text in discovery.problems))
         self.problems.setVisible(bool(discovery.problems))
         self.model.show(discovery.candidates, only)
-        rows = self.model.rows  # below the table stands in full what the first one will run
+        rows = self.model.rows  # the pane below the table shows in full what the first one will run
         first = next((number for number, row in enumerate(rows) if row.ticked), 0)
         self.table.setCurrentIndex(self.model.index(first, 0))
         self._show_ticked()
@@ -193,7 +193,7 @@ class ReadingView(QWidget):
         return frozenset(r.candidate.server_id for r in rows if r.ticked and r.status == STOPPED)
 
     def _read_rest(self) -> None:
-        """The user agreed to these commands already: they stand in the same table."""
+        """Read the servers whose commands the user agreed to already, in the same table."""
         self.model.tick_only(self._left)
         self._read()
 
@@ -390,7 +390,7 @@ class ReadingView(QWidget):
 
 
 def _account(row: ReadingRow) -> str:
-    """Why it failed, then all that it runs; "" for a row with neither."""
+    """Problem of a row, then all that it runs; "" for a row with neither."""
     lines = [visible(row.problem)] if row.problem else []
     lines += row.candidate.lines
     return f"{row.candidate.name}: " + "\n".join(lines) if lines else ""

@@ -42,7 +42,7 @@ class ReadingRow:
 
     @property
     def ended(self) -> bool:
-        """Whether this reading is over."""
+        """True if this reading is over."""
         return self.status in _ENDED
 
     def badge(self, now: float) -> BadgeText:
@@ -114,7 +114,7 @@ class ReadingTable(RowTable[ReadingRow]):
     def set_status(
         self, server_id: int, status: str, *, problem: str, tools: int, now: float
     ) -> None:
-        """How far one server is."""
+        """Set the progress of one server."""
         for number, row in enumerate(self._rows):
             if row.candidate.server_id == server_id:
                 since = now if status == records.READING else row.since
@@ -151,7 +151,7 @@ class ReadingTable(RowTable[ReadingRow]):
         return flags
 
     def row_data(self, row: ReadingRow, role: int) -> object:
-        """Rows that are not read stand back."""
+        """Rows that are not read are faint."""
         return not row.ticked and not row.status if role == FAINT else None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -220,7 +220,7 @@ def _column(
 
 
 def _starts(row: ReadingRow) -> str:
-    """What fits a cell at all; the pane below the table has the whole of it."""
+    """Command or problem of a row, cut for a cell; the pane below the table has the whole of it."""
     text = row.candidate.command or visible(row.candidate.problem)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({count(len(text))} characters)"
 

@@ -1,4 +1,4 @@
-"""What a tool is asked for: its requests with their origin, edited as an undo step."""
+"""Requests of a tool with their origin, edited as an undo step."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -127,7 +127,7 @@ def edit_requests(services: Services, row: CatalogTool, parent: QWidget) -> None
 
 
 def origins(live: Sequence[RequestRecord]) -> str:
-    """Where a tool's requests come from, in words."""
+    """Origins of a tool's requests, in words."""
     counts = Counter(_ORIGINS.get(row.source, row.source) for row in live)
     parts = [f"{count} {origin}" for origin, count in counts.items()]
     longest = f"at most {MOST}, of {LONGEST} characters each"

@@ -37,13 +37,13 @@ class Candidate:
 
     @property
     def started_before(self) -> bool:
-        """Whether this very command was agreed to: another one makes a server `configured`."""
+        """True if the user agreed to this very command: another one makes a server `configured`."""
         return self.trusted and self.status not in ("", CONFIGURED, RETIRED)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the hosts' files name."""
+    """Servers that the hosts' files name."""
 
     candidates: tuple[Candidate, ...] = ()
     problems: tuple[str, ...] = ()  # of files that could not be read
@@ -52,7 +52,7 @@ class Discovery:
 
     @property
     def hosts(self) -> int:
-        """How many hosts name a server."""
+        """Number of hosts that name a server."""
         return len({host for candidate in self.candidates for host in candidate.hosts})
 
 

@@ -37,7 +37,7 @@ class SignIn(QObject):
 
     @property
     def waiting(self) -> bool:
-        """Whether somebody is signing in."""
+        """True while a sign-in is under way."""
         return self._job is not None
 
     def start(self, server_id: int, name: str) -> None:

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def can_sign_in(server: ServerRecord) -> bool:
-    """Whether the server waits for a person; one that is not trusted is not even asked."""
+    """True if the server waits for a person to sign in and is trusted."""
     return server.status == NEEDS_SIGN_IN and bool(server.spec.url) and server.trusted
 
 
 def can_sign_out(server: ServerRecord) -> bool:
-    """Whether tokens of the server are kept."""
+    """True if tokens of the server are kept."""
     return bool(server.taken_with.get("signed_in"))
 
 
 def sign_in(ctx: AppContext, places: Places, server_id: int, job: Job) -> "Target | None":
-    """The server, once somebody signed in to it; None when cancelled.
+    """The server, once the user signed in to it; None when cancelled.
 
     Reports the address of the authorization page.
     """

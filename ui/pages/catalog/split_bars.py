@@ -1,4 +1,4 @@
-"""Where a tool's tokens are: one line per field with a bar and its number."""
+"""Tokens of a tool by field: one line each, with a bar and its number."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent

@@ -95,7 +95,7 @@ class CatalogTreeView(QTreeView):
         self.collapsed.connect(lambda index: self._remember(index.row(), False))
 
     def selected_tools(self) -> list[CatalogTool]:
-        """The tools of the selected rows, servers standing for theirs."""
+        """The tools of the selected rows; a server's row gives all of its tools."""
         rows = self.selectionModel().selectedRows()
         return self._tree.tools_under(rows or [self.currentIndex()]) if self._any() else []
 
@@ -151,7 +151,7 @@ class CatalogTreeView(QTreeView):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """What can be done with the selected tools."""
+        """Menu of actions on the selected tools."""
         tools = self.selected_tools()
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -165,7 +165,7 @@ class CatalogTreeView(QTreeView):
             menu.popup(event.globalPos())
 
     def _add_sign_in(self, menu: QMenu) -> None:
-        """What a server behind a sign-in offers, when its row or its problem's is the current."""
+        """Add the actions of a sign-in, when the server's row or its problem's is the current."""
         index = self.currentIndex()
         server = None if self._tree.tool_at(index) else self._tree.server_at(index)
         if server is None:
@@ -184,7 +184,7 @@ class CatalogTreeView(QTreeView):
             self._add_entry(menu, entry, server)
 
     def _add_entry(self, menu: QMenu, entry: EntryRecord, server: ServerRecord) -> None:
-        """What can be changed in the host's own file."""
+        """Add the actions on the entry in the host's own file."""
         beside = [one for one in server.entries if one.host == entry.host]
         name = host_names().get(entry.host, entry.host)
         place = f"In {name}" if len(beside) == 1 else f"In {name}, {entry.file}"
@@ -206,7 +206,7 @@ class CatalogTreeView(QTreeView):
             menu.addAction("Co&nditions…", lambda: self.conditions_wanted.emit(tool))
 
     def _add_filters(self, menu: QMenu, tools: list[CatalogTool], column: int) -> None:
-        """What filters by the value under the mouse, and by the server."""
+        """Add filters by the value under the mouse, and by the server."""
         tool = self._tree.tool_at(self.currentIndex())
         cell = self.currentIndex().siblingAtColumn(max(0, column))
         server = f'server:"{tools[0].server.name}"'
@@ -258,7 +258,7 @@ class CatalogTreeView(QTreeView):
         return abs(self.columnWidth(number) - width) <= 1
 
     def show_calls(self) -> None:
-        """A column of calls, once any was seen: nobody can tell before."""
+        """Show the column of calls once a call was recorded; before that it would be empty."""
         tools_of(self).hide(place(self._tree.columns, CALLS), not self._tree.usage.calls)
         self._fit_columns()  # names have as much less as it takes
 

@@ -22,7 +22,7 @@ Icons = Callable[[str], QIcon]
 
 @dataclass(slots=True)
 class Scale:
-    """What bars are measured by: tokens of the largest server and of the largest tool."""
+    """Full lengths of bars: tokens of the largest server and of the largest tool."""
 
     server: int = 0
     tool: int = 0
@@ -128,7 +128,7 @@ def _tool_tokens(largest: Scale) -> Cell[Leaf]:
 
 
 def _calls(calls: int | None) -> str:
-    """How often hosts called something; nothing where nobody can tell yet."""
+    """Number of calls by hosts; "" where it is not known yet."""
     return "" if calls is None else count(calls) if calls else "never"
 
 

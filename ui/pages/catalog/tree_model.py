@@ -96,7 +96,7 @@ class CatalogTree(QAbstractItemModel):
 
     @property
     def filtered(self) -> bool:
-        """Whether a filter is at work."""
+        """True if a filter is set."""
         return self._filter is not None
 
     def shown_tools(self) -> list[CatalogTool]:
@@ -104,7 +104,7 @@ class CatalogTree(QAbstractItemModel):
         return [leaf.row for branch in self._branches for leaf in branch.shown]
 
     def every_facts(self) -> list[Facts]:
-        """What filters look at, of all tools."""
+        """Facts of all tools, for filters."""
         return [leaf.facts for branch in self._all for leaf in branch.leaves]
 
     def tool_at(self, index: Index) -> CatalogTool | None:
@@ -117,11 +117,11 @@ class CatalogTree(QAbstractItemModel):
         return self._branch(index).server if index.isValid() else None
 
     def is_problem(self, index: Index) -> bool:
-        """Whether that row is a server's problem."""
+        """True if that row is a server's problem."""
         return index.isValid() and index.internalId() > 0 and self._leaf(index) is None
 
     def index_of_tool(self, tool_id: int) -> QModelIndex:
-        """Where that tool stands, invalid when it is not shown."""
+        """Index of that tool's row, invalid when it is not shown."""
         for number, branch in enumerate(self._branches):
             for row, leaf in enumerate(branch.shown):
                 if leaf.row.tool.id == tool_id:
@@ -129,12 +129,12 @@ class CatalogTree(QAbstractItemModel):
         return QModelIndex()
 
     def index_of_server(self, name: str) -> QModelIndex:
-        """Where that server stands, invalid when it is not shown."""
+        """Index of that server's row, invalid when it is not shown."""
         names = [branch.server.name for branch in self._branches]
         return self.createIndex(names.index(name), 0, 0) if name in names else QModelIndex()
 
     def tools_under(self, indexes: Iterable[Index]) -> list[CatalogTool]:
-        """The tools of those rows; a server stands for all its tools that are shown."""
+        """The tools of those rows; a server's row gives all its tools that are shown."""
         tools: dict[int, CatalogTool] = {}
         for index in indexes:
             leaf = self._leaf(index)
@@ -146,7 +146,7 @@ class CatalogTree(QAbstractItemModel):
         return list(tools.values())
 
     def columnCount(self, _parent: Index = _ROOT) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self.columns)
 
     def rowCount(self, parent: Index = _ROOT) -> int:
@@ -192,7 +192,7 @@ class CatalogTree(QAbstractItemModel):
         return head_data(self.columns, section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """What a cell shows."""
+        """Content of a cell in a role."""
         if not index.isValid():
             return None
         branch, column = self._branch(index), self.columns[index.column()]

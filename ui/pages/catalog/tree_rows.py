@@ -23,7 +23,7 @@ class Leaf:
 
     row: CatalogTool
     facts: Facts
-    calls: int | None = None  # in the last days; None while nobody can tell
+    calls: int | None = None  # in the last days; None while it is not known
 
     def take_usage(self, usage: Usage, now: float) -> None:
         """Take the calls of the last days."""
@@ -48,7 +48,7 @@ class Branch:
     every: int = 0  # tokens of all its tools
     on: int = 0  # tokens of those a host may get
     ticked: int = 0  # how many of its tools are ticked
-    calls: int | None = None  # of its tools in the last days; None while nobody can tell
+    calls: int | None = None  # of its tools in the last days; None while it is not known
 
     @property
     def size(self) -> int:
@@ -76,7 +76,7 @@ def make_branches(catalog: Catalog, host_names: Mapping[str, str]) -> list[Branc
 
 
 def facts_of(row: CatalogTool, hosts: str) -> Facts:
-    """What the filter looks at."""
+    """Facts of a tool, for the filter."""
     server, name = row.server.name.lower(), row.tool.name.lower()
     text = f"{name} {server} {row.tool.description} {row.summary}".lower()
     return Facts(server, name, text, hosts.lower(), row.cost, frozenset(_states(row)))

@@ -69,7 +69,7 @@ class Treemap(QWidget):
         return self._fields
 
     def show_groups(self, groups: Sequence[Group]) -> None:
-        """Show other servers; areas stand still when only states changed."""
+        """Show other servers; areas keep their places when only states changed."""
         self._groups = tuple(groups)
         if self._zoomed not in {g.name for g in groups}:
             self._zoom_to("")
@@ -316,7 +316,7 @@ class Treemap(QWidget):
 
 
 def describe(cell: Cell) -> str:
-    """What the tooltip of a cell says."""
+    """Tooltip of a cell."""
     if len(cell.items) > 1:
         total = sum(item.tokens for item in cell.items)
         return f"{len(cell.items)} small tools of {cell.group.name}: {count(total)} tokens {APPROX}"

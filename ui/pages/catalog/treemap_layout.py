@@ -26,7 +26,7 @@ class Box:
         )
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether the point lies inside."""
+        """True if the point lies inside."""
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
@@ -56,7 +56,7 @@ class Group:
 
     @property
     def prefix(self) -> str:
-        """What all its tools' names begin with, up to a separator: labels have no room for it."""
+        """Common beginning of its tools' names, up to a separator: labels have no room for it."""
         names = sorted(item.name for item in self.items)
         if len(names) < 2:
             return ""

@@ -159,7 +159,7 @@ class HostDetail(QWidget):
         self._show_advice(status)
 
     def _show_advice(self, status: HostStatus) -> None:
-        """What is recommended, and what there is to know before writing."""
+        """Show the recommended mode, and the facts to know before writing."""
         preview, advice = self._preview, status.recommendation
         if preview is None:
             return

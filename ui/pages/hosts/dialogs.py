@@ -10,7 +10,7 @@ from ui.widgets.question import confirm
 
 
 def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
-    """Whether to write although the profile's policy says ask."""
+    """Ask if a config over the budget is to be written, where the profile's policy says ask."""
     return confirm(
         parent,
         f"Over budget by {verdict.to_free:,} tokens ≈.",
@@ -20,7 +20,7 @@ def write_over_budget(parent: QWidget, verdict: Verdict) -> bool:
 
 
 def restore_hosts(parent: QWidget, names: Sequence[str], lost: Sequence[str]) -> bool:
-    """Whether to put the files of these hosts back: the way out, also before uninstalling.
+    """Ask if the files of these hosts are to be put back: the way out, also before uninstalling.
 
     `lost` are sentences for the later changes that this would drop.
     """

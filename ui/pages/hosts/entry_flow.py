@@ -57,7 +57,7 @@ class EntryFlow(QObject):
         self._messages.show_message(DONE, text, ("Undo", take_back))
 
     def refused(self, error: ToolcribError) -> bool:
-        """Whether a refusal was about the change in view; it is then said."""
+        """Show a refusal of the change in view; False if it was about another."""
         change = self._change
         if change is None:
             return False

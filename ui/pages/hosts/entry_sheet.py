@@ -1,4 +1,4 @@
-"""What changing one server in a host's file would write; nothing is written unseen."""
+"""Preview of a change to one server in a host's file; nothing is written unseen."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class EntryPreview:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """What to know before."""
+        """Facts to know before writing."""
         if self.plan.refusal:
             yield self.plan.refusal
         yield from self.plan.warnings

@@ -21,7 +21,7 @@ _BESIDE = 10  # px around a switch's box
 
 
 class SwitchCard(QFrame):
-    """A switch and below it how it stands; it moves only once the host's file is written.
+    """A switch with its state below; it moves only once the host's file is written.
 
     Signals: change_wanted(True to write, False to take out) by the user.
     """
@@ -97,9 +97,9 @@ class HookCard(SwitchCard):
         self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
     def show_standing(self, standing: HookStanding | None, *, keeps: bool = False) -> None:
-        """Show how the host's hook stands; None while nobody has looked.
+        """Show the state of the host's hook; None before the first look.
 
-        `keeps` is whether prompts are kept.
+        `keeps`: True if prompts are kept.
         """
         self.setVisible(standing is not None)
         if standing is None:
@@ -124,7 +124,7 @@ class RulesCard(SwitchCard):
         self.switch.setObjectName("rulesSwitch")
 
     def show_standing(self, standing: RulesStanding | None) -> None:
-        """Show how the words stand; None where there is no place for them."""
+        """Show the state of the words in the host's rules; None where they have no place."""
         self.setVisible(standing is not None)
         if standing is not None:
             self.show_state(

@@ -54,7 +54,7 @@ class HookFlow(QObject):
         self._messages.show_message(DONE, text, ("Undo", take_back))
 
     def refused(self, error: ToolcribError) -> bool:
-        """Whether a refusal was about the preview in view; it is then said."""
+        """Show a refusal of the preview in view; False if it was about another."""
         preview = self._sheet.preview
         if self._stack.currentWidget() is not self._sheet or preview is None:
             return False

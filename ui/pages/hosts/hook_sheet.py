@@ -1,4 +1,4 @@
-"""What writing a host's hook or rules would change; nothing is written unseen."""
+"""Preview of a change to a host's hook or rules; nothing is written unseen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _OUT = "The host asks Toolcrib no more. Everything else in the file stays as it 
 
 
 def about_of(plan: Plan) -> str:
-    """What a plan about prompts writes: a hook, one that narrows the list, or the rules snippet."""
+    """Subject of a plan about prompts: a hook, one that narrows the list, or the rules snippet."""
     if any(is_rules(file.path) for file in plan.files):
         return WORDS
     return LISTED if any(plugin_form(file.after) == LIST for file in plan.files) else HOOKS
@@ -47,7 +47,7 @@ class HookPreview:
 
     @property
     def sentences(self) -> Sequence[str]:
-        """What to know before."""
+        """Facts to know before writing."""
         out = _OUT_WORDS if self.about == WORDS else _OUT
         return self.plan.warnings if self.wanted else (out,)
 

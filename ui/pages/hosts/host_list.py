@@ -35,7 +35,7 @@ class HostListModel(QAbstractListModel):
 
     @property
     def rows(self) -> Sequence[HostStatus]:
-        """What is shown."""
+        """Hosts in the list."""
         return tuple(self._rows)
 
     @property

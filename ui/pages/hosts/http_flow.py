@@ -27,12 +27,12 @@ class HttpFlow(QObject):
         row.login_wanted.connect(lambda: services.open_settings("login"))
 
     def look(self) -> None:
-        """What the system and the settings allow now."""
+        """Read the system's and the settings' present limits."""
         now = endpoint(self._services.ctx)
         self._row.possible, self._row.at_login = possible(self._services.ctx), now.at_login
 
     def is_stale(self, plan: Plan) -> bool:
-        """Whether the endpoint is another than in this plan."""
+        """True if the endpoint has changed since this plan."""
         return plan.endpoint is not None and plan.endpoint != endpoint(self._services.ctx)
 
     def write(self, plan: Plan, *, insist: bool = False) -> None:

@@ -9,7 +9,7 @@ from ui.look.theme import CARD
 
 
 class HttpRow(QWidget):
-    """Whether the one entry for all servers is written as a URL.
+    """Choice to write the one entry for all servers as a URL.
 
     Signals: chosen() by the user; login_wanted() for the settings of what starts at the login.
     """
@@ -38,7 +38,7 @@ class HttpRow(QWidget):
 
     @property
     def on(self) -> bool:
-        """Whether a URL is to be written."""
+        """True if a URL is to be written."""
         return not self.isHidden() and self.box.isChecked()
 
     def choose(self, *, on: bool) -> None:

@@ -267,7 +267,7 @@ class HostsPage(Page):
         self._show_tools()
 
     def _show_notice(self, status: HostStatus) -> None:
-        """What the files say that the user has to know, once."""
+        """Show news of the host's files that the user has to know, once."""
         news = (status.host.id, status.state, self._moved_on(status), hashes(status))
         if news == self._notice:
             return
@@ -356,7 +356,7 @@ class HostsPage(Page):
         self.messages.show_message(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
 
     def _preview_again(self, plan: Plan) -> None:
-        """What writing this host in that mode would change now."""
+        """Preview the write of this host in that mode anew."""
         self.services.open_page("hosts")
         self._stack.setCurrentWidget(self.detail)
         self.choose(plan.host.id)

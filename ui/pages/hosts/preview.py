@@ -1,4 +1,4 @@
-"""What writing a host's config would do: the diff, the tokens, and what to know before."""
+"""Preview of writing a host's config: the diff, the tokens, and the facts to know before."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ class Preview:
 
     @property
     def can_write(self) -> bool:
-        """Whether there is something to write, and nothing forbids it."""
+        """True if there are changes to write, and nothing forbids them."""
         return bool(self.plan.files) and not self.blocked
 
     @property
     def blocked(self) -> str:
-        """Why it must not be written, "" when it may be."""
+        """Reason that it must not be written, "" when it may be."""
         if self.plan.refusal:
             return f"Not written: {self.plan.refusal}"
         if self.plan.files and self.verdict.refuses:

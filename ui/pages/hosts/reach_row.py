@@ -1,4 +1,4 @@
-"""Which servers a host reaches through Toolcrib: its own, and others added one by one by name."""
+"""Servers that a host reaches through Toolcrib: its own, and others added one by one by name."""
 
 from collections.abc import Sequence
 

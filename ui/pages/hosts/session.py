@@ -195,7 +195,7 @@ class HostsSession(QObject):
         self._services.tasks.change(change, lambda _changes: done(), keep)
 
     def _taken_in(self, db: Db, change: EntryChange | None, *, undone: bool) -> Changes:
-        """What a write changed; the catalogue follows a file whose servers were changed."""
+        """Changes that a write made; the catalogue follows a file whose servers were changed."""
         if change is None:
             return Changes(hosts=True, exports=True)
         names = (change.entry.name, change.name)
@@ -206,7 +206,7 @@ class HostsSession(QObject):
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
     def _put_back(self, db: Db, done: Sequence[ExportRecord]) -> Changes:
-        """What restoring changed; the catalogue follows the files."""
+        """Changes that restoring made; the catalogue follows the files."""
         register_restored(self._services.ctx, db, self._services.places, done)
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
@@ -215,7 +215,7 @@ class HostsSession(QObject):
         self._services.show_status(text)
 
     def compare(self, backup: Backup, done: Callable[[tuple[DiffRow, ...]], None]) -> None:
-        """What restoring a copy would change."""
+        """Compare a copy with the present file, as restoring it would change that."""
         self._services.tasks.request(lambda _db: backup_diff(backup), done, self.failed.emit)
 
     def restore(self, backup: Backup, done: Callable[[], None]) -> None:

@@ -87,7 +87,7 @@ class _Order(QSortFilterProxyModel):
 
 
 class ToolsSheet(QWidget):
-    """What one host's model gets, as a list.
+    """List of the tools that one host's model gets.
 
     Signals: closed.
     """

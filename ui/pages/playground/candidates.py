@@ -45,7 +45,7 @@ class CandidateModel(RowTable[RankedTool]):
 
     @property
     def moved(self) -> int:
-        """How many tools past use moves."""
+        """Number of tools that past use moves."""
         return len(self._moves)
 
     def show(

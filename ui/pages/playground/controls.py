@@ -26,7 +26,7 @@ _CUTS = (("Near the best", "relative"), ("Fixed threshold", "theta"))
 
 
 class PlaygroundControls(QWidget):
-    """What decides how many tools a query brings.
+    """Controls of the number of tools that a query brings.
 
     Signals: threshold_set(value), k_set(tools), cut_set(relative or theta) by the user;
     learned_set(yes or no); sees_toggled(shown); weights_requested().
@@ -113,7 +113,7 @@ class PlaygroundControls(QWidget):
         self.past_use.setVisible(there and self.topk.isVisibleTo(self))
 
     def show_threshold(self, value: float) -> None:
-        """Show where the threshold stands; emits nothing."""
+        """Show the value of the threshold; emits nothing."""
         with QSignalBlocker(self.threshold):
             self.threshold.setValue(value)
 

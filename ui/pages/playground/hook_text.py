@@ -1,5 +1,4 @@
-"""What a host's hook does to a query that is typed as a prompt: what it adds, or what it leaves out
-of the request, and the figures that decided."""
+"""Effect of a host's hook on a query typed as a prompt: the text it adds or leaves out, and why."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookText:
-    """What a hook gives the model, or why it changes nothing."""
+    """The hook's text for the model, or its reason for changing nothing."""
 
     text: str  # what it adds; of the list form the names that stay; "" where it stays silent
     tokens: int  # that are added
@@ -42,7 +41,7 @@ class Typed:
 
 
 def hook_text(typed: Typed, size: HostSize | None, count: Counter) -> HookText:
-    """What the hook of this host does; without a host, of any that goes through Toolcrib."""
+    """Text of this host's hook; without a host, of any that goes through Toolcrib."""
     hook = size.facts.hook if size else None
     if size is not None and hook is None:
         return HookText("", 0, no_hook(size.facts))
@@ -76,7 +75,7 @@ def _narrowed(typed: Typed, size: HostSize) -> HookText:
 
 
 def narrowed_text(narrowed: Narrowed, size: HostSize) -> HookText:
-    """What the list form leaves of this host's tools, a name a line."""
+    """Names of this host's tools that the list form leaves out, one a line."""
     off, rows = set(narrowed.off), size.sent.tools
     names = {host_name(size.facts, row): row for row in rows}
     gone = [row for name, row in names.items() if name in off]

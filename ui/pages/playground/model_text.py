@@ -1,4 +1,4 @@
-"""What a host's model gets, as exact texts: its list of tools, a search's answer, a hook's hint."""
+"""Exact texts that a host's model gets: its list of tools, a search's answer, a hook's hint."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ModelText:
 
 @dataclass(slots=True)
 class AtHand:
-    """What was loaded once; the small talk is encoded with the first hook that is looked at."""
+    """Models that are loaded once; the small talk is encoded for the first hook in view."""
 
     encoder: "Encoder | None" = None
     small_talk: SmallTalk | None = None
@@ -55,7 +55,7 @@ def model_text(
     encoder: "Encoder | None",
     at_hand: AtHand,
 ) -> ModelText:
-    """What the model of this host gets in its mode; without a host what the gateway serves."""
+    """Text that the model of this host gets in its mode; without a host, the gateway's text."""
     profile = size.profile if size and size.profile else catalog.profile.name
     direct = [dump(row.tool.raw).decode() for row in size.sent.direct] if size else []
     lists, search = [], ""

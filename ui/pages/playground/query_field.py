@@ -12,7 +12,7 @@ KEPT = 50
 
 
 class QueryField(IconField):
-    """Where a query is typed.
+    """Field for a query.
 
     Signals: submitted(query, at_once) on Enter (at once) and after the typing rests.
     """
@@ -38,7 +38,7 @@ class QueryField(IconField):
         return tuple(self._history)
 
     def submit(self) -> None:
-        """Ask what stands in the field, now."""
+        """Submit the field's text now."""
         self._idle.stop()
         query = self.text().strip()
         if not query:

@@ -57,7 +57,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._colors = colors
         self._marks: Sequence[Mark] = ()
         self._counts = ""
-        self._rest = 0.0  # where the line stood when nobody dragged it
+        self._rest = 0.0  # the line's place outside of a drag
         self._reported = -1.0  # the last value of this drag that was told
         self._from: float | None = None  # where the drag began, None when there is none
         self._region = pg.LinearRegionItem((0.0, 2.0), movable=False, pen=pg.mkPen(None))
@@ -76,7 +76,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
 
     @property
     def threshold(self) -> float:
-        """Where the line stands, in score units."""
+        """Position of the line, in score units."""
         return float(self._line.value())
 
     @property

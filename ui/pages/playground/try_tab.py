@@ -132,7 +132,7 @@ class TryTab(QWidget):
             self.query.submit_query(row.summary or row.tool.name)
 
     def wake(self) -> None:
-        """Load the encoder, if nobody did yet."""
+        """Load the encoder, if it is not loaded yet."""
         if self.session.state == OFF and not self.session.problem:
             self.session.load_encoder()
 
@@ -261,7 +261,7 @@ class TryTab(QWidget):
             self.messages.clear()
 
     def _answer_note(self) -> str:
-        """What is to be said of the whole answer, with the best tool of each step."""
+        """Sentence on the whole answer, with the best tool of each step."""
         if self.answer is None:
             return ""
         ranked = self.answer.ranked
@@ -323,7 +323,7 @@ class TryTab(QWidget):
             self.sees.text_view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill_sees(self) -> None:
-        """What the chosen host's model gets; worked out by a gateway that starts nothing."""
+        """Show what the chosen host's model gets; worked out by a gateway that starts nothing."""
         live, hosts, answer = self.services.live, self.services.hosts, self.answer
         catalog = live.catalog
         if answer is None or catalog is None:

@@ -1,4 +1,4 @@
-"""What a word counts by where a tool holds it: in its name, description, parameters ..."""
+"""Weights of words by their place in a tool: its name, description, parameters ..."""
 
 from dataclasses import replace
 

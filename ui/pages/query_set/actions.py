@@ -1,4 +1,4 @@
-"""What the query set's buttons and menus open: forms and file dialogs."""
+"""Actions behind the query set's buttons and menus: forms and file dialogs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -94,7 +94,7 @@ class QuerySetActions(QObject):
         self._added = (self._services.undo.index(), text)
 
     def _on_step(self, index: int) -> None:
-        """What was said of added queries goes when adding them is undone."""
+        """Clear the message about added queries when adding them is undone."""
         made, text = self._added
         if text and index < made and self._messages.text == text:
             self._messages.clear()

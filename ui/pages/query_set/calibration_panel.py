@@ -90,12 +90,12 @@ class CalibrationPanel(QWidget):
 
     @property
     def trusted(self) -> bool:
-        """Whether there are enough queries to follow the recommendation."""
+        """True if there are enough queries to follow the recommendation."""
         return self._calibration is not None and self._calibration.queries >= LEAST
 
     @property
     def waits(self) -> bool:
-        """Whether the recommendation is there, can be trusted and is not in use."""
+        """True if the recommendation is there, can be trusted and is not in use."""
         useful = self.trusted and not self._costs
         return useful and self.best is not None and self.use.isEnabled()
 
@@ -143,7 +143,7 @@ class CalibrationPanel(QWidget):
         self.plot.setAccessibleDescription(f"Now {self.now.text()}. {self.text.text()}")
 
     def reason(self) -> str:
-        """Why the recommended threshold is recommended."""
+        """Reason for the recommended threshold."""
         sweep, calibration = self._sweep, self._calibration
         return reason(calibration, sweep, self.target.value()) if sweep and calibration else ""
 
@@ -152,7 +152,7 @@ class CalibrationPanel(QWidget):
         return sweep_of(self._calibration, self._settings) if self._calibration else None
 
     def stand_out(self, primary: bool) -> None:
-        """Whether using the recommendation is the next step."""
+        """Emphasise the button that uses the recommendation if it is the next step."""
         if self.use.property("primary") != primary:
             self.use.setProperty("primary", primary)
             self.use.style().unpolish(self.use)

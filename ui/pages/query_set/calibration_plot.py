@@ -83,12 +83,12 @@ class CalibrationPlot(pg.GraphicsLayoutWidget):  # type: ignore[misc]
 
     @property
     def threshold(self) -> float:
-        """Where the current line stands."""
+        """Threshold at the current line."""
         return float(self._lines[0].value())
 
     @property
     def recommended(self) -> float:
-        """Where the recommended line stands."""
+        """Threshold at the recommended line."""
         return float(self._best[0].value())
 
     def show_curves(self, curves: Curves, *, recommended: float, current: float) -> None:

@@ -40,7 +40,7 @@ _LATER = "Earlier calls"
 
 
 def why_not(tool: CatalogTool) -> str:
-    """Why a tool cannot be called by hand, "" where it can."""
+    """Reason that a tool cannot be called by hand, "" where it can."""
     if tool.server.disabled:
         return f"{tool.server.name} is disabled in Toolcrib. Enable it first."
     if not tool.server.trusted:

@@ -32,7 +32,7 @@ FORM, AS_JSON = range(2)
 
 
 class ArgumentProblem(Exception):  # noqa: N818 - a sentence for the user and where to mend it
-    """What is wrong with an argument."""
+    """Fault of an argument."""
 
     def __init__(self, text: str, widget: QWidget) -> None:
         super().__init__(text)
@@ -61,11 +61,11 @@ class ArgumentForm(QTabWidget):
 
     @property
     def first(self) -> QWidget:
-        """What gets the focus first."""
+        """Widget that gets the focus first."""
         return next((one.widget for _field, one in self.inputs.values()), self.json)
 
     def arguments(self) -> Json:
-        """What would be sent; raises ArgumentProblem."""
+        """Return the arguments to send; raises ArgumentProblem."""
         if self.currentIndex() == AS_JSON:
             return self._from_json()
         return self._from_fields(self.fields, ())
@@ -126,7 +126,7 @@ class ArgumentForm(QTabWidget):
         return given
 
     def _touched(self, group: Field, path: tuple[str, ...]) -> bool:
-        """Whether anything was typed into an optional group."""
+        """True if anything was typed into an optional group."""
         for child in group.children:
             below = (*path, child.name)
             if child.kind == GROUP:
@@ -180,7 +180,7 @@ class ArgumentForm(QTabWidget):
 
 
 def read_quietly(one: Input) -> object:
-    """What is typed, or None where it is nothing that can be used."""
+    """Value in an input, None where it is no usable value."""
     try:
         return next(iter(one.read()), None)
     except FieldError:

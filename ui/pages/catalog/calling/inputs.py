@@ -25,11 +25,11 @@ _LINES, _JSON_LINES = 3, 5
 
 
 class Input(Protocol):
-    """What the form needs of a widget."""
+    """Interface between the form and one of its widgets."""
 
     @property
     def widget(self) -> QWidget:
-        """What stands in the form."""
+        """Widget that the form shows."""
 
     def read(self) -> tuple[object, ...]:
         """The value as the only entry, () where none is given; raises FieldError."""
@@ -50,7 +50,7 @@ class LineInput:
             self.edit.setPlaceholderText(LEFT_OUT)
 
     def read(self) -> tuple[object, ...]:
-        """What was typed; an empty text is sent from the JSON only."""
+        """The typed value; an empty text is sent from the JSON only."""
         text, field = self.edit.text(), self._field
         if not text:
             return _none(field)

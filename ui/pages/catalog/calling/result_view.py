@@ -1,4 +1,4 @@
-"""What a call gave: texts, pictures, structured content, the JSON and the messages."""
+"""Result of a call: texts, pictures, structured content, the JSON and the messages."""
 
 import base64
 import binascii
@@ -53,7 +53,7 @@ class ResultView(QTabWidget):
         self.clear_result()
 
     def text(self, tab: str) -> str:
-        """What a tab shows."""
+        """Text of a tab."""
         return self._texts[tab].toPlainText()
 
     @property
@@ -116,7 +116,7 @@ class ResultView(QTabWidget):
 
 
 def _words(block: Json) -> Iterable[str]:
-    """What a content block says in words."""
+    """A content block in words."""
     kind = block.get("type")
     if kind == "text":
         yield str(block.get("text", ""))

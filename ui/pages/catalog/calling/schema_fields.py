@@ -1,4 +1,4 @@
-"""What a form asks for: a tool's input schema as fields, without Qt."""
+"""Fields of a form from a tool's input schema, without Qt."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _DEFINED = ("#/$defs/", "#/definitions/")
 
 
 class FieldError(ValueError):
-    """What was typed is not what the field takes; a sentence."""
+    """A typed text that the field does not take; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _defined(reference: str, root: Json) -> Json:
 
 
 def value_of(kind: str, text: str) -> object:
-    """What was typed, as the kind of value that the argument is; raises FieldError."""
+    """Convert a typed text to the argument's kind of value; raises FieldError."""
     if kind == TEXT:
         return text
     text = text.strip()
