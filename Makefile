@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-all test-fast check lint types imports measures format bench bundle wheels servers pictures
+.PHONY: run test test-all test-fast check lint types imports measures format bench bundle deb wheels servers pictures
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
@@ -59,6 +59,9 @@ wheels: $(TEST_STAMP)  ## what is published, in dist/wheels: toolcrib, toolcrib-
 bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'
 	$(BIN)/python packaging/build.py
+
+deb: bundle  ## a Debian package of it in dist
+	$(BIN)/python packaging/deb.py
 
 $(STAMP): pyproject.toml constraints.txt
 	test -d .venv || $(PYTHON) -m venv .venv

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+
+import manual  # noqa: E402 - needs the path above
 
 from app.core.paths import Paths  # noqa: E402
 from app.encoder.weights import ensure_model, find_model  # noqa: E402 - needs the path above
@@ -21,6 +23,7 @@ def main() -> int:
     subprocess.run([*command, str(ROOT / "packaging" / "toolcrib.spec")], check=True, cwd=ROOT)
     strip(DIST)
     add_desktop_files(DIST / "share")
+    manual.main(DIST / "share")
     print(f"{DIST.relative_to(ROOT)}: {size(DIST) / 1e6:.0f} MB")
     return subprocess.call([sys.executable, str(ROOT / "packaging" / "smoke.py"), str(DIST)])
 

@@ -44,7 +44,9 @@ def main(dist: Path, steps: Sequence[str] = ()) -> int:
             "PATH": os.environ.get("PATH", ""),
             "HOME": home,
             "TOOLCRIB_HOME": str(Path(home, "toolcrib")),
-            "QT_QPA_PLATFORM": "offscreen",
+            # another platform has to be named: xcb below xvfb-run, for one
+            "QT_QPA_PLATFORM": os.environ.get("SMOKE_PLATFORM", "offscreen"),
+            **{name: os.environ[name] for name in ("DISPLAY", "XAUTHORITY") if name in os.environ},
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
         }
         for step in (command_line, server, encoder, gateway, window, pictures):

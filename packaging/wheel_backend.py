@@ -1,8 +1,8 @@
 """Build backend: setuptools, with the four packages below toolcrib/_lib in wheels.
 
-The checkout and an editable install keep app, ui, store and resources at the top. A wheel also
-depends on the data wheel of the encoder, which a checkout makes by itself. The setting `core=yes`
-builds toolcrib-core: the same without the window, Qt and plots.
+An editable install keeps app, ui, store and resources at the top. What is published also depends
+on the data wheel of the encoder: the setting `release=yes` says so, and so does a source archive.
+`core=yes` builds toolcrib-core: the same without the window, Qt and plots.
 """
 
 import base64
@@ -31,7 +31,9 @@ build_editable = build_meta.build_editable
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Build by setuptools, then move the packages; return the wheel's file name."""
-    is_core = (config_settings or {}).get("core") == "yes"
+    settings = config_settings or {}
+    is_core = settings.get("core") == "yes"
+    is_release = settings.get("release") == "yes" or (ROOT / "PKG-INFO").exists()
     shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)  # would keep modules that are gone
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, build_meta.build_wheel(folder, None, metadata_directory))
@@ -39,7 +41,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         name = made.name
     if is_core:
         name = name.replace("toolcrib-", "toolcrib_core-", 1)
-    write(Path(wheel_directory, name), moved(members, is_core=is_core))
+    write(Path(wheel_directory, name), moved(members, is_core=is_core, is_release=is_release))
     return name
 
 
@@ -69,7 +71,7 @@ def read(wheel):
         return {name: archive.read(name) for name in names}
 
 
-def moved(members, *, is_core):
+def moved(members, *, is_core, is_release):
     """Return the files of our wheel, made of those that setuptools put into one."""
     files = {
         "toolcrib/__init__.py": b'"""Toolcrib; its packages are below _lib, see start.py."""\n',
@@ -84,11 +86,11 @@ def moved(members, *, is_core):
         folder, _, rest = name.partition("/")
         if is_core:
             folder = folder.replace("toolcrib-", "toolcrib_core-", 1)
-        files[f"{folder}/{rest}"] = dist_info(rest, data, is_core=is_core)
+        files[f"{folder}/{rest}"] = dist_info(rest, data, is_core=is_core, is_release=is_release)
     return files
 
 
-def dist_info(name, data, *, is_core):
+def dist_info(name, data, *, is_core, is_release):
     """Return one file of the wheel's metadata as it is for the moved packages."""
     if name == "entry_points.txt":
         return ENTRY_POINTS.format("command_line" if is_core else "toolcrib").encode()
@@ -102,7 +104,8 @@ def dist_info(name, data, *, is_core):
         lines[lines.index("Name: toolcrib")] = "Name: toolcrib-core"
         unwanted = tuple(f"Requires-Dist: {package}" for package in WINDOW_ONLY)
         lines = [line for line in lines if not line.startswith(unwanted)]
-    lines.append(f"Requires-Dist: toolcrib-encoder=={encoder_version()}")
+    if is_release:
+        lines.append(f"Requires-Dist: toolcrib-encoder=={encoder_version()}")
     return ("\n".join(lines) + gap + body).encode()
 
 

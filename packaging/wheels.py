@@ -89,13 +89,14 @@ def build_programs(folder: Path) -> None:
             shutil.copytree(ROOT / name, Path(copy, name), ignore=unwanted)
         for name in DOCUMENTS:
             shutil.copy(ROOT / name, copy)
+        release = {"release": "yes"}
         for call in (
-            "build_sdist({!r})",
-            "build_wheel({!r})",
-            "build_wheel({!r}, {{'core': 'yes'}})",
+            f"build_sdist({str(target)!r})",
+            f"build_wheel({str(target)!r}, {release})",
+            f"build_wheel({str(target)!r}, {release | {'core': 'yes'}})",
         ):
             # a process each: setuptools keeps in memory which folders it has made
-            code = f"import wheel_backend; wheel_backend.{call.format(str(target))}"
+            code = f"import wheel_backend; wheel_backend.{call}"
             environ = {**os.environ, "PYTHONPATH": str(Path(copy, "packaging"))}
             command = [sys.executable, "-c", code]
             subprocess.run(command, cwd=copy, env=environ, check=True, stdout=subprocess.DEVNULL)

@@ -85,6 +85,8 @@ def test_the_source_builds_the_same_wheel(wheels: Path, tmp_path: Path) -> None:
     built, published = only(tmp_path, "*.whl"), only(wheels, "toolcrib-*.whl")
     with zipfile.ZipFile(built) as one, zipfile.ZipFile(published) as other:
         assert sorted(one.namelist()) == sorted(other.namelist())
+        needs = "toolcrib-0.1.0.dist-info/METADATA"
+        assert one.read(needs) == other.read(needs)
 
 
 def test_an_installed_wheel_scans_routes_and_serves(installed: Path, tmp_path: Path) -> None:
