@@ -1,1 +1,1 @@
-"""What joins pages: tasks, services, undo steps, live values."""
+"""Parts shared by pages: tasks, services, undo steps, live values."""

@@ -37,7 +37,7 @@ _PAST = {
 
 
 def turn_off_words(tools: Sequence[CatalogTool]) -> str:
-    """What a button says that turns these tools off."""
+    """Label of a button that turns these tools off."""
     if not tools:
         return "Turn off"
     frees = sum(tool.cost for tool in tools)

@@ -30,7 +30,7 @@ class Answer:
 
     @property
     def line(self) -> Line:
-        """Where the score gate stands."""
+        """The score gate's limit."""
         by_meaning = self.cut.setting != "delta"
         return Line(self.cut.needed, by_meaning=by_meaning, drawn=not self.engine)
 
@@ -57,7 +57,7 @@ class Answer:
         )
 
     def why(self, tool: RankedTool) -> str:
-        """Why a tool is in or out, as a sentence without its full stop."""
+        """Reason that a tool is in or out, as a sentence without its full stop."""
         return phrases.found_by(tool) if self.engine else phrases.why(tool.verdict)
 
     def find(self, tool_id: str) -> RankedTool | None:

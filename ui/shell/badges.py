@@ -1,7 +1,7 @@
-"""Which badge each state has: the one table of them.
+"""Badge of each state: the one table of them.
 
 Keys are the words that the states have in the store, in app or in a table of the window; a test
-holds that every state of theirs stands here. A state without a badge is the normal one.
+holds that each of their states is a key here. A state without a badge is the normal one.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ui.widgets.roles import BadgeText
 
 _STOP = "close-octagon"
 BADGES: Mapping[str, BadgeText] = {
-    # how a server's reading stands (store.records)
+    # state of a server's reading (store.records)
     "configured": BadgeText("Not read yet", "neutral", "progress-clock"),
     "waiting": BadgeText("Waiting", "neutral", "progress-clock"),
     "reading": BadgeText("Reading", "accent", "progress-clock"),

@@ -1,4 +1,4 @@
-"""What the calibration plot draws, without Qt: curves over the threshold as the window shows it."""
+"""Curves of the calibration plot over the threshold as the window shows it, without Qt."""
 
 from dataclasses import dataclass, replace
 

@@ -13,7 +13,7 @@ PASSED, FAILED, NOT_ASKED = "passed", "failed", "not asked"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where the score gate stands for a query: on the score, or on the meaning alone."""
+    """The score gate's limit for a query: on the score, or on the meaning alone."""
 
     value: float
     by_meaning: bool
@@ -51,7 +51,7 @@ def gate_lines(
 
 
 def _line(gate: str, after: int, tool: RankedTool, passed: str) -> GateLine:
-    """One line; `after`: how many gates after the one that fails it stands."""
+    """One line; `after`: its number of gates behind the one that fails."""
     title = phrases.TITLES[gate]
     if after == 0:
         return GateLine(

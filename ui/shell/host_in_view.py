@@ -77,7 +77,7 @@ class HostInView(QObject):
 
     @property
     def unread(self) -> str:
-        """Why there is no number to judge: nothing is read, or not counted yet; "" else."""
+        """Reason for having no number to judge: nothing is read, or not counted yet; "" else."""
         catalog = self._live.catalog
         if catalog is None or not (catalog.tools or any(s.read_at for s in catalog.servers)):
             return UNREAD
@@ -102,7 +102,7 @@ class HostInView(QObject):
 
     @property
     def tools(self) -> Sequence[CatalogTool]:
-        """What the verdict is about, the gateway's menu aside."""
+        """Tools that the verdict is about, the gateway's menu aside."""
         size, catalog = self.size, self._live.catalog
         return size.sent.tools if size else catalog.shown if catalog else ()
 
@@ -129,7 +129,7 @@ class HostInView(QObject):
         self._before.setdefault(host_id, before)
 
     def take(self, statuses: "Sequence[HostStatus]") -> None:
-        """Take how hosts stand, as their files were just read."""
+        """Take the hosts' states, as their files were just read."""
         self._statuses = tuple(statuses)
         self._measure()
 

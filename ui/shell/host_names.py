@@ -1,4 +1,4 @@
-"""What hosts are called in columns."""
+"""Names of hosts in columns."""
 
 from app.hosts.facts import load_hosts
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH

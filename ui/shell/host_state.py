@@ -1,4 +1,4 @@
-"""What a host's state means in words and for the page."""
+"""A host's state in words and for the page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from ui.shell.host_names import MODE_NAMES
 
 
 def state_text(status: HostStatus) -> str:
-    """How a host gets its tools, which profile where that is not the default, and how it stands."""
+    """Mode of a host, its profile where that is not the default, and its state."""
     words = _state(status)
     return f"{words} · {status.profile}" if status.profile not in ("", DEFAULT) else words
 
@@ -46,7 +46,7 @@ def _state(status: HostStatus) -> str:
 
 
 def could_save(status: HostStatus) -> bool:
-    """Whether a host that is left as it is would do better in the recommended mode."""
+    """True if a host without Toolcrib would save tokens in the recommended mode."""
     advice = status.recommendation
     return status.mode == AS_IS and advice.mode != AS_IS and advice.saving > 0
 
@@ -59,7 +59,7 @@ def modes_of(facts: HostFacts) -> tuple[str, ...]:
 
 
 def was_written(status: HostStatus) -> bool:
-    """Whether Toolcrib's writes are still in the host's files, a hook among them."""
+    """True if Toolcrib's writes are still in the host's files, a hook among them."""
     hooked = status.hook is not None and status.hook.installed
     return status.mode != AS_IS or bool(status.drift) or hooked
 

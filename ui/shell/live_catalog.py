@@ -25,12 +25,12 @@ from store.records import Finding
 from ui.shell.tasks import Tasks
 from ui.widgets.shares import ServerPlaces
 
-_SETTLE_MS = 200  # after a write of somebody, for more of it
+_SETTLE_MS = 200  # time for more writes after one by another process
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What one look at the store gave."""
+    """Result of one reading of the store."""
 
     version: int
     outline: tuple[object, ...]
@@ -93,12 +93,12 @@ class LiveCatalog(QObject):
 
     @property
     def empty(self) -> bool:
-        """Whether no server is known."""
+        """True if no server is known."""
         return self.catalog is None or not self.catalog.servers
 
     @property
     def items(self) -> tuple[ReviewItem, ...]:
-        """What speaks against tools, what waits for a decision first."""
+        """Tools with findings, those that wait for a decision first."""
         if self.catalog is None:
             return ()
         tools, findings = self.catalog.tools, self._findings
@@ -208,7 +208,7 @@ class LiveCatalog(QObject):
 
     @property
     def in_view(self) -> bool:
-        """Whether the catalogue is of the profile that changes concern."""
+        """True if the catalogue is of the profile that changes concern."""
         return self.catalog is not None and self.catalog.profile.name == self.profile
 
     def _replace(self, changed: dict[int, CatalogTool]) -> None:

@@ -90,7 +90,7 @@ class LogDialog(Dialog):
         self.read()
 
     def read(self) -> None:
-        """Take the lines as they stand on disk."""
+        """Read the lines that are on disk now."""
         lines = log_tail(self.file).splitlines()
         if lines != self._lines or not self.where.text().startswith(str(self.file)):
             self._lines = lines

@@ -1,4 +1,4 @@
-"""What a page of the window is."""
+"""Base class of the window's pages."""
 
 from collections.abc import Iterator
 
@@ -34,11 +34,11 @@ class Page(QWidget):
         self.body.addWidget(self.messages)
 
     def main_view(self) -> QWidget:
-        """What gets the focus when the page opens."""
+        """Widget that gets the focus when the page opens."""
         return self
 
     def panes(self) -> tuple[QWidget, ...]:
-        """What F6 goes through, in order."""
+        """Widgets that F6 moves between, in order."""
         return (self.main_view(),)
 
     def focus_filter(self) -> None:
@@ -104,7 +104,7 @@ class Page(QWidget):
                 yield splitter.objectName(), splitter
 
     def _choices(self) -> list[QCheckBox]:
-        """How something is shown, each with a name of its own."""
+        """Boxes for the way something is shown, each kept under a name of its own."""
         return [box for box in self.findChildren(QCheckBox) if box.objectName() in KEPT_CHOICES]
 
     def _tables(self) -> list[QTreeView]:

@@ -9,11 +9,11 @@ _log = logging.getLogger("toolcrib.ui")
 
 
 class UnforeseenError(ToolcribError):
-    """A defect of Toolcrib itself: its cause stands in the log only."""
+    """A defect of Toolcrib itself: its cause is in the log only."""
 
 
 def as_problem(error: BaseException) -> ToolcribError:
-    """What to tell the user; anything unforeseen is logged with its trace."""
+    """Convert an error to one for the user; anything unforeseen is logged with its trace."""
     if isinstance(error, ToolcribError):
         return error
     if isinstance(error, StoreError):

@@ -50,7 +50,7 @@ class QuerySession(QObject):
 
     @property
     def query(self) -> str:
-        """What was asked last."""
+        """The last query."""
         return self._query
 
     @property

@@ -27,7 +27,7 @@ class QuerySet(QObject):
 
     @property
     def loaded(self) -> bool:
-        """Whether it was read."""
+        """True if it was read."""
         return self._held is not None
 
     @property
@@ -52,7 +52,7 @@ class QuerySet(QObject):
 
     @property
     def unlabelled(self) -> tuple[LabelRecord, ...]:
-        """What activity would add: searches with the tool called next that are not labels yet."""
+        """Labels that activity would add: searches with the tool called next, not labels yet."""
         if self._held is None:
             return ()
         there = {key(label) for label in self._held.labels}
@@ -91,5 +91,5 @@ class QuerySet(QObject):
 
 
 def key(label: LabelRecord) -> tuple[str, tuple[str, ...]]:
-    """What tells labels apart: the query and its tools."""
+    """Key of a label: the query and its tools."""
     return label.query, tuple(sorted(label.expected))

@@ -1,4 +1,4 @@
-"""What a remedy's button says, and what it changes."""
+"""A remedy's button label, and the change that it makes."""
 
 from dataclasses import dataclass, replace
 

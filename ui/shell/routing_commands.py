@@ -1,4 +1,4 @@
-"""What the playground's cures do, each as one undo step."""
+"""The playground's cures, each as one undo step."""
 
 from app.catalog.catalog import CatalogTool
 from ui.shell.actions import Pin, Tick

@@ -16,7 +16,7 @@ from ui.shell.services import Services
 
 
 def kept_words(old: RoutingSettings, new: RoutingSettings) -> str:
-    """What a moved line keeps: a gap to the best, a floor, or the threshold itself."""
+    """Words for the setting that a moved line changes: a gap, a floor, or the threshold itself."""
     if new.floor != old.floor:
         return f"floor to {new.floor:.2f}"
     if new.cut == THETA:
@@ -25,7 +25,7 @@ def kept_words(old: RoutingSettings, new: RoutingSettings) -> str:
 
 
 class RoutingSession(QObject):
-    """What the playground's fields and the explain card's button do.
+    """Operations of the playground's fields and of the explain card's button.
 
     Signals: changed(what was done) after a step.
     """

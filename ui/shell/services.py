@@ -1,4 +1,4 @@
-"""What every page is given."""
+"""Services that every page gets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the score strip draws, without Qt."""
+"""Marks of the score strip, without Qt."""
 
 from dataclasses import dataclass
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Job:
-    """What long work is given, and what cancels it; safe to use from any thread."""
+    """Handle of long work: its inputs and its cancelling; safe to use from any thread."""
 
     def __init__(self, report: Callable[[object], None]) -> None:
         self.cancelled = threading.Event()
@@ -38,7 +38,7 @@ class _Callbacks:
 
     @property
     def wanted(self) -> bool:
-        """Whether what they show things in is still there."""
+        """True if the widget that owns them still exists."""
         return self.owner is None or isValid(self.owner)
 
 
@@ -77,7 +77,7 @@ class Tasks(QObject):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing runs or waits to be delivered."""
+        """True if nothing runs or waits to be delivered."""
         return not self._waiting
 
     def request(
@@ -123,7 +123,7 @@ class Tasks(QObject):
         self.request(run, deliver, report, owner=owner)
 
     def overtake(self, key: Hashable) -> int:
-        """Nobody waits for answers of that key any more; returns the number of the next one."""
+        """Drop answers of that key that are still to come; returns the number of the next one."""
         self._newest[key] = self._newest.get(key, 0) + 1
         return self._newest[key]
 

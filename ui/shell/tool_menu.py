@@ -1,4 +1,4 @@
-"""What can be done with tools wherever a table names them: on or off, pinned, looked at."""
+"""Actions on tools wherever a table names them: on or off, pinned, looked at."""
 
 from collections.abc import Callable, Sequence
 

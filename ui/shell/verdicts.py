@@ -1,4 +1,4 @@
-"""What each word of a budget's verdict means under given settings."""
+"""Meaning of each word of a budget's verdict under given settings."""
 
 from app.policy.budget import Budget
 

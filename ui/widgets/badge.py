@@ -66,7 +66,7 @@ class Badge(QWidget):
 
     @property
     def badge(self) -> BadgeText:
-        """What is shown."""
+        """The badge shown."""
         return self._badge
 
     def show_badge(self, badge: BadgeText) -> None:

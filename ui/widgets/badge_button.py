@@ -27,7 +27,7 @@ class BadgeButton(QAbstractButton):
 
     @property
     def badge(self) -> BadgeText:
-        """What is shown."""
+        """The badge shown."""
         return self._badge
 
     def show_badge(self, badge: BadgeText) -> None:

@@ -19,7 +19,7 @@ LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class Head(Protocol):
-    """What a view needs of a column, whatever its rows are."""
+    """Interface of a column to its view, for rows of any kind."""
 
     @property
     def title(self) -> str:
@@ -27,7 +27,7 @@ class Head(Protocol):
 
     @property
     def delegate(self) -> MakeDelegate | None:
-        """What paints its cells; None: as the view does."""
+        """Delegate that paints its cells; None: the view's own."""
 
     @property
     def width(self) -> int:
@@ -35,16 +35,16 @@ class Head(Protocol):
 
     @property
     def tip(self) -> str:
-        """What the heading's tooltip explains."""
+        """Tooltip of the heading."""
 
     @property
     def right(self) -> bool:
-        """Whether it stands at the right, as numbers do."""
+        """True if it is aligned right, as numbers are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(Generic[R]):
-    """What one kind of row shows in a column of a tree.
+    """Cell of one kind of row in a column of a tree.
 
     `sort` is the value that the text shows; without it the text itself is compared. `roles` answer
     what Qt and the delegates ask for beside the text: badges, bars, tooltips, sentences.
@@ -55,11 +55,11 @@ class Cell(Generic[R]):
     roles: Roles[R] = field(default_factory=dict)
 
     def sort_key(self, row: R) -> SortKey:
-        """What rows are ordered by."""
+        """Key by which rows are sorted."""
         return self.sort(row) if self.sort else self.text(row).lower()
 
     def data(self, row: R, role: int) -> object:
-        """What the cell answers in a role: one of its own, else its text."""
+        """Content of the cell in a role: one of its own, else its text."""
         answer = self.roles.get(role)
         if answer is not None:
             return cell_value(answer(row), role)
@@ -108,14 +108,14 @@ def place(columns: Sequence[Head], title: str) -> int:
 
 
 def side(column: Head) -> Qt.AlignmentFlag:
-    """Where a column's text and heading stand."""
+    """Alignment of a column's text and heading."""
     return RIGHT if column.right else LEFT
 
 
 def head_data(
     columns: Sequence[Head], section: int, orientation: Qt.Orientation, role: int
 ) -> object:
-    """What a heading answers: its title, its explanation, its side; None beside the columns."""
+    """Content of a heading: its title, its explanation, its side; None beside the columns."""
     if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(columns):
         return None
     column = columns[section]

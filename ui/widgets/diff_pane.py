@@ -93,7 +93,7 @@ class DiffPane(QPlainTextEdit):
         self._mark()
 
     def columns(self) -> int:
-        """How many letters fit side by side."""
+        """Number of letters that fit side by side."""
         room = self.contentsRect().width() - self.gutter_width()
         room -= self.verticalScrollBar().sizeHint().width()
         letter = QFontMetricsF(self.font()).horizontalAdvance("m" * 100) / 100

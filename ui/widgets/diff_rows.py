@@ -16,7 +16,7 @@ _WORDS = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """One row of both panes; a fold row stands for `hidden` unchanged rows that follow it."""
+    """One row of both panes; a fold row replaces the `hidden` unchanged rows that follow it."""
 
     kind: str
     left: str | None = None
@@ -47,7 +47,7 @@ def diff_rows(
 
 
 def pieces(row: DiffRow, columns: int) -> list[tuple[Span, Span]]:
-    """Where both sides of a row are cut to lines of that many columns, as many on each side.
+    """Cuts of both sides of a row to lines of that many columns, as many lines on each side.
 
     0 columns: nowhere. A side that needs fewer lines ends with empty ones.
     """
@@ -58,7 +58,7 @@ def pieces(row: DiffRow, columns: int) -> list[tuple[Span, Span]]:
 
 
 def change_count(rows: Iterable[DiffRow]) -> int:
-    """How many blocks of neighbouring changed rows there are."""
+    """Number of blocks of neighbouring changed rows."""
     count, inside = 0, False
     for row in rows:
         changed = row.kind not in (SAME, FOLD)

@@ -49,7 +49,7 @@ class DiffView(QWidget):
 
     @property
     def wraps(self) -> bool:
-        """Whether long lines are cut to the width, alike on both sides."""
+        """True if long lines are cut to the width, alike on both sides."""
         return self._wraps
 
     def set_wraps(self, wraps: bool) -> None:

@@ -76,7 +76,7 @@ class ElidedChoice(Choice):
         return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
 
     def field(self) -> QRect:
-        """Where its text stands, beside the arrow."""
+        """Area of its text, beside the arrow."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         field = QStyle.SubControl.SC_ComboBoxEditField

@@ -1,4 +1,4 @@
-"""What a page shows when there is nothing to show: an icon, a sentence, what to do."""
+"""View of an empty page: an icon, a sentence, the next step."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont

@@ -1,4 +1,4 @@
-"""What a filter line offers while it is typed: keys, what is: knows, and values there are."""
+"""Completions of a filter line while it is typed: keys, the states of is:, present values."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,7 +14,7 @@ Values = Callable[[str], Iterable[str]]  # a key's values in what is shown
 def completions(
     text: str, cursor: int, *, keys: Sequence[str], states: Sequence[str], values: Values
 ) -> tuple[int, list[str]]:
-    """Where the term at the cursor begins, and what could stand in its place up to the cursor."""
+    """Start of the term at the cursor, and the completions from there up to the cursor."""
     start = _term_start(text[:cursor])
     term = text[start:cursor]
     sign, body = ("-", term[1:]) if term.startswith("-") else ("", term)

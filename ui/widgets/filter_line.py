@@ -28,7 +28,7 @@ DELAY_MS = 150
 
 @dataclass(frozen=True, slots=True)
 class FilterWords:
-    """What a filter line says of itself, and its saved filters as (title, line)."""
+    """Texts that describe a filter line, and its saved filters as (title, line)."""
 
     name: str
     example: str
@@ -189,7 +189,7 @@ class _Line(IconField):
         self.textEdited.connect(self.offer)
 
     def offer(self) -> None:
-        """Show what could stand where the cursor is."""
+        """Show the completions at the cursor."""
         _start, offered = self._offers(self.text(), self.cursorPosition())
         self._model.setStringList(offered)
         if offered and self.isVisible():
@@ -231,5 +231,5 @@ class _Line(IconField):
         return True
 
     def _is_chosen(self) -> bool:
-        """Whether the user went into the list; that it has a current row says nothing."""
+        """True if the user went into the list; that it has a current row says nothing."""
         return self.popup.selectionModel().hasSelection()

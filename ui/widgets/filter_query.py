@@ -17,7 +17,7 @@ _DAYS = re.compile(r"([<>])(\d{1,4})d$")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a filter looks at in one tool; all texts in lower case."""
+    """Facts of one tool that filters test; all texts in lower case."""
 
     server: str
     tool: str
@@ -43,7 +43,7 @@ class Filter:
     tests: tuple[Test, ...] = ()
 
     def accepts(self, facts: Facts) -> bool:
-        """Whether the tool passes every term."""
+        """True if the tool passes every term."""
         return all(test(facts) for test in self.tests)
 
 

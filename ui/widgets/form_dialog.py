@@ -1,4 +1,4 @@
-"""What the small forms have in common: they stay open until what was typed can be used."""
+"""Base of the small forms: they stay open until the typed values can be used."""
 
 from PySide6.QtWidgets import (
     QDialogButtonBox,

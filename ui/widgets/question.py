@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 
 def confirm(parent: QWidget, text: str, more: str, *, yes: str) -> bool:
-    """Whether the user pressed `yes`; the safe answer is the default."""
+    """Ask a question; True if the user pressed `yes`. The safe answer is the default."""
     box = QMessageBox(parent)
     box.setTextFormat(Qt.TextFormat.PlainText)  # names in it are a stranger's
     box.setText(text)

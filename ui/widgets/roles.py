@@ -1,4 +1,4 @@
-"""What cells tell their delegates beside their text, and badges as values."""
+"""Roles of cells that their delegates read beside the text, and badges as values."""
 
 from dataclasses import dataclass
 

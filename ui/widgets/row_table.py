@@ -23,7 +23,7 @@ class RowTable(QAbstractTableModel, Generic[R]):
 
     @property
     def rows(self) -> Sequence[R]:
-        """What is shown."""
+        """Rows in the table."""
         return self._rows
 
     def row(self, number: int) -> R | None:
@@ -47,11 +47,11 @@ class RowTable(QAbstractTableModel, Generic[R]):
             self.dataChanged.emit(self.index(first, 0), self.index(end, len(self.columns) - 1))
 
     def rowCount(self, parent: Index = _ROOT) -> int:
-        """How many rows are shown."""
+        """Number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = _ROOT) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(
@@ -76,5 +76,5 @@ class RowTable(QAbstractTableModel, Generic[R]):
         return cell_value(self.row_data(row, role), role)
 
     def row_data(self, _row: R, _role: int) -> object:
-        """What all cells of a row answer alike, such as FAINT."""
+        """Content that all cells of a row have in common in a role, such as FAINT."""
         return None

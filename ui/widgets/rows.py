@@ -1,4 +1,4 @@
-"""What all tables of the window have in common: flat rows of one height, columns that fit."""
+"""Parts common to all tables of the window: flat rows of one height, columns that fit."""
 
 from collections.abc import Sequence
 

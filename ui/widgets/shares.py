@@ -1,4 +1,4 @@
-"""How the tokens divide among servers, largest first: one order of colours everywhere."""
+"""Shares of servers in the tokens, largest first: one order of colours everywhere."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What every table offers: columns to choose and to move, its rows to copy."""
+"""Tools of every table: columns to choose and to move, its rows to copy."""
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
@@ -68,7 +68,7 @@ class TableTools(QObject):
         return menu
 
     def copy(self) -> None:
-        """The selected rows to the clipboard, cells divided by tabs, as they stand in view."""
+        """Copy the selected rows to the clipboard as they are in view, cells divided by tabs."""
         text = self.text()
         if text:
             QGuiApplication.clipboard().setText(text)
@@ -87,7 +87,7 @@ class TableTools(QObject):
         )
 
     def state(self) -> str:
-        """What the user chose, as text to keep."""
+        """The user's choice of columns, as text to keep."""
         return ",".join(f"{column}:{int(on)}" for column, on in sorted(self.chosen.items()))
 
     def restore(self, state: str) -> None:
@@ -106,7 +106,7 @@ def tools_of(view: QTreeView) -> TableTools:
 
 
 def has_tools(view: QTreeView) -> bool:
-    """Whether `as_rows` made this table."""
+    """True if `as_rows` made this table."""
     direct = Qt.FindChildOption.FindDirectChildrenOnly
     return view.findChild(TableTools, options=direct) is not None
 

@@ -151,7 +151,7 @@ class BudgetStrip(QWidget):
         self.host.setToolTip(plain_tip(_HOST_TIPS[size is not None]))
 
     def _tools_text(self) -> str:
-        """How many tools the number is about, and what a host does with them."""
+        """Number of tools that the number is about, and the host's way with them."""
         size, catalog = self._hosts.size, self._live.catalog
         if self._hosts.unread:
             return ""
@@ -243,7 +243,7 @@ class BudgetBar(QWidget):
         return QSize(max(80, self._label_width(words) + 2 * GAP), STRIP)
 
     def segments(self) -> list[tuple[Share, QRectF]]:
-        """Where each server's segment stands."""
+        """Area of each server's segment."""
         track, scale = self._track(), self._scale()
         areas, left = [], track.left()
         for share in self._shares:
@@ -254,7 +254,7 @@ class BudgetBar(QWidget):
         return areas
 
     def line_x(self, tokens: int) -> float:
-        """Where that number of tokens stands, in pixels."""
+        """Position of that number of tokens, in pixels."""
         track = self._track()
         return track.left() + track.width() * min(1.0, tokens / self._scale())
 

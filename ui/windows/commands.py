@@ -37,7 +37,7 @@ class Commands(QObject):
         self._recolor()
 
     def show_export(self, text: str, tip: str, useful: bool) -> None:
-        """What the export button says; without anything to do it cannot be pressed."""
+        """Set the export button's text; without anything to do it cannot be pressed."""
         self.export.setText(text)
         self.export.setToolTip(plain_tip(tip))
         self.export.setEnabled(useful)

@@ -1,4 +1,4 @@
-"""What the toolbar's button and the sidebar say about the hosts, without opening their page."""
+"""Texts on the hosts for the toolbar's button and the sidebar, without opening their page."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -72,7 +72,7 @@ class ExportState(QObject):
 
 
 def button_words(rows: "Sequence[HostStatus]") -> tuple[int, str, bool]:
-    """How many changes wait, what the button's tooltip says, whether pressing it helps."""
+    """Number of changes that wait, the button's tooltip, and True if pressing it helps."""
     from app.host_status.status import CHANGES, NOT_FOUND
     from store.records import AS_IS
     from ui.shell.host_state import urgency

@@ -20,7 +20,7 @@ _NAME = "at_login"
 
 
 class LoginTab(QWidget):
-    """Shows what stands in the desktop's folder, also where the command line put it.
+    """Shows the login entry in the desktop's folder, also one that the command line put there.
 
     Signals: failed(ToolcribError); switched() after a change here.
     """

@@ -326,7 +326,7 @@ class MainWindow(QMainWindow):
         self._done = index
 
     def _on_leaving(self) -> None:
-        """What is in view is of another profile than changes would concern: nothing takes any."""
+        """Disable the pages while the profile in view is not the one that changes concern."""
         self._focus = self._focus or self.focusWidget()
         self.stack.setEnabled(False)
         self.strip.setEnabled(False)
@@ -357,7 +357,7 @@ class MainWindow(QMainWindow):
         )
 
     def _show_badges(self) -> None:
-        """What sections have to say also before they were opened."""
+        """Show counts on the sections, also before they were opened."""
         waiting = [item for item in self.live.items if item.state == OPEN]
         tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
         self.nav.set_badge("review", str(len(waiting) or ""), tone)

@@ -1,4 +1,4 @@
-"""What the command palette finds: the menus' actions, servers, tools, and terms explained."""
+"""Entries of the command palette: the menus' actions, servers, tools, and terms explained."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the command palette offers, and which of it fits what was typed."""
+"""Entries of the command palette, and their match with the typed words."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PaletteActions:
-    """What the window does with tools and servers that were found."""
+    """Actions of the window on servers and tools in the palette."""
 
     show_tool: Callable[[int], object]
     why: Callable[[int], object]
@@ -69,7 +69,7 @@ def matches(entries: Iterable[Entry], typed: str) -> list[Entry]:
 
 
 def score(text: str, words: Iterable[str]) -> float:
-    """How well every word fits a text, 0 when one does not.
+    """Score of the match of every word with a text, 0 when one does not match.
 
     Best at the beginning of a word, then inside one, then as letters in order.
     """

@@ -34,7 +34,7 @@ def _move(window: QWidget, frame: QRect, area: QRect) -> None:
 
 
 def placed(frame: QRect, area: QRect) -> QRect:
-    """The frame moved so that it stands within the area, its title bar above all."""
+    """The frame moved so that it lies within the area, its title bar above all."""
     left = min(frame.left(), area.right() - frame.width() + 1)
     top = min(frame.top(), area.bottom() - frame.height() + 1)
     return QRect(max(area.left(), left), max(area.top(), top), frame.width(), frame.height())

@@ -9,7 +9,7 @@ from functools import reduce
 
 @dataclass(frozen=True, slots=True)
 class SettingField:
-    """What every field has; `said` names it in an undo step, where the label will not do."""
+    """Common parts of every field; `step_noun` names it in an undo step in the label's place."""
 
     name: str
     label: str
@@ -55,7 +55,7 @@ class Rules(SettingField):
 
 
 Field = Number | Choice | Switch | Patterns | Rules
-Group = tuple[str, tuple[Field, ...]]  # a heading, and what stands below it
+Group = tuple[str, tuple[Field, ...]]  # a heading, and the fields below it
 
 POOL_WORDS = {
     "servers": "Names of the servers",
@@ -375,5 +375,5 @@ READING: tuple[Group, ...] = (
 
 
 def value_of(settings: object, name: str) -> object:
-    """What a setting is."""
+    """Value of a setting by its dotted name."""
     return reduce(getattr, name.split("."), settings)

@@ -53,7 +53,7 @@ class SettingForm(QWidget):
     def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
         super().__init__()
         self.fields: dict[str, QWidget] = {}
-        self._tips: dict[str, tuple[str, QLabel]] = {}  # the usual words and where they stand
+        self._tips: dict[str, tuple[str, QLabel]] = {}  # the usual words and their labels
         self._rows: list[tuple[str, QWidget, tuple[QWidget, ...]]] = []  # words, heading, row
         self._shows: dict[str, Callable[[Any], None]] = {}
         self._shown: Json = {}
@@ -278,7 +278,7 @@ class _RuleLines(QPlainTextEdit):
         self.setFixedHeight(4 * self.fontMetrics().lineSpacing())
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """What was typed counts."""
+        """Take the typed text as the value."""
         super().focusOutEvent(event)
         self.left.emit()
 

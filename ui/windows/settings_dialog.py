@@ -155,7 +155,7 @@ class SettingsDialog(Dialog):
         self.problem.setVisible(nothing)
 
     def _unusual(self) -> Json:
-        """What differs from the usual values in the tab in front."""
+        """Settings in the tab in front that differ from the usual values."""
         catalog, form = self._services.live.catalog, self._forms[self.tabs.currentIndex()]
         if form is not self.profile:
             return form.unusual(Settings())

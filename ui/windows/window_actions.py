@@ -1,4 +1,4 @@
-"""What menus, the palette and the toolbar can have the window do."""
+"""Actions of the window for menus, the palette and the toolbar."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ class LabelsCommand(QUndoCommand):
 
 
 class LearnedCommand(QUndoCommand):
-    """What rankings learned, before and after a step; None is nothing."""
+    """Set the model of past use to a state before or after a step; None is no model."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ def _groups(comparison: Comparison) -> dict[str, tuple[str, ...]]:
 
 
 def _got(run: RunRecord, query: str) -> str:
-    """What a run gave a query: which tools it lacks, or how many are in."""
+    """Result of a query in a run: the tools that it lacks, or the number of tools in."""
     if query not in run.result.get("passed", {}):
         return "not asked"
     got = run.result.get("got", {}).get(query)

@@ -89,7 +89,7 @@ class QuerySetHead(QWidget):
         self.progress.setFormat(f"{done} of {plural_queries(total)}")
 
     def show_state(self, hint: str, *, running: bool, can_run: bool, stands_out: bool) -> None:
-        """Show a hint, or the progress while running; Run stands out where it is the next step."""
+        """Show a hint, or the progress while running; emphasise Run where it is the next step."""
         self.hint.setText(hint)
         self.hint.setVisible(bool(hint) and not running)
         self.progress.setVisible(running)
@@ -128,5 +128,5 @@ class QuerySetHead(QWidget):
 
 
 def count(rows: Sequence[QueryRow], *verdicts: str) -> int:
-    """How many rows have one of these verdicts."""
+    """Number of rows with one of these verdicts."""
     return sum(row.verdict in verdicts for row in rows)

@@ -1,4 +1,4 @@
-"""What can be done to the query set, each as one undo step."""
+"""Edits of the query set, each as one undo step."""
 
 from collections.abc import Sequence
 from pathlib import Path

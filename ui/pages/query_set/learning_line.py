@@ -47,19 +47,19 @@ class LearningLine(QWidget):
         self._recolor()
 
     def show_state(self, lessons: int, learned: str, lesson: LearnedModel | None) -> None:
-        """How many queries there are to learn from, and what was learned ("": nothing)."""
+        """Show the number of queries to learn from, and the model learned from them ("": none)."""
         if learned != self._learned and not self._busy:
             self._figures = ""  # undone, or learned by another process
         self._lessons, self._learned, self._lesson = lessons, learned, lesson
         self._show()
 
     def set_ready(self, ready: bool) -> None:
-        """Whether the encoder is there."""
+        """Tell the line if the encoder is there."""
         self._ready = ready
         self._show()
 
     def set_busy(self, busy: bool) -> None:
-        """Whether learning is under way."""
+        """Tell the line if learning is under way."""
         self._busy = busy
         self._show()
 
@@ -95,7 +95,7 @@ class LearningLine(QWidget):
 
 
 def learned_from(lesson: LearnedModel) -> str:
-    """What is known of what was learned."""
+    """Sentence on the learned model and its use."""
     what = f"Past use: learned from {plural_queries(lesson.queries)}."
     if not lesson.used:
         return (
@@ -107,7 +107,7 @@ def learned_from(lesson: LearnedModel) -> str:
 
 
 def figures(report: LearnReport) -> str:
-    """What learning found: nDCG before and after."""
+    """Result of learning in words: nDCG before and after."""
     if not report.after:
         return report.reason
     what = f"Learned from {plural_queries(report.labels)}" if report.used else "Not learned"
@@ -115,5 +115,5 @@ def figures(report: LearnReport) -> str:
 
 
 def sentence(report: LearnReport) -> str:
-    """What learning found, and what follows."""
+    """Sentence on the result of learning, and its consequence."""
     return f"{figures(report)} {report.reason}" if report.after else report.reason

@@ -83,7 +83,7 @@ class PlotLegend(QWidget):
             left += _SAMPLE + 6
             painter.setPen(self._theme.colors.text2)
             width = painter.fontMetrics().horizontalAdvance(words)
-            # as labels do it: the words that go on beside it stand on the same line
+            # as labels do it: the words that go on beside it are on the same line
             painter.drawText(QRect(left, 0, width, height), Qt.AlignmentFlag.AlignVCenter, words)
             left += width + _SPACE
         painter.end()

@@ -44,7 +44,7 @@ class QueryRow:
             return "nothing, as expected" if not number else f"{number} in, expected none"
         lacking = [tool for tool in self.label.expected if tool in self.outcome.missing]
         got = f"{len(self.label.expected) - len(lacking)} of {len(self.label.expected)}"
-        some = lacking and len(self.label.expected) > 1  # a single one stands beside it
+        some = lacking and len(self.label.expected) > 1  # a single one is shown beside it
         return f"{got}, lacks {', '.join(lacking)}" if some else got
 
 
@@ -83,7 +83,7 @@ def verdict_of(passed: bool, before: bool | None) -> str:
 
 
 def outcome_of_run(run: RunRecord, label: LabelRecord, costs: Mapping[str, int]) -> Outcome | None:
-    """What a stored run says of a label's query, None when it did not ask it."""
+    """Outcome of a stored run for a label's query, None when the run did not ask it."""
     query = label.query.strip()
     got = run.result.get("got", {}).get(query)
     if got is None or query not in run.result.get("passed", {}):

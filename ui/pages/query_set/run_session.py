@@ -37,7 +37,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class _JobInputs:
-    """What a run in the background is given."""
+    """Inputs of a run in the background."""
 
     ctx: AppContext
     profile: str
@@ -75,7 +75,7 @@ class RunSession(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether a run is under way."""
+        """True while a run is under way."""
         return self._job is not None
 
     @property
@@ -86,7 +86,7 @@ class RunSession(QObject):
     def outcomes(
         self, settings: RoutingSettings, costs: Mapping[str, int] | None = None
     ) -> dict[str, Outcome]:
-        """What each query gets under these settings; `costs` are tokens by tool id."""
+        """Outcome of each query under these settings; `costs` are tokens by tool id."""
         prices = costs or {}
         return {query: outcome(case, settings, prices) for query, case in self.cases.items()}
 

@@ -84,7 +84,7 @@ class QuerySetTab(QWidget):
         return (self.head.add, *plot, self.view, self.learning.learn)
 
     def primary(self) -> None:
-        """Press the button that stands out: use what is recommended, run, or add a query."""
+        """Press the emphasised button: use what is recommended, run, or add a query."""
         if not self.queries.labels:
             self.doing.add()
         elif self.panel.use.property("primary") and self.panel.isVisible():
@@ -328,6 +328,6 @@ class QuerySetTab(QWidget):
 
 
 def _ranked(catalog: Catalog | None) -> frozenset[tuple[int, str, str, bool]]:
-    """What a ranking depends on of each tool: its text, its summary, and where it may go."""
+    """Parts of each tool that a ranking depends on: its text, its summary, and where it may go."""
     tools = catalog.tools if catalog else ()
     return frozenset((t.tool.id, t.tool.hash, t.summary, t.shown) for t in tools)

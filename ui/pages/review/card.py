@@ -153,7 +153,7 @@ def _waits(item: ReviewItem) -> bool:
 
 
 def _standing(item: ReviewItem) -> str:
-    """What hosts get of it now, and what was decided."""
+    """Sentence on what hosts get of it now, and on the decision."""
     name = visible(item.row.tool.tool_id)
     if item.state == OFF:
         return f"{name} is off: Toolcrib gives it to no host."

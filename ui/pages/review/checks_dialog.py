@@ -1,4 +1,4 @@
-"""What Review looks for, rule by rule."""
+"""Checks of Review, rule by rule."""
 
 from html import escape
 

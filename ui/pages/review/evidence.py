@@ -1,4 +1,4 @@
-"""What a decision about a tool has to be made on, line by line, nothing in it hidden."""
+"""Evidence for a decision about a tool, line by line, nothing in it hidden."""
 
 import re
 from bisect import bisect_right
@@ -63,19 +63,19 @@ class Evidence:
 
 @dataclass(slots=True)
 class _Effort:
-    """What may still be compared of a tool."""
+    """Number of pairs of lines that may still be compared for a tool."""
 
     left: int = _MOST_PAIRS
 
     def spend(self, pairs: int) -> bool:
-        """Whether that many pairs are left; they are spent then."""
+        """Spend that many pairs; False if fewer are left."""
         enough = pairs <= self.left
         self.left -= pairs if enough else 0
         return enough
 
 
 def evidence(item: ReviewItem) -> Evidence:
-    """What was found, then what changed; the whole text where nothing earlier is known."""
+    """Findings, then the changes; the whole text where nothing earlier is known."""
     lines, length = [], 0
     parts = (_findings(item), _beside(item), _text(item))
     every = (line for part in parts for line in part)
@@ -125,7 +125,7 @@ def _text(item: ReviewItem) -> Iterator[EvidenceLine]:
 
 
 def _quotations(item: ReviewItem) -> list[re.Pattern[str]]:
-    """What findings quote, as patterns of its words; marks and blanks between them may differ."""
+    """Quotations of findings as patterns of words; marks and blanks between them may differ."""
     patterns = []
     # hidden characters are marked one by one
     details = [f.detail for f in item.findings if not f.rule.startswith("HC-")]
@@ -159,7 +159,7 @@ def _with_quotations(
 
 
 def _around(marks: Sequence[Span], quotations: Iterable[Span]) -> tuple[Span, ...]:
-    """The marks, and what of the quotations stands outside them and of each other."""
+    """The marks, and the parts of quotations outside of them and of each other."""
     spans = list(marks)
     for start, length in sorted(quotations):
         place, end = start, start + length
@@ -193,7 +193,7 @@ def _changes(part: Difference, effort: _Effort) -> Iterator[EvidenceLine]:
 
 
 def _rows(before: str, after: str, effort: _Effort) -> Sequence[DiffRow]:
-    """What changed, compared where that is cheap enough, new lines first where it is not."""
+    """Changed rows, compared where that is cheap enough, new lines first where it is not."""
     old, new = before.splitlines(), after.splitlines()
     if len(before) + len(after) <= _MOST_COMPARED and effort.spend(len(old) * len(new)):
         pairs = pair_lines(before, after)
@@ -209,7 +209,7 @@ def _words(line: str | None) -> int:
 
 
 def _without_folded(rows: Iterable[DiffRow]) -> list[DiffRow]:
-    """Fold rows stand for the rows after them, which are left out."""
+    """Leave out the rows that a fold row before them represents."""
     kept, skip = [], 0
     for row in rows:
         if skip:
@@ -221,5 +221,5 @@ def _without_folded(rows: Iterable[DiffRow]) -> list[DiffRow]:
 
 
 def _hidden(line: str) -> tuple[Span, ...]:
-    """Where characters that nobody sees are spelled out."""
+    """Spans of spelled-out invisible characters."""
     return tuple((m.start(), m.end() - m.start()) for m in _HIDDEN.finditer(line))

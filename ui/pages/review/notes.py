@@ -1,4 +1,4 @@
-"""What Review says of servers and of the profile as a whole, a line with a mark for each."""
+"""Notes of Review on servers and on the profile as a whole, a line with a mark for each."""
 
 from collections.abc import Sequence
 

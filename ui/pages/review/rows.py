@@ -1,4 +1,4 @@
-"""What there is to review as a table: open first, the worst of it first."""
+"""Items of Review as a table: open first, the most severe of them first."""
 
 from collections.abc import Sequence
 
@@ -52,12 +52,12 @@ class ReviewTable(RowTable[ReviewItem]):
         return cell_value(super().data(index, Qt.ItemDataRole.DisplayRole if tip else role), role)
 
     def row_data(self, row: ReviewItem, role: int) -> object:
-        """What was decided stands back."""
+        """Decided items are faint."""
         return row.state != OPEN if role == FAINT else None
 
 
 def item_badge(item: ReviewItem) -> BadgeText:
-    """How bad an open one is; what was decided about the others."""
+    """Severity of an open item; the decision about any other."""
     return badge(item.severity if item.state == OPEN else item.state)
 
 
