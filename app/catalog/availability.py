@@ -1,4 +1,4 @@
-"""May this tool reach a host, and if not, why: the one rule for all who ask.
+"""The one rule that decides if a tool may reach a host, and the reason if it may not.
 
 The view `availability` (store/migrations) says the same in SQL for what is stored; a property test
 holds the two together. The sentences are in app.catalog.reasons.
@@ -88,7 +88,7 @@ def stored_reasons(
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """A profile's allowlists and preconditions: what depends on who asks, and on the session."""
+    """A profile's allowlists and preconditions: they depend on the user and on the session."""
 
     rules: tuple[tuple[str, str], ...] = ()  # (principal, tool pattern)
     preconditions: tuple[Precondition, ...] = ()
@@ -112,7 +112,7 @@ class Conditions:
         for pattern, allowed in scopes.items():
             rules += [(who, pattern) for who in _texts(allowed)] or [("", pattern)]
             if not _texts(allowed):
-                problems.append(f"scopes: nobody is allowed {pattern}.")
+                problems.append(f"scopes: no principal is allowed {pattern}.")
         for pattern, texts in preconditions.items():
             for text in _texts(texts) or [""]:
                 try:

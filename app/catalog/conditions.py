@@ -15,7 +15,7 @@ _FORM = re.compile(r"\s*(authenticated|after|milestone)\(\s*([^()]+?)\s*\)\s*")
 class State:
     """State that a session has reached; the empty state meets no precondition.
 
-    `principals` are who asks: `user:ann`, `role:dev`, `org:acme`.
+    `principals` are those of the caller: `user:ann`, `role:dev`, `org:acme`.
     """
 
     scopes: frozenset[str] = frozenset()

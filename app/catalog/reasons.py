@@ -50,12 +50,12 @@ _REMEDIES = {
     OFF: "you turned it on",
     PROJECT: "the policy file of the project allowed it",
     UNCHECKED: "its text were checked",
-    UNUSABLE: "its server mended it",
+    UNUSABLE: "its server repaired it",
     PRIVATE: "it were for this user",
     AUTHENTICATED: "you signed in for {}",
     AFTER: "{} had been called",
     MILESTONE: "{} were reached",
-    NEVER: "its precondition were mended",
+    NEVER: "its precondition were corrected",
 }
 
 

@@ -26,7 +26,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     approves.add_argument("id", nargs="?", type=int, metavar="NUMBER")
     choice = approves.add_mutually_exclusive_group()
     choice.add_argument("--session", action="store_true", help="allow for this host's session")
-    choice.add_argument("--always", action="store_true", help="allow the tool for good")
+    choice.add_argument("--always", action="store_true", help="always allow the tool")
     choice.add_argument("--deny", action="store_true", help="refuse the call")
     choice.add_argument("--ask-again", metavar="TOOL", help="undo --always for a tool")
     approves.set_defaults(run=run_approve)
@@ -39,7 +39,7 @@ def run_approve(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         if args.ask_again:
             ask_again(db, args.profile, args.ask_again)
             answer = {"tool": args.ask_again, "decision": "ask again"}
-            console.result(answer, lambda: f"{args.ask_again} is asked about again.")
+            console.result(answer, lambda: f"You are asked again before calls of {args.ask_again}.")
         elif args.id is None:
             _list(waiting(db, ctx.clock()), always_allowed(db), ctx.clock(), console)
         else:
@@ -55,7 +55,7 @@ def run_approve(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 _WORDS = {
     ALLOWED: "allowed once.",
     SESSION: "allowed for this session.",
-    ALWAYS: "allowed for good; another text of the tool is asked about again.",
+    ALWAYS: "always allowed; you are asked again if the tool's text changes.",
     DENIED: "denied.",
 }
 

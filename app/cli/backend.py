@@ -38,7 +38,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     stop = parts.add_parser(
         "stop",
         parents=[common],
-        help="end it, hosts that still run start the next; or one server, its next call does",
+        help="end it (a running host starts the next), or end one server (its next call starts it)",
     )
     stop.add_argument("server", nargs="?", default="")
     stop.set_defaults(run=run_stop)
@@ -51,7 +51,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     backend_http.add(parts, common)
     backend_login.add(parts, common)
     share = parts.add_parser(
-        "share", parents=[common], help="which servers hosts share, and why; or your own choice"
+        "share", parents=[common], help="show which servers hosts share, and why; or choose it"
     )
     share.add_argument("server", nargs="?", default="")
     share.add_argument("choice", nargs="?", choices=(*CHOICES, _AUTO), default=None)
@@ -101,7 +101,7 @@ def _stop_server(place: Place, name: str, console: Console) -> int:
 
 
 def _end(place: Place) -> bool:
-    """End the backend and wait until it is gone; whether there was one."""
+    """End the backend and wait until it is gone; False if there was none."""
     ending = request(place, STOP)
     stopped = ending is not None
     limit = time.monotonic() + _STOP_SECONDS

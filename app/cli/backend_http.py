@@ -30,7 +30,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     on = parts.add_parser("on", parents=[common], help="listen, now and after each start")
-    on.add_argument("--port", type=int, default=0, metavar="N", help="another port than before")
+    on.add_argument("--port", type=int, default=0, metavar="N", help="port (default: as before)")
     on.add_argument("--yes", action="store_true", help="keep values of servers without asking")
     on.set_defaults(run=run_on)
     off = parts.add_parser("off", parents=[common], help="stop listening")
@@ -41,7 +41,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     add_profile(token)
     token.set_defaults(run=run_token)
     renew = parts.add_parser(
-        "renew", parents=[common], help="other tokens for all profiles; those given out are void"
+        "renew", parents=[common], help="make new tokens for all profiles; old tokens stop working"
     )
     renew.set_defaults(run=run_renew)
 
@@ -69,7 +69,7 @@ def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
 
 def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """URLs and whether they answer; no token."""
+    """Print the URLs, and if they answer; no token."""
     state = http_access.http_state(ctx)
     db = ctx.open_store()
     try:
@@ -117,5 +117,5 @@ def run_renew(_args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Make the tokens that were given out worthless."""
     http_access.renew_tokens(ctx)
     note_hosts(ctx, console, "has an old token in its file, write it again")
-    console.result({"renewed": True}, lambda: "Each profile has another token from now on.")
+    console.result({"renewed": True}, lambda: "Each profile has a new token.")
     return 0

@@ -19,11 +19,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     on = parts.add_parser("on", parents=[common], help="show the file, then write it")
-    on.add_argument("--yes", action="store_true", help="agree to the file that is shown, unasked")
+    on.add_argument("--yes", action="store_true", help="write the file without asking")
     on.set_defaults(run=run_on)
     off = parts.add_parser("off", parents=[common], help="remove the file")
     off.set_defaults(run=run_off)
-    status = parts.add_parser("status", parents=[common], help="whether it is there")
+    status = parts.add_parser("status", parents=[common], help="show if the file is there")
     status.set_defaults(run=run_status)
 
 

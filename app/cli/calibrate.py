@@ -42,7 +42,7 @@ def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-recall", type=_share, default=0.0, metavar="R", help="0 to 1, instead of best F1"
     )
-    parser.add_argument("--use", action="store_true", help="write what was found to the profile")
+    parser.add_argument("--use", action="store_true", help="write the best values to the profile")
     parser.add_argument("--compare", action="store_true", help="with the run before")
     add_profile(parser)
     parser.set_defaults(run=run_calibrate)

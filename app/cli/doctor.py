@@ -24,7 +24,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="mend a damaged store: keep a copy, rebuild what can be rebuilt",
+        help="repair a damaged store: keep a copy, rebuild what can be rebuilt",
     )
     parser.set_defaults(run=run_doctor, needs_settings=False)
 

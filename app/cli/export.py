@@ -84,7 +84,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
     export.add_argument("--dry-run", action="store_true")
-    export.add_argument("--insist", action="store_true", help="although the host is running")
+    export.add_argument("--insist", action="store_true", help="write even if the host is running")
     export.add_argument(
         "--yes", action="store_true", help="switch the HTTP endpoint on without asking"
     )
@@ -229,7 +229,7 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
 
 
 def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
-    """Say which later changes of the files would be lost; whether that is agreed to."""
+    """Print the later changes of the files that would be lost; True if the user agrees."""
     every = args.host == "all"
     lost = way_out(db)[1] if every else dropped(find_drift(exports.for_host(db, args.host)))
     for sentence in lost:
@@ -358,7 +358,7 @@ def shown_difference(made: Plan) -> list[str]:
 
 
 def _difference(diff: DiffFile) -> list[str]:
-    """Lines that differ in masked values only are told apart by a mark, which is not shown."""
+    """Difference with masked values; a mark, which is not shown, keeps unlike values apart."""
     name, mark = str(diff.path), "\0"
     before = [left for left, _ in diff.pairs if left is not None]
     after = [

@@ -1,4 +1,4 @@
-"""`toolcrib footprint` and `toolcrib check`: what the tools cost, and whether that is too much."""
+"""`toolcrib footprint` and `toolcrib check`: cost of the tools, and the budget's verdict."""
 
 import argparse
 import shlex

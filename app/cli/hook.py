@@ -45,21 +45,21 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     add_profile(install)
     install.set_defaults(run=run_install)
     remove = parts.add_parser(
-        "remove", parents=[common], help="take the hook out", description='JSON: {"changed": []}.'
+        "remove", parents=[common], help="remove the hook", description='JSON: {"changed": []}.'
     )
     remove.add_argument("host", help="an id, or all")
     remove.set_defaults(run=run_remove)
     status = parts.add_parser(
         "status",
         parents=[common],
-        help="which hosts have the hook",
+        help="list the hosts that have the hook",
         description='JSON: {"hosts": [{"id", "file", "installed", "form", "problem", '
         '"state", "words"}]}; "state" is on, off, waiting (for a step of yours in the host), '
         "silent or impossible.",
     )
     status.add_argument("host", nargs="?", default="")
     status.set_defaults(run=run_status)
-    run = parts.add_parser("run", help="what a host runs; the prompt comes on stdin")
+    run = parts.add_parser("run", help="run by a host; reads the prompt on stdin")
     run.add_argument("host")
     add_profile(run)
     run.set_defaults(run=run_hook, json=False)
@@ -97,7 +97,7 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         lines = [] if done else shown_difference(made)
         lines.append(f"{file}: {'; '.join(made.changes)}")
         lines += [*made.warnings, *silence]
-        end = f"Take it out with: toolcrib hook remove {facts.id}"
+        end = f"Remove it with: toolcrib hook remove {facts.id}"
         lines.append(end if done else "Nothing was written (--dry-run).")
         return "\n".join(lines)
 
@@ -116,11 +116,11 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             facts = hooks.hook_host(args.host)
             gone = hooks.remove(facts, hooks.hook_state(Places.here(), facts).path, ctx, db)
     for problem in problems:
-        console.note(f"Not taken out: {problem}")
+        console.note(f"Not removed: {problem}")
     changed = [str(path) for path in gone]
     console.result(
         {"changed": changed},
-        lambda: "\n".join(["Taken out of:", *changed]) if changed else "There was no hook.",
+        lambda: "\n".join(["Removed from:", *changed]) if changed else "There was no hook.",
     )
     return 1 if problems else 0
 

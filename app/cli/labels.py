@@ -20,7 +20,7 @@ from store.records import LabelRecord
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("labels", help="say which tools a query should find")
+    parser = verbs.add_parser("labels", help="label queries with the tools they should find")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     shown = '{"id", "query", "expected": ["server/tool"], "source"}'
     listed = actions.add_parser(

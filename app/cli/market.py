@@ -40,20 +40,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     adds = actions.add_parser(
         "add",
         parents=[common],
-        help="ask another registry that speaks v0.1, such as your team's",
+        help="add a registry that speaks v0.1, such as your team's",
         description='JSON: {"added": NAME}. Nothing is fetched before a sync.',
     )
     adds.add_argument("url", help="its base, as https://registry.example.com")
-    adds.add_argument("--name", default="", help="what it is called here (default: its host)")
+    adds.add_argument("--name", default="", help="its name here (default: its host)")
     adds.add_argument(
         "--header",
         default="",
         metavar="NAME",
         help="sent with each request; its value is asked for",
     )
-    adds.add_argument(
-        "--private", action="store_true", help="it, and what it lists, may be in your own network"
-    )
+    adds.add_argument("--private", action="store_true", help="allow addresses in your own network")
     adds.set_defaults(run=run_add)
     lists = actions.add_parser(
         "list",
@@ -66,7 +64,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     syncs = actions.add_parser(
         "sync",
         parents=[common],
-        help="fetch what a registry lists, and later what changed there",
+        help="fetch a registry's list, later only its changes",
         description='JSON: {"synced": [{"source", "servers", "removed", "left_out", "bytes",'
         ' "problems"}]}. Goes on where one was stopped.',
     )
@@ -317,5 +315,5 @@ def _found_text(query: str, rows: list[Json], note: str) -> str:
         )
     first = shlex.quote(rows[0]["name"])
     lines = [table(cells, right=frozenset({3, 4}))]
-    lines.append(f"See what one would mean: toolcrib add --from {first} --dry-run")
+    lines.append(f"See the effect of one: toolcrib add --from {first} --dry-run")
     return "\n".join([*lines, *([note] if note else [])])

@@ -53,13 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser, optional: Sequence[argparse.A
         action=_Listed, optional=optional,
         help="a listed server, as `toolcrib find` names it, or the package's own name",
     )  # fmt: skip
-    parser.add_argument("--source", default="", metavar="NAME", help="of several lists, this one")
-    parser.add_argument("--package", type=int, metavar="N", help="of several, this one")
+    parser.add_argument("--source", default="", metavar="NAME", help="the list, if several have it")
+    parser.add_argument("--package", type=int, metavar="N", help="the package, if it has several")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
         help="a value that the server needs; KEY alone asks for it, unseen",
     )  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="only show what it would mean")
+    parser.add_argument("--dry-run", action="store_true", help="show the effect, change nothing")
 
 
 def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -1,4 +1,4 @@
-"""`toolcrib policy`: policy files of repositories, and whether they count for sessions there."""
+"""`toolcrib policy`: policy files of repositories, and their use for sessions there."""
 
 import argparse
 from contextlib import closing

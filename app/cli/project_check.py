@@ -47,7 +47,7 @@ def run_lock(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     if failed:
         raise ToolcribError(
             f"{failed[0].name} could not be read: {failed[0].problem}",
-            "The lock was not written. Mend the server, or take it out of the project's file.",
+            "The lock was not written. Repair the server, or remove it from the project's file.",
         )
     lock = make_lock(read, counter(ctx.settings.encoding))
     path = project / FILE_NAME

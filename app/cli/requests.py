@@ -23,7 +23,7 @@ _SOURCES = ("pack", "model", "user", "label")
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("requests", help="what people say when they need a tool")
+    parser = verbs.add_parser("requests", help="example requests of each tool")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = actions.add_parser(
         "show",
@@ -36,9 +36,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     edit = actions.add_parser(
         "set",
         parents=[common],
-        help="make a tool's requests these; none takes all away",
+        help="replace a tool's requests; without TEXT, remove them all",
         description='JSON: {"tool", "before": [TEXT], "requests": [TEXT]}. Put them back with the'
-        " texts that stood there before.",
+        ' texts in "before".',
     )
     edit.add_argument("tool")
     edit.add_argument("texts", nargs="*", metavar="TEXT")
@@ -46,7 +46,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     write = actions.add_parser(
         "write",
         parents=[common],
-        help="let a model of yours write three for each tool, after you agreed",
+        help="let your own model write three for each tool, once you agree",
         description="Sends names and descriptions of these tools, with their servers' names, to the"
         " endpoint or command line that you name, and nowhere else. Tools that have some from a"
         " model are left out, so that a stopped run goes on, and tools that are held back: their"
@@ -59,7 +59,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     where.add_argument("--command", choices=tuple(COMMANDS), help="a host's own command line")
     write.add_argument("--model", default="", help="with --url")
     write.add_argument("--key-env", default="", metavar="NAME", help="variable with the key")
-    write.add_argument("--yes", action="store_true", help="agree to what is sent, unasked")
+    write.add_argument("--yes", action="store_true", help="send without asking")
     write.set_defaults(run=run_write)
     forget = actions.add_parser(
         "forget",
@@ -111,7 +111,7 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         db.close()
     encode(ctx)
     value = {"tool": tool.tool_id, "before": before, "requests": now}
-    console.result(value, lambda: "\n".join([f"{tool.tool_id} is asked for as:", *now]))
+    console.result(value, lambda: "\n".join([f"Requests of {tool.tool_id}:", *now]))
     return 0
 
 

@@ -18,15 +18,15 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb."""
     parser = verbs.add_parser(
         "rules",
-        help="tell agents that never search to use Toolcrib's menu, in their own instructions",
-        description="Three lines between markers at the end of the host's own file of instructions"
+        help="add instructions for Toolcrib's menu to a host's rules file",
+        description="Writes three lines between markers at the end of the host's own rules file"
         " (CLAUDE.md, AGENTS.md ...), for agents that never call search_tools by themselves.",
     )
     parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
     install = parts.add_parser(
         "install",
         parents=[common],
-        help="write the words",
+        help="write the instructions",
         description='JSON: {"host", "file", "written", "notes"}. --dry-run writes nothing and shows'
         " the difference.",
     )
@@ -35,14 +35,17 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     add_profile(install)
     install.set_defaults(run=run_install)
     gone = parts.add_parser(
-        "remove", parents=[common], help="take the words out", description='JSON: {"changed": []}.'
+        "remove",
+        parents=[common],
+        help="remove the instructions",
+        description='JSON: {"changed": []}.',
     )
     gone.add_argument("host", help="an id, or all")
     gone.set_defaults(run=run_remove)
     status = parts.add_parser(
         "status",
         parents=[common],
-        help="which hosts have the words",
+        help="list the hosts that have the instructions",
         description='JSON: {"hosts": [{"id", "file", "installed", "problem"}]}.',
     )
     status.set_defaults(run=run_status)
@@ -65,9 +68,9 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
     def text() -> str:
         if made.empty:
-            return f"{facts.name} has the words already: nothing to write."
+            return f"{facts.name} has the instructions already: nothing to write."
         lines = [] if done else shown_difference(made)
-        end = f"Take them out with: toolcrib rules remove {facts.id}"
+        end = f"Remove them with: toolcrib rules remove {facts.id}"
         lines += [file, *made.warnings, end if done else "Nothing was written (--dry-run)."]
         return "\n".join(lines)
 
@@ -85,7 +88,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             changed += map(str, remove(facts, path, ctx, db))
     console.result(
         {"changed": changed},
-        lambda: "\n".join(["Taken out of:", *changed]) if changed else "There were none.",
+        lambda: "\n".join(["Removed from:", *changed]) if changed else "There were none.",
     )
     return 0
 

@@ -289,7 +289,7 @@ def _lines(shown: Sequence[Target]) -> list[str]:
 
 
 def _launch_lines(name: str, text: LaunchText) -> list[str]:
-    """All that runs under a name, what else decides it indented below."""
+    """All that runs under a name; conditions that change it are indented below."""
     return [f"  {visible(name)}: {text.command}", *(f"      {note}" for note in text.notes)]
 
 

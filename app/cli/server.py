@@ -30,16 +30,16 @@ from store.records import MANUAL, EntryRecord, ServerRecord
 from store.typed import Json
 
 _WORDS = {
-    DISABLE: "neither start nor serve a server; with --host: switch it off in that host's file",
-    ENABLE: "start and serve it again; with --host: switch it on in that host's file",
-    REMOVE: "take out a server that Toolcrib was given; with --host: out of that host's file",
-    "rename": "call a server that Toolcrib was given otherwise; with --host: in that host's file",
-    EDIT: "start or reach it otherwise: one that Toolcrib was given, or with --host a host's",
+    DISABLE: "do not start or serve a server; with --host: switch it off in that host's file",
+    ENABLE: "start and serve a server again; with --host: switch it on in that host's file",
+    REMOVE: "remove an added server; with --host: remove it from that host's file",
+    "rename": "rename an added server; with --host: rename it in that host's file",
+    EDIT: "change an added server's command or URL; with --host: in that host's file",
 }
 _SHAPE = (
     'JSON: {"server", "action", "host", "file", "written", "backup", "notes"}; without --host only'
     ' the first two and "disabled". With --host, --dry-run writes nothing and shows the'
-    " difference, secrets masked; take it back with: toolcrib restore HOST --last"
+    " difference, secrets masked; undo it with: toolcrib restore HOST --last"
 )
 
 
@@ -49,16 +49,16 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for name, words in _WORDS.items():
         one = actions.add_parser(name, parents=[common], help=words, description=_SHAPE)
-        one.add_argument("server", help="its name: see toolcrib footprint; or that in the file")
+        one.add_argument("server", help="its name, as in toolcrib footprint or in the file")
         if name == "rename":
-            one.add_argument("new", help="the name it is to have")
+            one.add_argument("new", help="its new name")
         if name == EDIT:
             _add_launch(one)
         one.add_argument("--host", default="", metavar="ID", help="in the file of this host")
-        one.add_argument("--file", type=Path, metavar="FILE", help="of several, this one")
-        one.add_argument("--scope", metavar="SCOPE", help="of several in one file, as it is named")
+        one.add_argument("--file", type=Path, metavar="FILE", help="the file, if several name it")
+        one.add_argument("--scope", metavar="SCOPE", help="the scope, if it is in the file twice")
         one.add_argument("--dry-run", action="store_true")
-        one.add_argument("--insist", action="store_true", help="although the host is running")
+        one.add_argument("--insist", action="store_true", help="write even if the host is running")
         one.set_defaults(run=run_server, action=name)
     _add_keep(actions, common)
 
@@ -126,7 +126,7 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
     for name, what in (("--env", "variable"), ("--header", "header")):
         parser.add_argument(
             name, action="append", default=[], metavar="KEY=VALUE",
-            help=f"a {what} to set; KEY= takes it away",
+            help=f"a {what} to set; KEY= removes it",
         )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def _in_toolcrib(
         if not own_servers.is_own(record):
             files = ", ".join(f"{one.host} ({one.file})" for one in record.entries)
             hint = f"Name the host: --host {record.entries[0].host if record.entries else 'ID'}"
-            raise ToolcribError(f"{record.name} stands in the file of {files}.", hint)
+            raise ToolcribError(f"{record.name} is in the file of {files}.", hint)
         if action == REMOVE:
             before = servers.launches(db)
             own_servers.remove_own(db, [record])
@@ -253,13 +253,13 @@ def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
         chosen = [one for one in chosen if one.scope == args.scope]
     where = ", ".join(f"{one.host} ({one.file})" for one in named) or "no host's file"
     if not chosen:
-        raise ToolcribError(f"{record.name} does not stand there.", f"It stands in {where}.")
+        raise ToolcribError(f"{record.name} is not there.", f"It is in {where}.")
     if len({one.file for one in chosen}) < len(chosen):
         scopes = ", ".join(shlex.quote(one.scope) for one in chosen)
-        raise ToolcribError(f"{record.name} stands there several times.", f"Add --scope: {scopes}")
+        raise ToolcribError(f"{record.name} is there several times.", f"Add --scope: {scopes}")
     if len(chosen) > 1:
         files = ", ".join(one.file for one in chosen)
-        raise ToolcribError(f"{record.name} stands in several files.", f"Add --file: {files}")
+        raise ToolcribError(f"{record.name} is in several files.", f"Add --file: {files}")
     return chosen[0]
 
 

@@ -15,13 +15,15 @@ from store.records import Summary, ToolRecord
 
 def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     """Add the verb and its actions."""
-    parser = verbs.add_parser("summary", help="show or edit what tools are embedded by")
+    parser = verbs.add_parser("summary", help="show or edit the summaries that searches use")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     show = actions.add_parser("show", parents=[common], help="the summaries")
     show.add_argument("tools", nargs="*", help="server, server/tool, or a pattern (default: all)")
     add_profile(show)
     show.set_defaults(run=run_show)
-    edit = actions.add_parser("set", parents=[common], help="write one yourself; yours win")
+    edit = actions.add_parser(
+        "set", parents=[common], help="write a summary; it replaces Toolcrib's"
+    )
     edit.add_argument("tool")
     edit.add_argument("text")
     add_profile(edit)

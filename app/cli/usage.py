@@ -186,7 +186,7 @@ def _text(value: Json, costs: list[HostCost]) -> str:
 
 
 def run_forget(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Forget what the records told, and read them no more."""
+    """Delete the counts from the hosts' records, and read them no more."""
     db = ctx.open_store()
     try:
         with transaction(db):

@@ -17,7 +17,7 @@ def path_of(profile: str, server: str = "", behind: Sequence[str] | None = None)
 
 
 def target_of(raw_path: bytes) -> tuple[str, str] | None:
-    """Profile and server ("" for all) that a path names, None where it is none of ours."""
+    """Profile and server ("" for all) in a path, None for a path of another form."""
     try:
         parts = [unquote(part, errors="strict") for part in raw_path.decode("ascii").split("/")]
     except UnicodeDecodeError:
@@ -40,7 +40,7 @@ def behind_of(query: str) -> tuple[str, ...] | None:
 
 
 def behind_at(url: str) -> tuple[str, ...] | None:
-    """The same of a whole URL; one that cannot be read reaches no server."""
+    """The servers in the query of a whole URL; none for one that cannot be read."""
     try:
         return behind_of(urlsplit(url.strip()).query)
     except ValueError:
@@ -48,7 +48,7 @@ def behind_at(url: str) -> tuple[str, ...] | None:
 
 
 def profile_at(url: str) -> str:
-    """The profile that such a URL of ours serves, whatever the port; else ""."""
+    """The profile in a URL of the endpoint, whatever the port; "" for another URL."""
     try:
         parts = urlsplit(url.strip())
         local = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

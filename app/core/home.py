@@ -33,8 +33,8 @@ def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
         folder = os.path.expanduser(given)
         if not os.path.isabs(folder):
             raise ToolcribError(
-                f"{HOME_VARIABLE} is {given[:_LONGEST]!r}, another folder wherever a program"
-                " stands: set it to a whole path, or leave it out."
+                f"{HOME_VARIABLE} is {given[:_LONGEST]!r}, another folder in each working"
+                " directory: set it to a whole path, or leave it out."
             )
         return os.path.abspath(folder)
     moved = environ.get("XDG_DATA_HOME", "") if linux else ""
@@ -42,7 +42,7 @@ def moved_folder(environ: "Mapping[str, str]", *, linux: bool) -> str:
 
 
 def _usual_folder(environ: "Mapping[str, str]") -> str:
-    """By hand: importing platformdirs is a sixth of a gateway's start."""
+    """The platform's folder. Without platformdirs, whose import is a sixth of a gateway's start."""
     if sys.platform == "win32":
         folder = os.path.join(environ.get("LOCALAPPDATA") or r"~\AppData\Local", "toolcrib")
     elif sys.platform == "darwin":

@@ -61,7 +61,7 @@ class Paths(NamedTuple):
     def create(self) -> None:
         """Make the folder, readable by its owner only; one of ours that others may use is closed.
 
-        Under sudo it belongs to whom the folder above it belongs to.
+        Under sudo it gets the owner of the folder above it.
         """
         missing = [folder for folder in (self.home, *self.home.parents) if not folder.exists()]
         for folder in reversed(missing):

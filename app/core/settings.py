@@ -56,7 +56,7 @@ class Settings:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise ToolcribError(
-                f"The settings file {path} cannot be read: {error}.", "Mend it or delete it."
+                f"The settings file {path} cannot be read: {error}.", "Correct it or delete it."
             ) from error
         return cls(**_checked(cls, values, path))
 

@@ -159,7 +159,7 @@ def _hosts(_ctx: AppContext) -> Iterator[Result]:
         text = f"{reading.host.name}: {reading.file}, {count}{ways}"
         if reading.problem:
             yield Result(
-                "host", f"{text}. {reading.problem}", BAD, "Mend the file, then scan again."
+                "host", f"{text}. {reading.problem}", BAD, "Correct the file, then scan again."
             )
         else:
             yield Result("host", text)

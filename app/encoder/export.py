@@ -74,7 +74,7 @@ def load(source: str) -> Any:
 
 
 def say(step: str, done: float) -> None:
-    """Tell the parent process how far this is."""
+    """Report progress to the parent process."""
     sys.stdout.write(json.dumps({"step": step, "done": done}) + "\n")
     sys.stdout.flush()
 

@@ -1,7 +1,7 @@
 """The default encoder as a package carries it: in a bundle, or as the data wheel toolcrib-encoder.
 
-The wheel is built by packaging/wheels.py from this repository's own export. Its author may be
-anyone who can upload a file, so its files count only by the hashes below.
+The wheel is built by packaging/wheels.py from this repository's own export. Any uploader
+can be its author, so its files count only by the hashes below.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Evidence of use: calls and requests that the hosts' own records tell."""
+"""Evidence of use: calls and requests in the hosts' own records."""

@@ -39,7 +39,7 @@ Parse = Callable[[Mapping[str, Any]], Iterator[Called | Requested]]
 
 @dataclass(frozen=True, slots=True)
 class RecordFormat:
-    """The records of one host: where they are below HOME, and what a line of them tells.
+    """The records of one host: their paths below HOME, and the meaning of their lines.
 
     `marks`: a line with none of them is skipped without being parsed.
     """
@@ -150,7 +150,7 @@ def _time(value: Any) -> float:
 
 
 def parse_line(form: RecordFormat, line: bytes) -> Iterator[Called | Requested]:
-    """The calls and requests of one line; a line that is not the host's tells nothing."""
+    """The calls and requests of one line; none for a line that is not the host's."""
     if not any(mark in line for mark in form.marks):
         return
     try:

@@ -1,4 +1,4 @@
-"""Use of the catalogue's tools, as the hosts' records tell it."""
+"""Use of the catalogue's tools, by the hosts' records."""
 
 import re
 from dataclasses import dataclass, field

@@ -234,7 +234,7 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     done = tuple(_restore_all(history, ctx, db))
     if not done and exports.standing(history):
         raise ToolcribError(
-            "Toolcrib stands in no file of it; changes of single servers are yours.",
+            "No file of it has Toolcrib in it; changes to single servers are yours.",
             f"Take back the newest write alone: toolcrib restore {host_id} --last",
         )
     if not done:
@@ -279,7 +279,7 @@ def _write(
     group: str,
     journal: WriteJournal,
 ) -> ExportRecord:
-    """Write one file: copies and the record first, so that a killed write can be taken back."""
+    """Write one file: copies and the record first, so that a killed write can be undone."""
     journal.note(file=str(file.path))
     with host_lock(file.path, plan.host.lock, journal):
         check_replaceable(file.path, file.before_hash)

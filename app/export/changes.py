@@ -146,7 +146,7 @@ def base_reading(target: Target, base: bytes | None) -> HostReading:
 
 
 def _parted(matches: Sequence[Match], catalog: Catalog) -> tuple[list[Match], list[Match]]:
-    """Those that need the gateway in pruned mode, and those that stay or become as they are."""
+    """Matches that need the gateway in pruned mode, and those that stay or become as they are."""
     narrowed = narrowed_servers(catalog)
     parts: tuple[list[Match], list[Match]] = [], []
     for match in matches:
@@ -290,7 +290,7 @@ def goes_behind(
 
 
 def _named_before(reading: HostReading, catalog: Catalog) -> list[str]:
-    """Servers that an entry of Toolcrib reaches of which no record tells what was there before."""
+    """Servers behind an entry of Toolcrib whose earlier state is in no record."""
     if not reading.through:
         return []
     if reading.behind is not None:

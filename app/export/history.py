@@ -41,7 +41,7 @@ class ChangedPlaces:
         return cls(places, items)
 
     def under_new_name(self, at: Path, name: str) -> "ChangedPlaces":
-        """The same where the key at `at` is called otherwise."""
+        """The same places with the key at `at` renamed."""
         new = (*at[:-1], name)
 
         def moved(place: Path) -> Path:
@@ -136,7 +136,7 @@ def newest_in_files(history: Sequence[ExportRecord]) -> frozenset[int]:
 
 
 def _newest_group(history: Sequence[ExportRecord]) -> list[ExportRecord]:
-    """The records of the newest write that was not taken back: one a file."""
+    """The records of the newest write that was not undone: one a file."""
     active = standing(history)
     group = active[0].detail.get("group") if active else None
     return [one for one in active if one is active[0] or one.detail.get("group", "") == group]

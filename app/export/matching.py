@@ -53,7 +53,7 @@ def find_server(catalog: Catalog, reading: HostReading, entry: FoundEntry) -> Se
     """The catalogue's server that this entry of this file names, as it was registered.
 
     What an entry says of itself (`--server NAME`) counts for the user's own URL servers only:
-    anybody can write another server's name there.
+    any author can write another server's name there.
     """
     here = [
         (server, record)

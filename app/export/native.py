@@ -161,7 +161,7 @@ def _allow(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
 
 
 def _clear(out: NativeEdits, server: ServerTools, route: NativeRoute) -> None:
-    """Every tool is on: lists that say otherwise are opened."""
+    """Open the lists that hide tools: every tool is on."""
     if route.allow and server.raw.get(route.allow) not in (None, [], list(route.all)):
         missing = [tool for tool in server.kept if tool not in server.raw[route.allow]]
         if missing:

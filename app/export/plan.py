@@ -168,7 +168,7 @@ def plan(
         call = replace(call, behind=_own_names(facts, catalog) or (_SOME_SERVER,))
         if endpoint is not None:
             call = replace(call, address=endpoint.example(profile, call.behind))
-            words = f"{words} TOKEN stands for what `toolcrib backend http token` prints."
+            words = f"{words} Replace TOKEN with the output of `toolcrib backend http token`."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
         return replace(empty, refusal=_sentence(error))

@@ -75,7 +75,7 @@ def _server_files(
     kinds: Sequence[HostFile],
     history: Sequence[ExportRecord],
 ) -> Iterator[Target]:
-    """Those that exist, an earlier place only where it names servers; the first is primary."""
+    """Existing server files, an earlier place only where it names servers; the first is primary."""
     first: Target | None = None
     for kind in sorted(kinds, key=lambda kind: kind.older):
         for path in places.existing(kind):

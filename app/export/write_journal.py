@@ -61,7 +61,7 @@ class WriteJournal:
                 self.notes.update(json.loads(line))
 
     def clear(self) -> None:
-        """Nothing is being written; where that cannot be noted, the next writer finds out."""
+        """Note that nothing is being written; if that fails, the next writer notices."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._handle, 0)
         self.notes = {}
@@ -158,7 +158,7 @@ def lock_id(path: str) -> str:
 
 
 def _settle_lock(notes: Notes) -> None:
-    """Let go of the host's lock that a killed writer held, but not of one that is the host's."""
+    """Release the host's lock that a killed writer held, but not one that is the host's."""
     now = lock_id(notes.lock)
     if not notes.lock_id:  # killed while taking it: the host may have been first
         time.sleep(_HOST_WRITES)

@@ -1,4 +1,4 @@
-"""Hooks in hosts' files: planned, looked at, written and taken back like an export."""
+"""Hooks in hosts' files: planned, previewed, written and undone like an export."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,8 +106,8 @@ def install_plan(
 ) -> Plan:
     """Plan of an installation; empty where the file has this hook already.
 
-    `history` are the host's earlier hook writes (store.exports.hooks_of), `keeps` whether the
-    profile keeps prompts.
+    `history` are the host's earlier hook writes (store.exports.hooks_of), `keeps` is True if
+    the profile keeps prompts.
     """
     hook = _hook(facts)
     if form == MCP and not hook.mcp:
@@ -203,7 +203,7 @@ class TakenOut:
 
 
 def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str = "") -> TakenOut:
-    """Take out every hook that Toolcrib wrote (of the host `only`), with `words` also those."""
+    """Remove every hook that Toolcrib wrote (of the host `only`), with `words` also its rules."""
     gone: list[Path] = []
     problems: list[str] = []
     for facts in load_hosts():

@@ -87,7 +87,7 @@ def plugin_text(host: HostFacts, call: GatewayCall, form: str) -> str:
 
 
 def plugin_form(data: bytes | None) -> str:
-    """The form of a plugin's file, "" where it is not ours."""
+    """The form of a plugin's file, "" for a file that Toolcrib did not write."""
     if data is None or not data.startswith(_MARK.encode()):
         return ""
     return LIST if f"// {_ABOUT[LIST]}\n".encode() in data else COMMAND

@@ -28,7 +28,7 @@ RULES = (
     " something cannot be done, or do it by hand."
 )
 _WHAT = "Tells the agent in {file} to search Toolcrib's menu, for agents that never do."
-COST = "These words stand in every request of every session of this host."
+COST = "These instructions are part of every request of every session of this host."
 _FIRST, _LAST = re.escape(BEGIN.encode()), re.escape(END.encode())
 # a first marker whose last one is gone encloses nothing: what follows is the user's
 _BLOCK = re.compile(rb"(?:\r?\n)?%b(?:(?!%b).)*?%b(?:\r?\n)?" % (_FIRST, _FIRST, _LAST), re.DOTALL)
@@ -74,7 +74,7 @@ def rules_standing(
 ) -> RulesStanding | None:
     """Status of the lines in the host's instructions; None where it has no file that is known.
 
-    `mode` is how the host gets its tools, `here` whether it is on this computer.
+    `mode` is the host's; `here` is True if the host is on this computer.
     """
     if not places.paths(facts.rules):
         return None
@@ -83,7 +83,7 @@ def rules_standing(
         return RulesStanding(state.problem, can_change=False, warns=True)
     name, file = facts.name, state.path.name
     if state.installed and mode != THROUGH:
-        words = f"In {file}, but {name} has no menu of Toolcrib's now: take it out."
+        words = f"In {file}, but {name} no longer has Toolcrib's menu: remove it."
         return RulesStanding(words, installed=True, warns=True)
     if state.installed:
         return RulesStanding(f"In {file}. {COST}", installed=True)
@@ -95,7 +95,7 @@ def rules_standing(
 
 
 def _no_menu(facts: HostFacts) -> str:
-    return f"{facts.name} does not go through Toolcrib, whose menu the words are about."
+    return f"{facts.name} does not go through Toolcrib, so it has no menu of Toolcrib's."
 
 
 def rules_change(

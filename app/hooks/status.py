@@ -48,8 +48,8 @@ def hook_standing(
 ) -> HookStanding:
     """Status of this host's hook; reads files, starts nothing.
 
-    `mode` is how the host gets its tools, `here` whether it is on this computer, `no_backend` why
-    there is no backend for a hook to ask, "" where there may be one.
+    `mode` is the host's; `here` is True if the host is on this computer; `no_backend` is the
+    reason that a hook has no backend to ask, "" where there may be one.
     """
     if facts.hook is None:
         return HookStanding(IMPOSSIBLE, no_hook(facts))

@@ -49,8 +49,8 @@ SILENCES = {
     SAME: "The same tools were suggested for the prompt before.",
     TWICE: "Another hook was answered for this prompt already.",
     NOT_CONNECTED: "Toolcrib's gateway is not connected to this host now.",
-    SENT_ALL: "The host sends every tool itself: write it through Toolcrib, and hooks help.",
-    THROUGH_ALREADY: "Toolcrib's menu is the host's list already: there is nothing to leave out.",
+    SENT_ALL: "The host sends all its tools itself. Hooks help once it goes through Toolcrib.",
+    THROUGH_ALREADY: "The host lists only Toolcrib's menu already. There is nothing to leave out.",
 }
 
 _CALL_HEAD = (

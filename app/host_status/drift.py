@@ -67,7 +67,7 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
 def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Effect of restoring every host, files of projects too: names of hosts, and losses.
 
-    The second are sentences for changes made since Toolcrib wrote; hooks are taken out of a file
+    The second are sentences for changes made since Toolcrib wrote; hooks are removed from a file
     and lose nothing.
     """
     every = exports.all_exports(db)
@@ -80,7 +80,7 @@ def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _newest(records: Sequence[ExportRecord]) -> Iterator[ExportRecord]:
-    """The newest write of each file that was not taken back."""
+    """The newest write of each file that was not undone."""
     for file in dict.fromkeys(record.file for record in records):
         yield from active_writes(records, Path(file))[:1]
 

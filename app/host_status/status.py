@@ -64,7 +64,7 @@ def host_status(
 ) -> HostStatus:
     """The host's state; reads its files, starts and writes nothing.
 
-    Without the `endpoint` it is not known whether a URL in its files is out of date.
+    Without the `endpoint` an outdated URL in its files is not noticed.
     """
     readings = read_host(places, facts)
     active = [record for record in standing(history) if record.scope != "project"]

@@ -166,8 +166,8 @@ def _hide_arg(arg: str, values: list[str], *, unknown: bool) -> str:
 def _hide_assignment(text: str, values: list[str], *, unknown: bool) -> str:
     """NAME=VALUE as a variable is given, else any text.
 
-    The value ends with the argument, so that no half of a password stays; how a script is shown
-    to the person who agrees to it is another matter (app.hosts.shown_words).
+    The value ends with the argument, so that no half of a password stays; app.hosts.shown_words
+    decides how a script is shown to the person who agrees to it.
     """
     match = _ASSIGNMENT.match(text)
     if match is None or not is_secret_name(match["name"]):

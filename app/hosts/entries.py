@@ -1,4 +1,4 @@
-"""One server entry of a host file: what it launches, and whether Toolcrib wrote it."""
+"""One server entry of a host file: its launch, and the gateway's arguments if Toolcrib wrote it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

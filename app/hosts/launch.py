@@ -27,7 +27,7 @@ class LaunchSpec:
         return f"LaunchSpec({self.transport}, ••••)"
 
     def to_spec(self, install_key: bytes) -> tuple[ServerSpec, Secrets]:
-        """The spec without any secret, and the secrets taken out of it."""
+        """The spec without any secret, and its secrets."""
         (command, *args), url, values = self._hidden()
         spec = ServerSpec(
             transport=self.transport,
@@ -42,7 +42,7 @@ class LaunchSpec:
         return spec, Secrets(dict(self.env), dict(self.headers), values)
 
     def _hidden(self) -> tuple[Sequence[str], str, tuple[str, ...]]:
-        """Command and arguments, and the URL, without values; and the values taken out."""
+        """Command and arguments, and the URL, without secret values; and these values."""
         values: list[str] = []
         words = credentials.hide_in_args((self.command, *self.args), values, unknown=True)
         url = credentials.hide_in_url(self.url, values)
@@ -116,7 +116,7 @@ def inherited_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _digest(launch: LaunchSpec, install_key: bytes) -> str:
-    """HMAC-SHA256 over everything that tells two launches apart, secret values included."""
+    """HMAC-SHA256 over everything that distinguishes two launches, secret values included."""
     import hashlib  # 3.5 MB of libcrypto that the gateway does not need
     import hmac
 

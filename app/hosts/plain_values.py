@@ -1,4 +1,4 @@
-"""Tells ordinary values (words, numbers, paths, packages, addresses) from what may be a secret.
+"""Distinguishes ordinary values (words, numbers, paths, packages) from possible secrets.
 
 No list has every credential's shape, so the test is the other way round: a value that is plainly
 something else is shown, all the rest is hidden.

@@ -278,7 +278,7 @@ def read_extension(places: Places, manifest: Any, path: Path) -> FoundEntry:
 
 def _notes(parsed: Parsed, kind: HostFile, host: HostFacts) -> Iterator[str]:
     if parsed.duplicates:
-        yield f"{parsed.duplicates[0]} stands twice in this file; the last one counts."
+        yield f"{parsed.duplicates[0]} is in this file twice; the last one counts."
     strict = kind.format in ("json", "jsonc")
     if strict and parsed.comments and not kind.comments:
         yield f"This file has comments, which {host.name} may not read."

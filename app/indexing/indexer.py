@@ -135,7 +135,9 @@ class Indexer:
         paths, name = self._ctx.paths, self._ctx.settings.model
         model = ensure_model(paths, name, self._progress) if prepare else find_model(paths, name)
         if model is None:
-            return f"The encoder {name} is not prepared yet; words are searched until then."
+            return (
+                f"The encoder {name} is not prepared yet; tools are searched by words until then."
+            )
         return self._catch_up(model, keep_going)
 
     def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
@@ -148,34 +150,34 @@ class Indexer:
         waiting = self.pending(model)
         for start in range(0, len(waiting), BATCH):
             if not keep_going():
-                return "Stopped; words are searched for tools without vectors."
+                return "Stopped. Tools without vectors are searched by words."
             self._encode(model, waiting[start : start + BATCH])
             done = min(start + BATCH, len(waiting))
             self._progress(f"Encoded {done} of {len(waiting)} tools", done / len(waiting))
         if not self._encode_requests(model, keep_going):
-            return "Stopped; words are searched for requests without vectors."
+            return "Stopped. Requests without vectors are searched by words."
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
         vectors.ensure_request_index(self._db, model.key, model.dims)
         texts = texts_mark(self._db, model.key)
         if floor_is_stale(self._db, model.key, texts) and not self._set_floor(model, keep_going):
-            return "Stopped; what fits no tool is told as before."
+            return "Stopped. The threshold for queries that fit no tool is unchanged."
         if teaching.is_stale(self._db, texts) and not self._teach(model, keep_going):
-            return "Stopped; what requests teach is as before."
+            return "Stopped. Rankings have not learned from the new requests."
         return ""
 
     def _teach(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
-        """Teach the catalogue by its requests; whether it was not stopped."""
+        """Teach the catalogue by its requests; False if stopped."""
         self._progress("Comparing tools by their requests", 0.0)
         return teaching.teach_requests(self._db, self._loaded(model), self._ctx.clock, keep_going)
 
     def _set_floor(self, model: ModelFiles, keep_going: Callable[[], bool]) -> bool:
-        """Set the catalogue's floor; whether it was not stopped, which leaves the old one."""
+        """Set the catalogue's floor; False if stopped, which leaves the old one."""
         encoder, world = self._loaded(model), None
         if lacks_world(self._db, model.key):  # at a model's first scan, before anybody is locked
 
             def tell(done: int, total: int) -> bool:
                 if done:
-                    text = f"Encoded {done} of {total} requests for other software"
+                    text = f"Preparing search: {done:,} of {total:,}"
                     self._progress(text, done / total)
                 return keep_going()
 

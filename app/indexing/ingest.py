@@ -83,10 +83,10 @@ def ingest(
     *,
     scrubber: Scrubber,
 ) -> ListChanges:
-    """Take in what a running server lists: entries of tools/list as they came, in its order.
+    """Store the tools that a running server lists: entries of tools/list as sent, in its order.
 
     New and changed tools are judged, stored, counted and summarised as after a scan.
-    Tools that are missing stay, since a list may depend on who asks. Raises StoreError.
+    Tools that are missing stay, since a list may depend on the user. Raises StoreError.
     """
     live = check_tools(entries, Limits.of(ctx.settings), scrubber)
     judge = text_judge(db, server_id, live)
@@ -119,7 +119,7 @@ def _save_tools(
 def _save_findings(
     db: apsw.Connection, server_id: int, tool_ids: Collection[int], judged: Judged
 ) -> None:
-    """In the transaction that stores the texts: who reads the store never sees one unjudged."""
+    """Save findings in the transaction that stores the texts: no reader sees a text unjudged."""
     if not tool_ids:
         return
     rows = [tool for tool in tools.tools(db, server_id) if tool.id in tool_ids]

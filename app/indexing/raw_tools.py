@@ -31,7 +31,7 @@ class StoredForm:
 
     @property
     def hash(self) -> str:
-        """The hash that tells whether the tool is still the one that was trusted."""
+        """Hash by which a changed tool is noticed."""
         return tool_hash(self.raw)
 
     def is_stored_as(self, text: str) -> bool:

@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that a server said of itself, or why it said nothing; holds no secret value."""
+    """A server's answers about itself, or the reason that it gave none; holds no secret value."""
 
     status: str = READ
     problem: str = ""

@@ -1,4 +1,4 @@
-"""Findings of an earlier scanner, made anew: texts that did not change may be judged otherwise."""
+"""Findings of an earlier scanner, made anew for texts that did not change."""
 
 from collections.abc import Callable
 

@@ -1,8 +1,8 @@
 """Words by which a host's own search finds a tool: of its summary, its requests and its labels.
 
 A hint is data that the host compares, in `_meta` of a tool's entry. It has single words in the
-order of the alphabet, so that no sentence of anybody reaches a host, and none that the tool's name
-or description has already: those are compared anyway.
+order of the alphabet, so that no third party's sentence reaches a host, and no word that the tool's
+name or description has already: those are compared anyway.
 """
 
 import json

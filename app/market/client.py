@@ -146,9 +146,11 @@ class Client:
         try:
             answer = orjson.loads(body)  # which refuses what is nested too deeply
         except ValueError as error:
-            raise SourceError(f"{self._host} sent what is no JSON.", _NO_REGISTRY) from error
+            raise SourceError(
+                f"{self._host} sent something that is not JSON.", _NO_REGISTRY
+            ) from error
         if not isinstance(answer, dict):
-            raise SourceError(f"{self._host} sent what is no page.", _NO_REGISTRY)
+            raise SourceError(f"{self._host} sent something that is not a page.", _NO_REGISTRY)
         return answer
 
     def _body(self, url: str) -> bytes:
@@ -166,7 +168,7 @@ class Client:
                 raise SourceError(f"{self._host} could not be asked: {reason}.", _LATER) from error
             except httpx2.InvalidURL as error:
                 raise SourceError(f"{self._host} sent on to what is no URL.", _CHANGE) from error
-        raise SourceError(f"{self._host} sends on and on to other addresses.", _CHANGE)
+        raise SourceError(f"{self._host} redirects without end.", _CHANGE)
 
     def _check_address(self, url: str) -> None:
         self._check_time()
@@ -189,7 +191,7 @@ class Client:
         if urlsplit(target)[:2] != urlsplit(url)[:2]:
             shown = visible(target[:120])
             raise SourceError(
-                f"{self._host} sends on to {shown}.",
+                f"{self._host} redirects to {shown}.",
                 "Only the source's own host is asked. If it has moved, add the new address.",
             )
         return target

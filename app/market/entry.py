@@ -121,7 +121,7 @@ def read_entry(server: object, meta: JsonMapping | None = None) -> Entry:
         shown = ascii(str(name)[:80])[1:-1]
         raise EntryError(
             f"An entry is called “{shown}”, which is no server's name.",
-            "Names are like io.github.somebody/server, in plain letters. It was left out.",
+            "Names are like io.github.user/server, in plain letters. It was left out.",
         )
     about = meta or {}
     version_detail = _dict(fields.get("version_detail"))

@@ -70,7 +70,7 @@ def seed_mark() -> str:
 
 
 def take_seed(db: apsw.Connection, now: Callable[[], float]) -> bool:
-    """Put the shipped list into the store where it is missing or an older one; whether it did.
+    """Put the shipped list into the store unless it is there already; True if it was put.
 
     Takes about a second of CPU for 900 servers. Opens its own transaction.
     """

@@ -18,7 +18,7 @@ _HINT = "See the sources: toolcrib registry list"
 
 
 def all_sources(db: apsw.Connection) -> tuple[MarketSource, ...]:
-    """The sources that can be synced: the official registry first, whether it was synced or not."""
+    """The sources that can be synced: the official registry first, even if it was never synced."""
     kept = [one for one in market.sources(db) if one.url != SEED_URL]
     if not any(one.url == OFFICIAL for one in kept):
         kept.insert(0, MarketSource(0, OFFICIAL, OFFICIAL_NAME))

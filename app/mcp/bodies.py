@@ -1,4 +1,4 @@
-"""Bodies of HTTP responses, decompressed and measured before anybody keeps or parses them."""
+"""Bodies of HTTP responses, decompressed and measured before they are kept or parsed."""
 
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,7 +12,7 @@ _PIECE = 262_144  # bytes that are decompressed at once
 
 
 class Bodies:
-    """All that one session receives; `on_fault` hears why it must end."""
+    """Bodies that one session receives; `on_fault` is called with the reason to end it."""
 
     def __init__(self, bounds: Bounds, on_fault: Callable[[str], None]) -> None:
         self.bounds = bounds

@@ -1,4 +1,4 @@
-"""A connection to a running server: requests out, answers to who waits, both ways of greeting."""
+"""A connection to a running server: requests, their answers, both ways of greeting."""
 
 import threading
 import time
@@ -127,7 +127,7 @@ class Connection:
         self.channel.send(line or jsonrpc.dump(message))
 
     def cancel(self, request: PendingRequest, params: Json) -> bool:
-        """Withdraw a request: a late answer is dropped, the server is told; whether it waited."""
+        """Withdraw a request: the server is notified, a late answer dropped; True if it waited."""
         if self._pending.pop(request.sent_id, None) is None:
             return False
         sent = {**params, "requestId": request.sent_id}
@@ -219,7 +219,7 @@ class Connection:
         return is_message
 
     def _unreadable(self, line: bytes, reason: str) -> bool:
-        """Fail the request that such an answer is for; whether there is one."""
+        """Fail the request that an unreadable answer is for; True if there is one."""
         request = self._pending.pop(jsonrpc.number_of(line), None)
         if request is not None:
             request.failed(f"It {reason}.")

@@ -34,7 +34,7 @@ _REDIRECTS = (301, 302, 303)
 _TAKEN = 202
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 _LATE_SECONDS = 2.0
-_NO_MESSAGE = "It sent what is no message of the protocol."
+_NO_MESSAGE = "It sent something that is not a message of the protocol."
 _REFUSALS = {
     403: "It refused access (status 403).",
     404: "It knows no session or page at this address (status 404).",
@@ -42,7 +42,7 @@ _REFUSALS = {
 
 
 class RemoteChannel:
-    """The same lines as a process's pipes, carried over HTTP."""
+    """A server behind a URL, with the interface of a process's pipes."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class RemoteChannel:
         return self._thread is not None and not self._thread.is_alive()
 
     def last_line(self) -> str:
-        """The same as `last_sentence`."""
+        """The last sentence: there are no lines here."""
         return self.last_sentence()
 
     def last_sentence(self) -> str:
@@ -120,11 +120,11 @@ class RemoteChannel:
         return redact(text, (*self._secrets, *(self.auth.values() if self.auth else ())))
 
     def printed(self) -> str:
-        """Nothing: a server behind a URL has no stderr."""
+        """Return "": a server behind a URL has no stderr."""
         return ""
 
     def pids(self) -> tuple[int, ...]:
-        """None: the server is elsewhere."""
+        """Return (): the server is elsewhere."""
         return ()
 
     def close(self, grace: float, _hurry: Callable[[], bool] = lambda: False) -> None:
@@ -306,7 +306,7 @@ class RemoteChannel:
         server = auth.server
         if await auth.newer():
             self._signed_in_anew = True
-            return f"Somebody has signed in to {server} again meanwhile: call it once more."
+            return f"There is a new sign-in to {server}: call it once more."
         await auth.lacks(wanted)
         named = f" ({wanted})" if wanted else ""
         return f"{SIGN_IN}{server} in Toolcrib: it asks for more rights{named}."

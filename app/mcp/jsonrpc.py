@@ -37,9 +37,9 @@ def speed_up() -> None:
 
 
 def parse(line: bytes) -> tuple[list[Json], bool]:
-    """The messages of one line, and whether its bytes may be forwarded as they are.
+    """The messages of one line; True if its bytes may be forwarded as they are.
 
-    Invalid UTF-8, NaN and raw control characters are mended, so that an answer still arrives.
+    Invalid UTF-8, NaN and raw control characters are repaired, so that an answer still arrives.
     Raises NotJsonError, and TooLargeError before anything is parsed.
     """
     check_shape(line)
@@ -86,7 +86,7 @@ def dump(message: object) -> bytes:
 
 
 def with_id(line: bytes, message: Json, new_id: int | str) -> bytes:
-    """The same message under another id: spliced into the line, or written anew.
+    """The message under another id: spliced into the line, or written anew.
 
     `line` is b"" when its bytes may not be forwarded.
     """
@@ -113,13 +113,13 @@ def _id_match(line: bytes) -> re.Match[bytes] | None:
 
 
 def number_of(line: bytes) -> int:
-    """The id of a message that may not be readable otherwise, where it is a number; else -1."""
+    """The id of a message that may be unreadable, if it is a number; else -1."""
     number = id_of(line)
     return number if isinstance(number, int) and number >= 0 else -1
 
 
 def id_of(line: bytes) -> int | str | None:
-    """The id of a message that may not be readable otherwise, None where it cannot be seen."""
+    """The id of a message that may be unreadable, None where it cannot be seen."""
     id_match = _id_match(line)
     written = id_match[1] if id_match else b""
     if written.startswith(b'"'):

@@ -118,7 +118,7 @@ class StoppedError(Exception):
 
 
 class Watch:
-    """Judges whether a server has hung: `quiet` s without sign of life, or `total` s in all.
+    """Detects a server that hangs: `quiet` s without sign of life, or `total` s in all.
 
     Signs of life are answers, and `progress`: CPU seconds of its processes and its output.
     """

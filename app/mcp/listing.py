@@ -1,4 +1,4 @@
-"""Reading a running server's lists, page by page, without blocking anybody."""
+"""Reading a running server's lists, page by page, without blocking its other requests."""
 
 import json
 import threading

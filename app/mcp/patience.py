@@ -46,7 +46,7 @@ class Patience:
             request.deadline = self._clock() + (request.seconds or limits.LONGEST_CALL)
 
     def doubt(self, pending: Collection[PendingRequest]) -> None:
-        """An answer that belongs to nothing may have been meant for one of those who wait."""
+        """Doubt the requests that wait: an answer without a request may have been meant for one."""
         waiting = [request for request in pending if not lasts(request)]
         seconds = limits.STRAY_SECONDS if len(waiting) == 1 else limits.STRAY_AMONG_SECONDS
         for request in waiting:
@@ -56,7 +56,7 @@ class Patience:
                 request.overdue = "sent an answer that belongs to no request"
 
     def overdue(self, pending: Collection[PendingRequest]) -> list[PendingRequest]:
-        """Those whose time is up, each with the reason."""
+        """Requests that are overdue, each with the reason."""
         waiting = [request for request in pending if not lasts(request)]
         if not waiting:
             return []

@@ -36,7 +36,7 @@ class PendingRequest:
 
 
 def fail(request: PendingRequest, reason: str) -> None:
-    """Fail one request; whatever comes of it, those that fail with it are still told."""
+    """Fail one request; an error in its callback does not keep the others from failing too."""
     with suppress(Exception):
         request.failed(reason)
 
@@ -81,7 +81,7 @@ class Channel(Protocol):
     junk_lines: int  # lines that were no messages
 
     def open(self, on_line: Callable[[bytes], bool], on_end: Callable[[str], None]) -> None:
-        """Connect; `on_line` says whether a line was a message; `on_end` is called once."""
+        """Connect; `on_line` returns True for a message; `on_end` is called once."""
 
     def send(self, line: bytes) -> None:
         """Send one message; never blocks for long."""
@@ -96,7 +96,7 @@ class Channel(Protocol):
         """Last line that the server printed, or HTTP said, without secrets; "" for none."""
 
     def last_sentence(self) -> str:
-        """The same as a sentence."""
+        """The last line as a sentence."""
 
     def printed(self) -> str:
         """The last of what the server printed on stderr, without secrets."""
@@ -112,7 +112,7 @@ class Channel(Protocol):
 
 
 class UpstreamEvents(Protocol):
-    """Who hears what a server says of its own accord."""
+    """Receiver of a server's own requests and notifications."""
 
     def hello(self) -> Json:
         """The params of initialize, as the host sent them."""

@@ -30,7 +30,7 @@ def completed(method: str, answer: Json) -> Json:
 
 
 def server_info(discovered: Json) -> Json:
-    """Who a stateless server says it is, {} when it does not."""
+    """Name and version that a stateless server gives, {} when it gives none."""
     meta = discovered.get("_meta")
     info = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
     return info if isinstance(info, dict) else {}

@@ -137,7 +137,7 @@ class Upstream:
             connection.notify(message, line)
 
     def cancel(self, request: PendingRequest, params: Json) -> None:
-        """Withdraw a request: a late answer is dropped, the server is told."""
+        """Withdraw a request: the server is notified, a late answer is dropped."""
         with self._lock:
             if request in self._waiting:
                 self._waiting.remove(request)
@@ -164,7 +164,7 @@ class Upstream:
                 self._connection, self.state = None, KNOWN
 
     def stop(self) -> None:
-        """End the server for the user, who wants that; calls under way fail."""
+        """End the server at the user's wish; calls under way fail."""
         connection = self._connection
         if connection is not None:
             connection.abandon("was stopped in Toolcrib")

@@ -1,4 +1,4 @@
-"""A channel that keeps what went through it, for who wants to see the messages themselves."""
+"""A channel that records its messages, for those who want to read them."""
 
 import time
 from collections.abc import Callable

@@ -41,7 +41,7 @@ class HostCost:
 
     @property
     def monthly_price(self) -> float:
-        """The same in money, 0 without a price."""
+        """The cost of a month in money, 0 without a price."""
         return self.monthly_tokens / 1_000_000 * self.price
 
     def saving(self, tokens: int) -> float:

@@ -119,7 +119,7 @@ def read_policy(path: Path) -> Policy:
         data = read_plain(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ToolcribError(f"{path} cannot be read: {reason}.", "Mend or delete it.") from error
+        raise ToolcribError(f"{path} cannot be read: {reason}.", "Correct or delete it.") from error
     return parse_policy(data, str(path))
 
 
@@ -130,7 +130,7 @@ def parse_policy(data: bytes, name: str) -> Policy:
         values = _plain(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ToolcribError(
-            f"{name}: {error}.", "Mend the line; TOML is described at toml.io."
+            f"{name}: {error}.", "Correct the line; TOML is described at toml.io."
         ) from error
     problem = next(iter(_validator().iter_errors(values)), None)
     if problem is not None:

@@ -39,7 +39,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """Moves in the order of what they cost the user, and whether the chosen ones suffice."""
+    """Moves in the order of their cost to the user, and the verdict that the chosen ones reach."""
 
     moves: tuple[Move, ...]
     needed: int  # tokens to free

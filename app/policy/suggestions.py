@@ -42,7 +42,7 @@ def suggest(
         if len(left) < len(shown):  # larger ones may stand in another move, or be pinned
             title = f"{tool_count(len(largest))}, the largest of the others"
         share = 100 * sum(t.cost for t in largest) / sum(t.cost for t in shown)
-        evidence = f"{share:.0f} % of all that is on. Nobody knows yet whether they are needed."
+        evidence = f"{share:.0f} % of all that is on. It is not known yet if they are needed."
         moves.append(_move("largest", title, largest, evidence))
         left = left[len(largest) :]
     return (*moves, *_the_rest(left, plan, moves))
@@ -60,7 +60,7 @@ def _the_rest(
     if not more or (tokens <= 0 and number <= 0):
         return []
     title = f"{tool_count(len(more))} more, the next largest"
-    evidence = "With all of the above this is enough. Nobody knows yet whether they are needed."
+    evidence = "With all of the above this is enough. It is not known yet if they are needed."
     return [_move("next largest", title, more, evidence)]
 
 

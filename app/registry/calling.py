@@ -27,7 +27,7 @@ from store.typed import Json
 
 _LONGEST_CALL = 3600.0  # seconds, whatever the server does
 _GRACE = 2.0  # seconds that a server has to exit
-_REFUSAL = "Nobody can answer this in a call by hand."
+_REFUSAL = "A call by hand cannot answer this."
 
 
 @dataclass(frozen=True, slots=True)

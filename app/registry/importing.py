@@ -44,7 +44,7 @@ def import_file(ctx: AppContext, db: apsw.Connection, path: Path, *, profile: st
 
 
 def import_text(ctx: AppContext, db: apsw.Connection, text: str, *, profile: str = "") -> Imported:
-    """The same for a pasted config; servers pasted before stay."""
+    """Import a pasted config; servers pasted before stay."""
     return _take(ctx, db, read_data(text.encode(), Path("pasted.json")), profile, adds=True)
 
 
@@ -70,7 +70,7 @@ def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSp
 def edit_server(
     ctx: AppContext, db: apsw.Connection, server: ServerRecord, name: str, launch: LaunchSpec
 ) -> Changes:
-    """Start an own server otherwise, or call it otherwise; its tools, ticks and trust stay.
+    """Change an own server's launch or name; its tools, ticks and trust stay.
 
     Raises ToolcribError where a host's file names the server, or another one has the new name.
     """

@@ -1,4 +1,4 @@
-"""Servers that Toolcrib itself was given (by hand, pasted, from a file, samples): taken out again.
+"""Servers that were added to Toolcrib itself (by hand, pasted, from a file, samples): removal.
 
 A server that was read keeps its tools and ticks, as when a host's file loses it; it comes back with
 them when it is added again, or when the removal is undone.

@@ -69,7 +69,7 @@ async def read_server(
 ) -> Reading:
     """Read one server on a helper thread; never raises for anything the server does.
 
-    `era` is what it turned out to speak last time. `on_reading` is told as soon as the tools are
+    `era` is the revision that it spoke last time. `on_reading` is called as soon as the tools are
     known; stopping the server may take a while. `auth_for` gives the earlier sign-in to a URL,
     which is used and renewed but never made.
     """
@@ -98,7 +98,7 @@ async def read_server(
 
 
 async def _set_when_cancelled(abandoned: Event) -> None:
-    """The thread that reads is not ended by a cancellation, so it is told."""
+    """Set the event when cancelled: a cancellation does not end the thread that reads."""
     try:
         await anyio.sleep_forever()
     finally:

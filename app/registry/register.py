@@ -60,12 +60,12 @@ class Target:
 
     @property
     def command(self) -> str:
-        """All that will run, on one line, only credentials masked: what consent shows."""
+        """Full command line, only credentials masked: the text that consent shows."""
         return self.text.line
 
     @property
     def text(self) -> LaunchText:
-        """The same in parts."""
+        """The command line in parts."""
         return launch_text(self.launch)
 
 
@@ -248,7 +248,7 @@ class _Placing:
     def is_own(self, file_entry: FoundEntry, reading: HostReading) -> bool:
         """True if an entry that starts the gateway for a server is one that Toolcrib wrote.
 
-        Anybody can write such an entry, and a trusted server's name with it. It counts when it
+        Any author can write such an entry, and a trusted server's name with it. It counts when it
         starts exactly what that server starts, or when it starts nothing and is at a place where
         Toolcrib wrote to the user's own file.
         """
@@ -286,7 +286,7 @@ class _Placing:
         return name
 
     def _renames(self) -> list[ExportRecord]:
-        """The renames that were not taken back, newest first."""
+        """The renames that were not undone, newest first."""
         if self._renamed is None:
             self._renamed = [
                 record

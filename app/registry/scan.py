@@ -66,7 +66,7 @@ class ScanReport:
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """Who is told what, and how thorough the scan is."""
+    """Callbacks of a scan, and its thoroughness."""
 
     on_status: OnStatus = lambda _status: None
     on_progress: Progress = lambda _text, _done: None

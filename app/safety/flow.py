@@ -1,7 +1,7 @@
 """Data on its way from one server to another: secrets, and passages of results.
 
-Text alone cannot tell an honest call from one that a poisoned result asked for. What a call
-carries can: a value that looks like a secret, or a passage that another server returned in this
+Text alone does not distinguish an honest call from one that a poisoned result asked for. The data
+of a call does: a value that looks like a secret, or a passage that another server returned in this
 conversation, on its way to a tool that can send it out. Every step is linear in the text.
 """
 
@@ -139,7 +139,7 @@ class DataFlow:
         return self.carried(server, str(tool.get("name")), arguments) if can_send(tool) else None
 
     def carried(self, server: str, name: str, arguments: object) -> Flow | None:
-        """The same for a tool of which it is known that it can send."""
+        """Data that a call of a tool that can send would carry; None for none."""
         tool_id = f"{server}/{name}"
         text = "\n".join(_written(arguments))
         source = self._secret_source(text)

@@ -1,4 +1,4 @@
-"""Characters that people do not see or cannot tell apart, and texts made plain again."""
+"""Characters that people do not see or that look alike, and texts made plain again."""
 
 import re
 import unicodedata

@@ -135,7 +135,7 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
 
 
 def _cause(sentence: Sentence) -> str:
-    """The same for two pieces that overlap: what is said in both is said once."""
+    """Key of a finding, the same for two pieces that overlap: their finding is reported once."""
     return cause_of(sentence.before or sentence.text)
 
 

@@ -1,6 +1,6 @@
 """A text as a model may take it: plain, with tricks of spelling undone, and decoded.
 
-Every step is linear in the text; nothing here decides whether a text is harmful.
+Every step is linear in the text; nothing here decides if a text is harmful.
 """
 
 import base64

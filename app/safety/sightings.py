@@ -62,5 +62,5 @@ def _badness(sighting: Sighting) -> tuple[int, bool, tuple[int, int], float]:
 
 
 def cause_of(sentence: str) -> str:
-    """The same for the same words, whatever the marks between them."""
+    """Key of a finding, the same for the same words with any marks between them."""
     return "".join(c for c in sentence.casefold() if c.isalnum())[:120]

@@ -1,4 +1,4 @@
-"""Sends the tokens of an earlier sign-in along, renewed when they ended; never asks anybody."""
+"""Sends the tokens of an earlier sign-in along, renewed when they ended; never asks a person."""
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable

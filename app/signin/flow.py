@@ -53,7 +53,7 @@ _HELLO = {
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who is signed in to, and the person who does it."""
+    """One sign-in: the server, and the person's browser and patience."""
 
     url: str  # of the server
     open_page: Callable[[str], None]  # shows a page in a browser; called on a helper thread
@@ -85,7 +85,7 @@ def sign_in(visit: Visit) -> Grant | None:
     """
     if not is_safe(visit.url, visit.url):
         raise ToolcribError(
-            "Signing in needs an https address.", "Anybody on the way could read the tokens."
+            "Signing in needs an https address.", "Others on the network could read the tokens."
         )
     # the SDK's lines hold what the authorization server said
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
@@ -107,7 +107,7 @@ async def _watched(visit: Visit) -> Grant | ToolcribError | None:
                 await anyio.sleep(_TICK_SECONDS)
             if not visit.cancel.is_set():
                 result = ToolcribError(
-                    f"Nobody signed in within {visit.wait_seconds:g} s.", "Start it again."
+                    f"There was no sign-in within {visit.wait_seconds:g} s.", "Start it again."
                 )
             tasks.cancel_scope.cancel()
 
@@ -300,7 +300,7 @@ class _Storage:
         self.client = client
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Those of this sign-in."""
+        """Tokens of this sign-in."""
         return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:

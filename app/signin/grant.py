@@ -89,7 +89,7 @@ def forget(store: SecretStore, server: str) -> None:
 
 
 def follow(store: SecretStore, old: str, new: str) -> None:
-    """Keep the grant of a server that is called otherwise now."""
+    """Keep the grant of a server that was renamed."""
     grant = kept(store, old)
     if grant is not None and old != new:
         save(store, new, grant)

@@ -1,4 +1,4 @@
-"""Hears on 127.0.0.1 with what the browser comes back from the authorization page."""
+"""Listens on 127.0.0.1 for the browser's return from the authorization page."""
 
 import asyncio
 import contextlib

@@ -33,10 +33,10 @@ class LoginEntry:
         return self._folders_made() is not None
 
     def write(self) -> None:
-        """Put the file there, instead of an older one of ours; raises ToolcribError."""
+        """Write the file in place of an older one of ours; raises ToolcribError."""
         self.remove()
         if os.path.lexists(self.file):
-            raise ToolcribError(f"{self.file} is there and not Toolcrib's.", "Move it away first.")
+            raise ToolcribError(f"{self.file} exists and is not Toolcrib's.", "Move it away first.")
         missing = [folder for folder in self.file.parents if not folder.exists()]
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ class LoginEntry:
             ) from error
 
     def remove(self) -> bool:
-        """Take our file away, and the empty folders that were made for it; whether it was there."""
+        """Remove our file, and the empty folders made for it; False if it was not there."""
         made = self._folders_made()
         if made is None:
             return False
@@ -81,7 +81,7 @@ def login_entry(
     """The entry for that command line; raises ToolcribError where there is no such thing."""
     if platform == "win32":
         raise ToolcribError(
-            "There is nothing to start with the login on this system.",
+            "Toolcrib cannot start with the login on this system.",
             "Each host has a gateway of its own here.",
         )
     if any(char < " " for word in command for char in word):

@@ -52,7 +52,7 @@ class Endpoint:
         return Address(self.url(profile, behind), token_of(endpoint_secret(self.paths), profile))
 
     def example(self, profile: str, behind: Sequence[str] | None = None) -> Address:
-        """The same with a word in the token's place, for a text to paste."""
+        """URL with the word TOKEN in the token's place, for a text to paste."""
         return Address(self.url(profile, behind), "TOKEN")
 
 

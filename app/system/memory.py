@@ -4,7 +4,7 @@ import sys
 
 
 def give_back() -> None:
-    """Have the C library let go of what was freed, where it can (glibc); costs milliseconds.
+    """Have the C library release freed memory, where it can (glibc); costs milliseconds.
 
     It keeps freed memory of up to 64 MB by itself. Worth it after work that needs much, once.
     """

@@ -1,8 +1,8 @@
-"""Nothing of ours stays behind when we are killed.
+"""Programs beside our servers that end them when we are killed.
 
-On Linux a shell beside each server waits for our end. PR_SET_PDEATHSIG would not do: it goes by
-the thread that started a server, and it is not inherited by what that server starts. On Windows a
-job holds each server, and the system ends what a job holds with the process that made it. macOS
+On Linux a shell beside each server waits for our end. PR_SET_PDEATHSIG would not do: it follows
+the thread that started a server, and is not inherited by the server's own children. On Windows a
+job holds each server, and the system ends the members of a job with the process that made it. macOS
 has neither.
 """
 
@@ -61,7 +61,7 @@ class Watcher:
                 self._job = end_with_us(server.pid)
 
     def close_stdin(self) -> None:
-        """Let go of the server's input, which we close: it would not see the end of it."""
+        """Close our copy of the server's input: else the watcher would not see its end."""
         with self._lock, suppress(OSError):
             if self._pipe >= 0:
                 os.write(self._pipe, _CLOSE)

@@ -123,7 +123,7 @@ if sys.platform == "linux":
 else:
 
     def shared_page(size: int) -> int:
-        """Raise OSError: only Linux can move bytes so that the pipe tells what happened."""
+        """Raise OSError: only Linux can move bytes so that the pipe shows how many."""
         raise OSError
 
     def quick_pipe() -> tuple[int, int]:

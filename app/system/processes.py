@@ -184,7 +184,7 @@ def members(tree: Tree) -> tuple[Member, ...]:
 
 
 def become_subreaper() -> bool:
-    """Make orphans of our children ours (Linux); False where the system has no such thing."""
+    """Adopt orphans of our children (Linux); False where the system cannot."""
     if not _LINUX:
         return False
     import ctypes

@@ -71,7 +71,7 @@ def ticks() -> int:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """False: modes do not say who may read a file."""
+    """Return False: modes do not say who may read a file."""
     return False
 
 
@@ -81,7 +81,7 @@ def environment() -> list[bytes]:
 
 
 def peer_id(link: "_socket.socket") -> int:
-    """-1: the system does not say who is at the other end."""
+    """Return -1: the system does not say who is at the other end."""
     return -1
 
 

@@ -179,7 +179,7 @@ def test_without_a_log_sizes_suggest_what_to_look_at_in_one_step(show, services,
     assert "github/search_code (470)" in wordy.data(Qt.ItemDataRole.ToolTipRole)
     assert title.data() == "1 tool, the largest of the others"
     assert title.data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.Unchecked
-    assert "Nobody knows yet" in title.data(Qt.ItemDataRole.ToolTipRole)
+    assert "It is not known yet" in title.data(Qt.ItemDataRole.ToolTipRole)
     assert page.moves.view.isVisible() and not page.moves.off.isEnabled()
     for row in titles:
         table.setData(row, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)

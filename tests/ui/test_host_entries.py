@@ -185,7 +185,7 @@ def test_the_menu_names_each_host_and_a_server_of_several_says_where_to_choose(w
     window.catalog.edit_server()
     assert "files stands in 2 files" in window.status.message.text()
     page = change(window, qtbot, "files", REMOVE)
-    assert "It also stands in Kiro, where it stays." in page.entry.notes.text()
+    assert "It is also in Kiro, where it stays." in page.entry.notes.text()
 
 
 def test_a_file_that_is_only_read_refuses_with_its_name(window, places, qtbot):

@@ -240,7 +240,7 @@ def test_a_decision_older_than_the_hook_is_about_another_text(page, qtbot, home)
     ("host", "why"),
     [
         ("cursor", "Toolcrib knows no hook of Cursor"),
-        ("codex", "sends every tool itself: write it through Toolcrib"),
+        ("codex", "sends all its tools itself. Hooks help once it goes through Toolcrib"),
         ("qwen-code", "Qwen Code was not found on this computer."),
     ],
 )
@@ -351,7 +351,7 @@ def test_a_list_form_that_has_nothing_to_do_any_more_can_be_brought_up_to_date(p
     show_through(page, qtbot)
     write(page, qtbot)
     qtbot.waitUntil(card.update_button.isVisible, timeout=TIMEOUT)
-    assert "Toolcrib's menu is the host's list already" in words(page)
+    assert "The host lists only Toolcrib's menu already" in words(page)
     card.update_button.click()
     qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
     assert READS in page.hook.notes.text()

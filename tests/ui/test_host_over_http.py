@@ -91,7 +91,7 @@ def test_what_a_url_means_is_read_before_it_is_written_and_the_token_is_masked(p
     text = page.detail.notes.text()
     assert "is off, so Cursor would reach nothing." in text
     assert "Cursor cannot start Toolcrib over HTTP: after a login" in text
-    assert "opens the profile default to whoever reads it." in text
+    assert "opens the profile default to all who read it." in text
     after = page.detail.diff.after.toPlainText()
     assert f"127.0.0.1:{ctx.settings.http_port}/mcp/default" in after and "••••" in after
     page.detail.copy.click()

@@ -155,7 +155,7 @@ def test_words_on_a_menu_that_is_gone_can_be_taken_out(page, qtbot, home):
     press(page, qtbot, card)
     write_it(page, qtbot, card, on=True)
     leave(page, qtbot)
-    qtbot.waitUntil(lambda: "no menu of Toolcrib's now" in card.words.text(), timeout=TIMEOUT)
+    qtbot.waitUntil(lambda: "no longer has Toolcrib's menu" in card.words.text(), timeout=TIMEOUT)
     assert card._icon.isVisible()
     press(page, qtbot, card)
     write_it(page, qtbot, card, on=False)

@@ -94,7 +94,7 @@ def test_what_cannot_be_written_is_said_and_stays_off(dialog, window, user, ctx,
     before = files(user)
     tick(dialog).click()
     assert dialog.problem.isVisible() and str(user / ENTRY) in dialog.problem.text()
-    reason = "is there and not Toolcrib's" if blocked == ENTRY else "was not written"
+    reason = "exists and is not Toolcrib's" if blocked == ENTRY else "was not written"
     assert reason in dialog.problem.text()
     assert not tick(dialog).isChecked() and not kept(ctx) and files(user) == before
     assert not window.undo.canUndo()

@@ -70,9 +70,7 @@ def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
             f"{record.name} is behind Toolcrib in {facts.name}.",
             f"Write {facts.name} as is first, or disable the server in Toolcrib.",
         )
-    raise ToolcribError(
-        f"{record.name} does not stand in {path} any more.", "Read the servers again."
-    )
+    raise ToolcribError(f"{record.name} is no longer in {path}.", "Read the servers again.")
 
 
 def can_switch(record: EntryRecord, places: Places) -> bool:
@@ -136,7 +134,7 @@ def _reached(newest: ExportRecord | None) -> Json:
 
 
 def load_plan(db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
-    """The same with what the store knows of the host's writes and the server's other entries."""
+    """Plan a change, reading the host's writes and the server's other entries from the store."""
     history = exports.for_host(db, change.entry.host)
     rows = servers.all_servers(db)
     beside = next((row.entries for row in rows if change.entry in row.entries), ())
@@ -262,5 +260,5 @@ def _warnings(
     own = change.entry  # other hosts that read this very file are told apart from those
     rest = [host(one.host).name for one in others if _place(one) != _place(own)]
     if rest and change.kind in (EDIT, REMOVE):
-        warnings.append(f"It also stands in {', '.join(dict.fromkeys(rest))}, where it stays.")
+        warnings.append(f"It is also in {', '.join(dict.fromkeys(rest))}, where it stays.")
     return warnings

@@ -55,7 +55,7 @@ def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[s
         )
     variable = bool(facts.interpolation or facts.style.passes)
     why = " (a variable's name in its place would stay empty: nothing sets one)" if variable else ""
-    yield f"Its file gets a token{why}, which opens the profile {profile} to whoever reads it."
+    yield f"Its file gets a token{why}, which opens the profile {profile} to all who read it."
 
 
 def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -> Iterator[str]:

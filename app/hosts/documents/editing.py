@@ -16,7 +16,7 @@ def edit(data: bytes, kind: str, edits: Sequence[Edit]) -> bytes:
     before = read_values(data, kind)
     if before.duplicates:
         hint = "Merge the two in the file, then try again; hosts read only the last one."
-        raise ToolcribError(f"{before.duplicates[0]} stands twice in this file.", hint)
+        raise ToolcribError(f"{before.duplicates[0]} is in this file twice.", hint)
     target = apply_edits(before.value, edits)
     decoded = decode(data)
     after = decoded.encode(_edit_text(decoded.text, kind, list(edits)))
@@ -44,7 +44,7 @@ def _prove(after: bytes, kind: str, target: object, before: Parsed) -> None:
     except ToolcribError as error:
         raise ToolcribError("The edited file would not be valid.", hint) from error
     if not same(_comparable(result.value, kind), _comparable(target, kind)):
-        raise ToolcribError("The edited file would not say what was meant.", hint)
+        raise ToolcribError("The edited file would not hold the intended values.", hint)
     if result.duplicates or (result.trailing_commas and not before.trailing_commas):
         raise ToolcribError("The edited file would not be valid for every reader.", hint)
 

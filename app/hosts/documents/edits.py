@@ -52,7 +52,7 @@ def _edited(tree: Any, path: Path, edit: Edit) -> Any:
     if tree is None and isinstance(edit, Set):
         tree = kind()
     if not isinstance(tree, kind):
-        raise ToolcribError(f"{key} stands in a value of another shape; Toolcrib leaves it alone.")
+        raise ToolcribError(f"{key} is in a value of an unexpected type; Toolcrib leaves it alone.")
     tree = copy.copy(tree)
     known = 0 <= key < len(tree) if isinstance(key, int) else key in tree
     if not isinstance(edit, Set) and not known:

@@ -28,7 +28,7 @@ def _edit(text: str, edit: Edit, target: object) -> str:
     if by_lines is not None and _gives(by_lines, target):
         return by_lines
     if isinstance(edit, Rename):
-        hint = "Call it otherwise in the file, then read the servers again."
+        hint = "Rename it in the file, then read the servers again."
         raise ToolcribError("This server cannot be renamed in place.", hint)
     try:
         document = tomlkit.parse(text)

@@ -16,7 +16,7 @@ from app.core.settings import ProfileSettings
     [
         ("preconditions", {"tracker/create_issue": ["authenticated"]}, "authenticated(scope)"),
         ("preconditions", ["after(x)"], "tool pattern"),
-        ("scopes", {"git/*": []}, "nobody is allowed git/*"),
+        ("scopes", {"git/*": []}, "no principal is allowed git/*"),
         ("gateway.pool", "everything", "servers, names, all, none"),
         ("gateway.slim", "most", "none, lossless, strong"),
         ("gateway.call_seconds", -1, "whole number"),

@@ -127,14 +127,14 @@ def test_a_file_that_cannot_be_read_stops_no_other(
     out = capsys.readouterr()
     assert "hooks.json" in out.out and f"The hook stays: {broken}" in out.err
     assert run(["hook", "remove", "all"]) == FAILED
-    assert f"Not taken out: {broken}" in capsys.readouterr().err
+    assert f"Not removed: {broken}" in capsys.readouterr().err
 
 
 def test_status_says_what_a_hook_waits_for(home: Path, verb: Verb) -> None:
     verb("install", "codex")
     [row] = verb("status", "codex")["hosts"]
     assert row["state"] == "silent", "Codex sends every tool itself until it goes through Toolcrib"
-    assert "write it through Toolcrib" in row["words"]
+    assert "goes through Toolcrib" in row["words"]
     states = {one["id"]: one["state"] for one in verb("status")["hosts"]}
     assert states["claude-code"] == "off"
 

@@ -43,7 +43,7 @@ def test_a_preview_writes_nothing(home: Path, capsys: pytest.CaptureFixture[str]
     assert run(["rules", "install", "codex", "--dry-run"]) == 0
     text = capsys.readouterr().out
     assert "+<!-- toolcrib:begin -->" in text
-    assert "stand in every request" in text
+    assert "part of every request" in text
     assert "Nothing was written" in text
     assert not list(home.rglob("*.md"))
 

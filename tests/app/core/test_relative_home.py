@@ -18,7 +18,7 @@ from app.core.errors import ToolcribError  # noqa: E402
 from app.core.home import home_folder  # noqa: E402
 
 SENTENCE = (
-    "TOOLCRIB_HOME is 'here', another folder wherever a program stands:"
+    "TOOLCRIB_HOME is 'here', another folder in each working directory:"
     " set it to a whole path, or leave it out."
 )
 

@@ -225,7 +225,7 @@ def test_a_name_that_is_taken_and_an_entry_that_is_gone_refuse(places):
     taken = plan_entry(places, EntryChange(entry, EDIT, name="files")).refusal
     assert "a server called files" in taken and entry.file in taken
     gone = plan_entry(places, EntryChange(replace(entry, name="nobody"), REMOVE)).refusal
-    assert gone.startswith(f"nobody does not stand in {entry.file} any more.")
+    assert gone.startswith(f"nobody is no longer in {entry.file}.")
 
 
 def test_a_project_file_is_changed_where_the_project_is(ctx, places, tmp_path):

@@ -378,7 +378,7 @@ def test_what_a_url_means_is_told_before_it_is_written(world, endpoint, cursor):
     notes = "\n".join(made.warnings)
     assert "The HTTP endpoint (127.0.0.1:41380) is off, so Cursor would reach nothing." in notes
     assert "Cursor cannot start Toolcrib over HTTP: after a login its tools are missing" in notes
-    assert ", which opens the profile default to whoever reads it." in notes
+    assert ", which opens the profile default to all who read it." in notes
     assert "a token (a variable's name in its place would stay empty: nothing sets one)" in notes
     early = world.plan("cursor", "through", endpoint=replace(endpoint, at_login=True))
     assert "cannot start Toolcrib over HTTP; your login starts it." in "\n".join(early.warnings)

@@ -215,7 +215,7 @@ def test_a_call_that_needs_more_rights_says_so_and_the_next_sign_in_asks_for_the
     grant = kept(SecretStore.open(signed_in.paths), "linear")
     assert (grant.scope, grant.wanted) == ("tools write", "")
     assert called(host, a=1, b=6) == (
-        "Somebody has signed in to linear again meanwhile: call it once more.",
+        "There is a new sign-in to linear: call it once more.",
         True,
     )
     assert again(host, a=1, b=7) == "8"

@@ -45,7 +45,7 @@ def test_a_list_where_a_map_is_expected_is_a_problem():
 def test_duplicate_keys_are_read_as_hosts_do_and_said():
     reading = read_file(SAMPLES / "_nasty/duplicate-keys.json")
     assert [entry.name for entry in reading.entries] == ["b"]
-    assert "mcpServers stands twice" in reading.notes[0]
+    assert "mcpServers is in this file twice" in reading.notes[0]
 
 
 def place(home, sample, at):

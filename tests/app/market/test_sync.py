@@ -202,7 +202,7 @@ HOSTILE = {
     "many_at_once": "1,499 servers at once",
     "redirect_elsewhere": "sends on to http://127.0.0.1:1/secrets",
     "redirect_to_file": "sends on to file:///etc/passwd",
-    "redirect_circle": "sends on and on",
+    "redirect_circle": "redirects without end",
     "big_page": "over 1 MB",
     "gzip_bomb": "over 1 MB",
     "gzip_damaged": "damaged page",

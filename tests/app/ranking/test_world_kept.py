@@ -98,7 +98,7 @@ def scanned(folder: Path, model: SimpleNamespace, encoder: WordEncoder) -> list[
     assert indexer._catch_up(model, lambda: True) == ""
     assert load_floor(db, encoder.key, encoder.dims).world is not None
     db.close()
-    return [step for step in steps if "other software" in step]
+    return [step for step in steps if "Preparing search" in step]
 
 
 def test_the_second_store_of_a_machine_encodes_no_world(encoder, tmp_path, monkeypatch):

@@ -56,7 +56,7 @@ def test_another_refusal_is_named_by_its_code_only(guarded, browser):
 def test_an_answer_with_another_state_is_not_the_answer(guarded, browser, caplog):
     guarded.control(state="somebody-elses-state")
     waits = Visit(guarded.url, browser.open, Event(), wait_seconds=2.0)
-    with caplog.at_level(logging.DEBUG), pytest.raises(ToolcribError, match="Nobody signed in"):
+    with caplog.at_level(logging.DEBUG), pytest.raises(ToolcribError, match="There was no sign-in"):
         sign_in(waits)
     ours = [r.getMessage() for r in caplog.records if not r.name.startswith("http")]
     assert "somebody" not in "".join(ours)
@@ -108,7 +108,7 @@ def test_cancel_ends_it_at_once_and_frees_the_port(guarded):
 
 
 def test_a_person_who_never_comes_is_not_waited_for_for_ever(guarded):
-    with pytest.raises(ToolcribError, match="Nobody signed in"):
+    with pytest.raises(ToolcribError, match="There was no sign-in"):
         sign_in(Visit(guarded.url, lambda _page: None, Event(), wait_seconds=1.0))
 
 

@@ -85,7 +85,7 @@ def test_what_others_put_there_stays(home: Path, platform: str) -> None:
 
 
 def test_there_is_none_on_windows_and_none_with_a_line_end(home: Path) -> None:
-    with pytest.raises(ToolcribError, match="nothing to start"):
+    with pytest.raises(ToolcribError, match="cannot start with the login"):
         login_entry(COMMAND, {}, "win32")
     with pytest.raises(ToolcribError, match="line end"):
         login_entry(["/a\nExec=evil", "serve"], {"HOME": str(home)}, "linux")

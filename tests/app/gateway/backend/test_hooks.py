@@ -124,7 +124,7 @@ def test_a_preview_of_exact_names_is_what_the_hook_prints(
     assert printed("claude-code", preview.text) == real
     silent = rehearse_hook(str(notes), "default", host="gemini-cli", prompt=PROMPT, encoder=encoder)
     assert hook("gemini-cli", PROMPT) == printed("gemini-cli", silent.text) == ""
-    assert silent.why.startswith("The host sends every tool itself")
+    assert silent.why.startswith("The host sends all its tools itself")
 
 
 @pytest.fixture
