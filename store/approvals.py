@@ -36,7 +36,7 @@ def add(
 
 
 def waiting(db: apsw.Connection, now: float) -> list[Approval]:
-    """Calls that somebody waits for, the oldest first."""
+    """Calls that wait for a decision, the oldest first."""
     sql = f"SELECT {_COLUMNS} FROM approvals WHERE state = 'waiting' AND expires > ? ORDER BY id"
     return [Approval(*row) for row in db.execute(sql, (now,))]
 

@@ -226,7 +226,7 @@ def sentences(path: str) -> Iterator[None]:
 
 
 def _is_full(path: str) -> bool:
-    """Whether the disk has no room for the least that SQLite needs beside its file."""
+    """True if the disk has no room for the least that SQLite needs beside its file."""
     import shutil
 
     try:

@@ -1,4 +1,4 @@
-"""Whether two definitions of a tool are the same, for all that a model or a user reads in them."""
+"""Comparison of two definitions of a tool by all that a model or a user reads in them."""
 
 import re
 
@@ -9,7 +9,7 @@ _JOINED = re.compile(rf"([^\w*]*)({_NAME}(?:,{_NAME})+)([^\w*]*)")
 
 
 def same_definition(one: object, other: object) -> bool:
-    """Whether two JSON values of a tool differ in nothing but the order of unordered things.
+    """True if two JSON values of a tool differ in nothing but the order of unordered things.
 
     Some servers join a set into a default (`a,b,c`), which comes in another order in every
     process. So lists of plain values have no order, nor have names that commas join into a word

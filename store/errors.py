@@ -1,4 +1,4 @@
-"""What can go wrong with the store, each with a sentence and what to do next."""
+"""Errors of the store, each with a sentence and the next step for the user."""
 
 REPAIR = "Repair it, after a copy is kept, with: toolcrib doctor --repair."
 

@@ -59,7 +59,7 @@ def usage(db: apsw.Connection, since: float) -> dict[str, tuple[int, float]]:
 
 
 def observed(db: apsw.Connection, since: float) -> Observed:
-    """What the journal holds since a moment."""
+    """Summary of the journal since a moment."""
     sql = (
         "SELECT coalesce(min(at), 0), count(DISTINCT nullif(host, '')),"
         " coalesce(sum(kind = 'search'), 0), coalesce(sum(kind = 'miss'), 0),"

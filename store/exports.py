@@ -59,12 +59,12 @@ def standing(history: Collection[ExportRecord]) -> list[ExportRecord]:
 
 
 def newest_own(history: Collection[ExportRecord]) -> ExportRecord | None:
-    """The newest standing write to a host's own files, not a project's; None without one."""
+    """The newest write in force to a host's own files, not a project's; None without one."""
     return next((one for one in standing(history) if one.scope != "project"), None)
 
 
 def mode_of(history: Collection[ExportRecord]) -> str:
-    """How a host gets its tools by the standing writes to its own files."""
+    """Mode of a host by the writes to its own files that are in force."""
     newest = newest_own(history)
     return newest.mode if newest is not None else AS_IS
 

@@ -58,12 +58,12 @@ def of_tool(db: apsw.Connection, tool_id: int) -> list[Finding]:
 
 
 def blocked(db: apsw.Connection) -> frozenset[int]:
-    """Tools whose present text has a finding of severity block that nobody approved."""
+    """Tools whose present text has a finding of severity block that is not approved."""
     return frozenset(row[0] for row in db.execute("SELECT tool_id FROM blocked"))
 
 
 def doubted(db: apsw.Connection) -> frozenset[int]:
-    """Tools whose present text has a finding of any severity that nobody has decided on."""
+    """Tools whose present text has a finding of any severity that is not decided."""
     sql = (
         "SELECT tool_id FROM findings JOIN tools ON tools.id = tool_id"
         " AND tools.hash = findings.hash WHERE decided = ''"

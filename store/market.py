@@ -342,7 +342,7 @@ def save_install(db: apsw.Connection, install: MarketInstall) -> None:
 
 
 def installs(db: apsw.Connection) -> dict[int, MarketInstall]:
-    """Where servers came from, by server; those that are registered now."""
+    """Origins of servers in a market, by server; those that are registered now."""
     sql = (
         "SELECT i.* FROM market_installs i JOIN servers s ON s.id = i.server_id"
         " WHERE s.status != 'retired'"

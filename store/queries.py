@@ -75,7 +75,7 @@ def blob(db: apsw.Connection, name: str) -> tuple[str, bytes] | None:
 
 
 def blob_fingerprint(db: apsw.Connection, name: str) -> str | None:
-    """What a stored result was made from, without the result; None where it is not stored."""
+    """Fingerprint of a stored result's inputs, without the result; None where it is not stored."""
     row = db.execute("SELECT fingerprint FROM blobs WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else None
 

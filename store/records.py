@@ -25,7 +25,7 @@ HOOK = "hook"  # the mode of a write that is about a hook, not about servers
 class ServerSpec:
     """How a server is started or reached, without any secret value.
 
-    `args` and `url` hold `${secret:N}` where a credential stood; environment and header values
+    `args` and `url` hold `${secret:N}` in place of a credential; environment and header values
     are never here, only their names. `key` tells two specs apart (it covers the secret values
     through a keyed digest, see app.system.secrets).
     """
@@ -42,7 +42,7 @@ class ServerSpec:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What is started or reached under a server's name: by which its secret values are kept."""
+    """Launch of a registered server: its name, its key, and its URL if it has one."""
 
     name: str
     key: str  # of its ServerSpec
@@ -88,7 +88,7 @@ class ServerRecord:
     former: tuple[str, ...] = ()  # names that it had, by which hosts' files may still call it
 
     def is_called(self, names: Collection[str]) -> bool:
-        """Whether one of these names means this server."""
+        """True if one of these names means this server."""
         return self.name in names or any(name in names for name in self.former)
 
 
@@ -140,7 +140,7 @@ class NewTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolDelta:
-    """What saving a tools/list changed: ids of tools that need counting and encoding."""
+    """Changes by saving a tools/list: ids of tools that need counting and encoding."""
 
     added: tuple[int, ...] = ()
     changed: tuple[int, ...] = ()
@@ -164,7 +164,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a tool is for in at most 60 tokens; source is made, user or model."""
+    """Purpose of a tool in at most 60 tokens; source is made, user or model."""
 
     tool_id: int
     text: str
@@ -174,7 +174,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """What a user might say when they need a tool; source is pack, model, user or label."""
+    """A user's likely words when they need a tool; source is pack, model, user or label."""
 
     id: int
     tool_id: int
@@ -250,7 +250,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the journal holds of a period, without the calls of each tool."""
+    """Summary of the journal over a period, without the calls of each tool."""
 
     first: float = 0.0  # seconds since the epoch of its first event, 0 if none
     hosts: int = 0
@@ -309,7 +309,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """How far one of a host's own records was read; `changed` in seconds since the epoch."""
+    """Progress in one of a host's own records; `changed` in seconds since the epoch."""
 
     id: int
     host: str

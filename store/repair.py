@@ -161,7 +161,7 @@ def _take_rows(db: apsw.Connection, path: str) -> list[str]:
 
 
 def _copied(db: apsw.Connection, old: apsw.Connection, table: str, columns: list[str]) -> bool:
-    """Whether all rows of the table came over."""
+    """Copy a table's rows from the damaged store; True if all of them were copied."""
     marks = ", ".join("?" * len(columns))
     insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
     try:

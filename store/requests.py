@@ -99,12 +99,12 @@ def usable(db: apsw.Connection, model: str) -> list[tuple[int, str, bytes]]:
 
 
 def vector_count(db: apsw.Connection, model: str) -> int:
-    """How many live requests of usable tools that are there have a vector of this model."""
+    """Number of live requests of usable tools with a vector of this model."""
     return int(next(db.execute(f"SELECT count(*) FROM {_USABLE}", (model,)))[0])
 
 
 def embedded_texts(db: apsw.Connection, model: str) -> list[str]:
-    """What stands for every vector of a catalogue: hashes of tools' texts, and live requests."""
+    """Key of each vector of a catalogue: hash of a tool's text, or text of a live request."""
     sql = (
         "SELECT v.tool_id, v.hash FROM vectors v JOIN tools t ON t.id = v.tool_id"
         " WHERE v.model = ? AND t.gone = 0 UNION ALL"

@@ -14,7 +14,7 @@ KeywordRow = tuple[int, str, str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which tools a search may find; None means no limit."""
+    """Tools that a search may return; None means no limit."""
 
     profile_id: int | None = None  # with only_on: the profile whose ticks count
     only_on: bool = False
@@ -73,7 +73,7 @@ def keyword_scores(
 
 
 def has_word(db: apsw.Connection, word: str) -> bool:
-    """Whether any tool's keywords hold a form of the word."""
+    """True if any tool's keywords hold a form of the word."""
     match = '"' + word.replace('"', '""') + '"'
     sql = "SELECT 1 FROM keywords WHERE keywords MATCH ? LIMIT 1"
     return db.execute(sql, (match,)).fetchone() is not None

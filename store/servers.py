@@ -51,7 +51,7 @@ def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
 
 
 def launches(db: apsw.Connection) -> dict[int, Launched]:
-    """What is started or reached for each server that is not retired, by its id."""
+    """Launch of each server that is not retired, by its id."""
     sql = (
         "SELECT id, name, spec_key, iif(json_valid(spec), spec ->> '$.url', '') FROM servers"
         f" WHERE status != '{RETIRED}'"
@@ -183,7 +183,7 @@ def _free_name(db: apsw.Connection, wanted: str) -> str:
 
 
 def can_be_called(name: str) -> bool:
-    """Whether a server can have exactly this name."""
+    """True if a server can have exactly this name."""
     return _plain_name(name) == name
 
 
@@ -219,7 +219,7 @@ def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterab
 def set_status(
     db: apsw.Connection, server_id: int, status: str, problem: str = "", stderr: str = ""
 ) -> None:
-    """What reading the server came to, in the words of store.records."""
+    """Store the result of reading the server, in the words of store.records."""
     db.execute(
         "UPDATE servers SET status = ?, problem = ?, stderr = ? WHERE id = ?",
         (status, problem, stderr, server_id),
@@ -240,7 +240,7 @@ def save_reading(
     taken_with: Json,
     at: float,
 ) -> None:
-    """What the server said of itself, beside its tools."""
+    """Store the server's description of itself, beside its tools."""
     db.execute(
         "UPDATE servers SET server_info = ?, capabilities = ?, instructions = ?, prompts = ?,"
         " resources = ?, templates = ?, list_hash = ?, taken_with = ?, read_at = ? WHERE id = ?",
@@ -283,12 +283,12 @@ def approve_texts(db: apsw.Connection, server_id: int) -> None:
 
 
 def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:
-    """Whether the server's tools may reach a host at all."""
+    """Set if the server's tools may reach a host at all."""
     db.execute("UPDATE servers SET trusted = ? WHERE id = ?", (int(trusted), server_id))
 
 
 def set_disabled(db: apsw.Connection, server_id: int, disabled: bool) -> None:
-    """Whether Toolcrib leaves the server alone: neither starts nor serves it."""
+    """Set if Toolcrib leaves the server alone: neither starts nor serves it."""
     db.execute("UPDATE servers SET disabled = ? WHERE id = ?", (int(disabled), server_id))
 
 
@@ -315,7 +315,7 @@ def retire_unnamed(db: apsw.Connection) -> list[int]:
 def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
     """Give a server another name in the catalogue; False where one has or had that name.
 
-    One that is retired, which nobody sees, makes room. The old name still means this server where
+    A retired server, which is hidden, makes room. The old name still means this server where
     a host's file names it so.
     """
     wanted = _plain_name(name)
@@ -359,7 +359,7 @@ def save_host_file(
     problem: str,
     at: float,
 ) -> None:
-    """What one config file of a host looked like when it was read."""
+    """Store the state of one config file of a host as it was read."""
     db.execute(
         "INSERT INTO hosts (id, file, scope, file_hash, problem, read_at)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET scope = excluded.scope,"

@@ -1,4 +1,4 @@
-"""What the gateway reads, as plain rows: its start must not pay for the record classes."""
+"""Plain rows that the gateway reads: its start must not pay for the record classes."""
 
 import json
 
@@ -52,7 +52,7 @@ class ToolRow(_Row):
 
     @property
     def shown(self) -> bool:
-        """Whether a host may get the tool."""
+        """True if a host may get the tool."""
         return not self.reason
 
 
@@ -115,7 +115,7 @@ def _without_held(row: ServerRow) -> ServerRow:
 
 
 def plain_info(name: str, info: Json) -> Json:
-    """What is left of a server's serverInfo where its titles are held."""
+    """Parts of a server's serverInfo that remain where its titles are held."""
     return {k: v for k, v in info.items() if k == "version"} | {"name": name}
 
 

@@ -1,4 +1,4 @@
-"""How each server is shared between sessions: the user's choice, and what speaks against it."""
+"""Sharing of each server between sessions: the user's choice, and reasons against it."""
 
 import json
 from collections.abc import Iterable

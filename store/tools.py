@@ -150,7 +150,7 @@ def save_summaries(db: apsw.Connection, rows: Iterable[Summary]) -> None:
 
 
 def put_summary(db: apsw.Connection, row: Summary) -> None:
-    """Store a summary, whoever wrote the one before."""
+    """Store a summary in place of the one before."""
     db.execute(
         "INSERT OR REPLACE INTO summaries (tool_id, text, source, hash) VALUES (?, ?, ?, ?)",
         (row.tool_id, row.text, row.source, row.hash),

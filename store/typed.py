@@ -1,4 +1,4 @@
-"""What annotations need of typing, where importing it would be a tenth of a process's start.
+"""Parts of typing for annotations, where importing it would be a tenth of a process's start.
 
 Type checkers see the real names; at run time an annotation says nothing.
 """

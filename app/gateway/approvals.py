@@ -1,6 +1,6 @@
 """Calls that wait for a person's yes: in the window, a terminal, or the host's own form.
 
-The store is where they meet: the gateway adds a row, whoever decides changes it, and the gateway
+The store is where they meet: the gateway adds a row, the decision changes it, and the gateway
 takes an allowed row once before it sends. Without a yes nothing is sent; a gateway that ends while
 it waits sends nothing.
 """

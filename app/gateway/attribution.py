@@ -3,7 +3,7 @@
 from store.typed import Json
 
 SERVER_KEY = "toolcrib/server"  # in _meta of a request
-_TEXTS = {  # of requests: where their text stands, and what names the server before it
+_TEXTS = {  # of requests: the field of their text, and a prefix that names the server
     "elicitation/create": ("message", "The server {} asks: "),
     "sampling/createMessage": ("systemPrompt", "The server {} asks for this.\n"),
 }

@@ -57,7 +57,7 @@ class Gateway:
 
     @property
     def options(self) -> Options:
-        """What the host's entry wants served."""
+        """Options of the host's entry."""
         return self._options
 
     @property

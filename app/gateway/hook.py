@@ -24,7 +24,7 @@ _LONGEST_SECONDS = 60.0  # whatever that limit says
 _MOST_SECONDS = 1.0  # beyond that limit, after which the process ends whatever it waits for
 _MOST_BYTES = 4 << 20  # of what the host says
 _MOST_CHARACTERS = 8_001  # of the prompt: one more than is ever looked at
-# hosts whose answer names the event; for others the text stands alone
+# hosts whose answer names the event; for others the text is alone
 _EVENTS = {
     "claude-code": "UserPromptSubmit",
     "codex": "UserPromptSubmit",
@@ -145,7 +145,7 @@ def prompt_of(host: str, fields: "Json") -> str:
 
 
 def printed(host: str, text: str) -> str:
-    """What the host reads; "" where nothing is added."""
+    """Output for the host; "" where nothing is added."""
     return written(_output(host, text)) if text else ""
 
 

@@ -70,7 +70,7 @@ class Labels:
         return sightings[0] if sightings and sightings[0].severity == "block" else None
 
     def _suspect(self, text: str) -> "Iterator[str]":
-        """The passages around what rules match, and around characters that nobody sees."""
+        """The passages around what rules match, and around invisible characters."""
         if self._rules is None:
             self.expect(_READ[0])
             if self._loading is not None:

@@ -94,7 +94,7 @@ def launcher(
     environ: Mapping[str, str] = os.environ,
     folder: str = "",
 ) -> Callable[[], Channel]:
-    """How to start a server: by its own command where one was given.
+    """Return the function that starts a server: by its own command where one was given.
 
     `scrubber` learns the server's secret values before the server can say anything. `environ` and
     `folder` are those of the host that it is started for, "" for our own folder.
@@ -111,6 +111,6 @@ def launcher(
 
 
 def has_credentials(spec: str) -> bool:
-    """Whether a server's stored spec names any secret."""
+    """True if a server's stored spec names any secret."""
     content = json.loads(spec)
     return bool(content.get("env_names") or content.get("header_names") or "${secret:" in spec)

@@ -38,7 +38,7 @@ class LineSplitter:
         return [line + b"\n" for line in lines]
 
     def rest(self) -> list[bytes]:
-        """What came after the last newline, at the end of everything."""
+        """Bytes after the last newline, at the end of everything."""
         return [b"".join(self._parts)] if self._parts else []
 
     def _keep(self, part: bytes) -> None:
@@ -104,7 +104,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def method_of(line: bytes) -> bytes:
-    """What a message asks for, b"" where it is none; nothing nested counts.
+    """The method of a message, b"" where it has none; nothing nested counts.
 
     The last of two, as for every parser. Long lines are not looked at.
     """
@@ -131,7 +131,7 @@ def method_of(line: bytes) -> bytes:
 
 
 def _end_of_string(line: bytes, at: int) -> int:
-    """Where the string's closing mark stands."""
+    """Position of the string's closing mark."""
     while True:
         end = line.find(b'"', at)
         if end < 0:

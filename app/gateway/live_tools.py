@@ -1,4 +1,4 @@
-"""What running servers list now, held against the texts that were trusted."""
+"""Present lists of running servers, compared with the texts that were trusted."""
 
 import json
 import threading
@@ -183,7 +183,7 @@ class LiveTools:
             self._settle(live)
 
     def _is_first(self, server: str) -> bool:
-        """Whether nothing was stored of the server before it was started here."""
+        """True if nothing was stored of the server before it was started here."""
         row = self._view.servers.get(server)
         return row is not None and row.read_at == 0
 

@@ -47,7 +47,7 @@ def main(argv: "Sequence[str] | None" = None) -> None:
 
 
 def _home_problem() -> str:
-    """Why there is no folder to serve from, "" where there is one."""
+    """Reason that there is no folder to serve from, "" where there is one."""
     try:
         home_folder()
     except ToolcribError as error:

@@ -1,4 +1,4 @@
-"""What a running server lists, compared with the store: new and changed tools are kept there."""
+"""Lists of running servers, compared with the store: new and changed tools are kept there."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class NewTools:
             start_thread(self._run, row.id)
 
     def wait(self, seconds: float) -> bool:
-        """Whether nothing is taken in any more, after at most that long."""
+        """Wait at most that long; True if nothing is being taken in any more."""
         with self._idle:
             return self._idle.wait_for(lambda: not self._newest, seconds)
 
@@ -102,7 +102,7 @@ class NewTools:
 
 
 def differs(database: str, server_id: int, items: Sequence[Json], scrubber: Scrubber) -> bool:
-    """Whether any of the server's live tools is new, or not as the store has it."""
+    """True if any of the server's live tools is new, or not as the store has it."""
     from app.indexing.raw_tools import stored_forms
 
     db = open_store(database)

@@ -15,7 +15,7 @@ SERVE, HOOK = "serve", "hook"
 
 
 class Options:
-    """What one host's entry wants served.
+    """Options of one host's entry.
 
     `behind` names the servers of the profile that the host may reach; None, as entries of earlier
     builds have it, is all of them.

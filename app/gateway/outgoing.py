@@ -1,4 +1,4 @@
-"""What calls carry out: held against what the host's servers returned, before they are sent."""
+"""Data in calls, compared with the results of the host's servers before they are sent."""
 
 import json
 import threading
@@ -52,7 +52,7 @@ class Seen:
                 self._read()
 
     def carried(self, server: str, name: str, arguments: object) -> "Flow | None":
-        """What a call of a tool that can send would carry out; None for nothing."""
+        """Flow of earlier results into a call of a tool that can send; None for nothing."""
         with self._lock:
             return self._read().carried(server, name, arguments)
 
@@ -86,7 +86,7 @@ class Outgoing:
         self._seen.read(size)
 
     def look(self, server: str, raw: str, name: object, arguments: object) -> "Flow | None":
-        """What a call would carry out; `raw` is the tool's stored text, "" when it was not read."""
+        """Flow in a call; `raw` is the tool's stored text, "" when it was not read."""
         if not arguments or not self._can_send(raw or json.dumps({"name": name})):
             return None
         return self._seen.carried(server, str(name), arguments)

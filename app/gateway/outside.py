@@ -1,4 +1,4 @@
-"""What a gateway takes from the process around it: surroundings, servers, the encoder."""
+"""Process around a gateway, as the gateway sees it: surroundings, servers, the encoder."""
 
 import os
 import time
@@ -76,7 +76,7 @@ class Outside:
         return Upstream(name, self.launcher(row, command), events, modern=modern, clock=self.clock)
 
     def launcher(self, row: "ServerRow | None", command: "Sequence[str]") -> "Callable":  # type: ignore[type-arg]
-        """How to start a server."""
+        """Return the function that starts a server."""
         from app.gateway.launching import launcher
 
         return launcher(row, command, self.paths, self.scrubber, self.environ, self.folder)
@@ -113,7 +113,7 @@ class Outside:
         return encoder
 
     def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
-        """What suggestions for prompts are silent about, by this encoder."""
+        """Prompts on which suggestions keep silent, encoded by this encoder."""
         from app.hooks.small_talk import SmallTalk
 
         return SmallTalk(encoder)

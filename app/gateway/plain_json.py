@@ -18,7 +18,7 @@ _SPACE = " \t\n\r"
 
 
 class _Plainly:
-    """What the scanner asks of a decoder: nothing special."""
+    """Interface of a decoder that the scanner needs: nothing special."""
 
     strict = True
     object_hook = object_pairs_hook = None

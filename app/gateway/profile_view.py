@@ -1,4 +1,4 @@
-"""What the gateway serves, read from the store: a profile's servers and tools, always current."""
+"""Servers and tools of a profile that the gateway serves, read from the store, always current."""
 
 import os
 import threading
@@ -127,7 +127,7 @@ class ProfileView:
                     return False
                 self._load(db)
             except (apsw.Error, UnavailableError):
-                return False  # what was read before still stands
+                return False  # the earlier data remains in use
             return True
 
     def _connection(self) -> apsw.Connection:
@@ -176,7 +176,7 @@ class ProfileView:
 
     @property
     def project_note(self) -> str:
-        """Why the project's policy file does not count, "" where it does or there is none."""
+        """Reason that the project's policy file does not count, "" where it does or is missing."""
         return self._rules.note if self._rules is not None else ""
 
     def names(self) -> list[tuple[str, str]]:
@@ -200,7 +200,7 @@ class ProfileView:
         return counted[tool_id]
 
     def lists(self, server: ServerRow) -> dict[str, list[Json]]:
-        """What the server listed when it was read, by method."""
+        """The server's lists when it was read, by method."""
         with self._lock:
             prompts, resources, templates = serving.lists(self._connection(), server.id)
         return {

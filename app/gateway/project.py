@@ -118,7 +118,7 @@ class ProjectRules:
 
     @property
     def note(self) -> str:
-        """Why a policy file does not count, "" where there is none or it does."""
+        """Reason that a policy file does not count, "" where there is none or it does."""
         return self.policy.note if self.policy is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""What a gateway would answer a host now, byte for byte: no server is started, nothing is noted."""
+"""Present answers of a gateway to a host, byte for byte: no server is started, nothing noted."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What the list form of a hook does to a request."""
+    """Effect of a hook's list form on a request."""
 
     made: "Suggestion"  # the tools that were chosen, or why the list stays whole
     off: tuple[str, ...] = ()  # the host's names of the tools that are left out
@@ -133,7 +133,7 @@ def rehearse_hook(
     encoder: "Encoder | None" = None,
     small_talk: "SmallTalk | None" = None,
 ) -> "Suggestion":
-    """What a hook of this host would add to the first prompt of a conversation, were the host
+    """Suggestion of this host's hook for the first prompt of a conversation, were the host
     connected as its exports say; "" is any host that goes through Toolcrib. Raises ToolcribError
     where the store cannot be served."""
     from app.hooks.suggestion import NOT_CONNECTED, SENT_ALL, Suggestion
@@ -159,8 +159,8 @@ def rehearse_list(
     encoder: "Encoder | None" = None,
     small_talk: "SmallTalk | None" = None,
 ) -> Narrowed:
-    """What the list form of this host's hook would leave out of the request of a conversation's
-    first prompt. Raises ToolcribError where the store cannot be served."""
+    """Tools that the list form of this host's hook would leave out of a conversation's
+    first request. Raises ToolcribError where the store cannot be served."""
     from app.hooks.suggestion import NOT_CONNECTED, THROUGH_ALREADY, Suggestion
 
     way = way_of(database, host, listed=True)
@@ -212,7 +212,7 @@ def _request(number: int, method: str, params: Mapping[str, object]) -> bytes:
 
 
 def _result(line: bytes) -> str:
-    """The result as it stands in the answer's line."""
+    """The result's text as it is in the answer's line."""
     mark = b'"result":'
     at = line.find(mark)
     return line[at + len(mark) : -1].decode("utf-8", "replace") if at >= 0 else ""

@@ -11,7 +11,7 @@ Key = tuple[type, Any]
 
 
 class RouteOwner(Protocol):
-    """What sent a route and answers the host."""
+    """Sender of a route, which answers the host."""
 
     def answered(self, route: "Route", line: bytes, answer: Json) -> None:
         """The server has answered."""
@@ -60,7 +60,7 @@ class Route(PendingRequest):
         def run(outcome: Any) -> None:
             try:
                 step(outcome)
-            except Exception:  # noqa: BLE001 - whatever it was, somebody waits for an answer
+            except Exception:  # noqa: BLE001 - whatever it was, the host waits for an answer
                 self.failed("The gateway could not handle this call.")
 
         return run
@@ -82,7 +82,7 @@ class Route(PendingRequest):
 
 
 def problem_of(answer: Json) -> str:
-    """What went wrong in an answer to tools/call, at most 300 characters, "" when nothing did."""
+    """Problem in an answer to tools/call, at most 300 characters, "" when there is none."""
     error = answer.get("error")
     if isinstance(error, dict):
         return str(error.get("message", "error"))[:300]

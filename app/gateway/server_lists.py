@@ -23,7 +23,7 @@ _MOST = 2_000  # verdicts that are remembered
 
 
 class ServerLists:
-    """What may be shown of live lists: entries as they were read, and new ones that pass."""
+    """Entries of live lists that may be shown: those that were read, and new ones that pass."""
 
     def __init__(self, view: ProfileView, journal: Journal, scrubber: Scrubber) -> None:
         self._view = view
@@ -69,7 +69,7 @@ class ServerLists:
 
     @staticmethod
     def is_held(row: ServerRow, kind: str, name: object) -> bool:
-        """Whether the entry of that name was held when it was read."""
+        """True if the entry of that name was held when it was read."""
         return (kind, str(name)) in held_texts(row.taken_with)
 
     def _passes(self, row: ServerRow, method: str, entry: Json) -> bool:

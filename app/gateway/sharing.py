@@ -1,4 +1,4 @@
-"""Whether sessions share a running server: the user's word, else what is known of it."""
+"""Decision on sharing a running server: the user's word, else by its known features."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class Sharing:
 def decide(
     row: ServerRow, tools: Iterable[str], *, wish: str = "", requests_seen: Iterable[str] = ()
 ) -> Sharing:
-    """How a server is shared; `tools` are their JSON texts, `wish` the user's own choice.
+    """Sharing of a server; `tools` are their JSON texts, `wish` the user's own choice.
 
     `requests_seen` are methods that the server was seen to ask of hosts.
     """
@@ -65,7 +65,7 @@ def decide(
 
 
 def _against(row: ServerRow, requests_seen: list[str]) -> str:
-    """Why a server is not shared by itself, "" when nothing speaks against it."""
+    """Reason that a server is not shared by itself, "" when there is none."""
     if requests_seen:
         return f"It asks hosts for {', '.join(requests_seen)}."
     resources = row.capabilities.get("resources")
@@ -82,7 +82,7 @@ def _nature(row: ServerRow) -> str:
 
 
 def _program(row: ServerRow) -> str:
-    """What is run: the command and its first plain argument, a package or a script."""
+    """Program of a server: the command and its first plain argument, a package or a script."""
     spec = json.loads(row.spec)
     args = [str(arg) for arg in spec.get("args") or () if not str(arg).startswith("-")]
     return " ".join([str(spec.get("command") or ""), *args[:1]])

@@ -100,7 +100,7 @@ def _without_dialect(schema: Json, level: str) -> Json:
 
 
 def _needs_dialect(schema: Json) -> bool:
-    """Whether drafts 6, 7 and 2020-12 might read the schema differently."""
+    """True if drafts 6, 7 and 2020-12 might read the schema differently."""
     return any(
         isinstance(node.get("items"), list) or any(word in node for word in _DIALECT_WORDS)
         for node in _objects(schema)

@@ -83,7 +83,7 @@ def _watch(
 
 
 def parent_gone(parent: int) -> bool:
-    """Whether the process that started us has ended."""
+    """True if the process that started us has ended."""
     if sys.platform == "win32":
         from app.system.windows import has_ended
 
@@ -94,7 +94,7 @@ def parent_gone(parent: int) -> bool:
 
 
 def _signals() -> Callable[[float], bool]:
-    """What waits that many seconds for a signal to end, and says whether there was one.
+    """Return a function that waits that many seconds for a signal to end; True if one came.
 
     Python runs handlers on the main thread, which may sit in a read with one still unrun (3.11
     forgets it when threads switch); the interpreter's C handler writes to the pipe at once.

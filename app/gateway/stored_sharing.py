@@ -1,4 +1,4 @@
-"""What the store holds for the decision on sharing: the user's word, and what was seen."""
+"""Facts in the store for the decision on sharing: the user's word, and earlier observations."""
 
 import apsw
 
@@ -12,7 +12,7 @@ from store.serving import ServerRow
 
 
 def sharing_in(db: apsw.Connection, row: ServerRow) -> Sharing:
-    """How a server is shared, by what the store holds."""
+    """Sharing of a server, by the facts in the store."""
     wish, seen = sharing.of_server(db, row.id)
     return decide(row, serving.tool_texts(db, row.id), wish=wish, requests_seen=seen)
 

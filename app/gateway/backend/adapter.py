@@ -1,4 +1,4 @@
-"""What a host starts: it passes lines both ways between the host and the backend.
+"""The process that a host starts: it passes lines both ways between the host and the backend.
 
 Memory and start-up are paid once per host and server entry, so nothing here imports more than
 builtins and `os`; `json` is loaded only where a lost backend leaves requests to answer.
@@ -96,7 +96,7 @@ class Adapter:
                 return
 
     def ended(self) -> bool:
-        """Whether the host is gone."""
+        """True if the host is gone."""
         return self._ended
 
     # ---- host to backend
@@ -249,7 +249,7 @@ class Adapter:
                 self._handover.pass_on(len(out))
 
     def _heed(self, word: bytes) -> None:
-        """What a backend that reads of the host itself says to this process."""
+        """Handle a word from a backend that reads of the host itself."""
         if word == HUNG_UP:
             self._ended = True
         elif self._handover is not None:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 START_SECONDS = 5.0  # that a new backend may take to listen, where a host waits for it
-_AGAIN_SECONDS = 30.0  # after which another is started; while nobody waits, each time twice that
+_AGAIN_SECONDS = 30.0  # after which another is started; doubled each time while no host waits
 _LONGEST_AGAIN = 3600.0
 FOREVER = float("inf")
 _LONGEST_ANSWER = 4096
 _ANSWER_SECONDS = 1.0  # that a backend may take to answer the greeting; hosts give up after 10
-_PAUSE, _LONGEST_PAUSE = 0.005, 0.25  # seconds between two looks, where somebody waits or nobody
+_PAUSE, _LONGEST_PAUSE = 0.005, 0.25  # seconds between two looks, where a host waits or none does
 
 
 def attach(
@@ -35,7 +35,7 @@ def attach(
 ) -> "_socket.socket | None":
     """A connection to the backend, which is started if need be; None where it cannot be had.
 
-    `patience`: the seconds that it may still take, from now on; infinite while nobody waits for it.
+    `patience`: the seconds that it may still take, from now on; infinite when no host waits.
     A backend that takes the connection and does not answer is left alone after a second.
     """
     if place.off or not ensure_folder(place.folder):
@@ -175,7 +175,7 @@ def call(
 
 
 def is_welcome(link: "_socket.socket") -> bool:
-    """Whether the backend that was greeted takes it; waits for its answer."""
+    """Wait for the answer to the greeting; True if the backend accepts the connection."""
     try:
         return _answer_line(link).startswith(b"ok ")
     except OSError:

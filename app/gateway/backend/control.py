@@ -1,4 +1,4 @@
-"""What programs of the user ask the backend: its state, to end, a ranking by the warm encoder."""
+"""Requests of the user's programs to the backend: its state, to end, a ranking by its encoder."""
 
 import _socket
 import json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Controlled(Protocol):
-    """What can be asked of a backend."""
+    """Parts of a backend that requests can read and change."""
 
     pool: Pool
     suggestions: Suggestions
@@ -64,7 +64,7 @@ def answer_control(backend: Controlled, link: "_socket.socket", hello: Hello) ->
 def _stop_server(backend: Controlled, name: str, sessions: Sequence[str]) -> int:
     """End a server's processes, in every session or those numbered; how many were ended.
 
-    The next call starts it again. Number 0 stands for what sessions share.
+    The next call starts it again. Number 0 is the process that sessions share.
     """
     running = [(0, server.upstream) for server in backend.pool.servers()]
     for session in backend.sessions():

@@ -55,9 +55,9 @@ class DirectWay:
             self._room.register(self._host, native.WRITABLE)
 
     def send(self, line: bytes, number: int) -> bool:
-        """Whether the host has it; else it must go through the adapter.
+        """Write a line to the host; False if it must go through the adapter.
 
-        So it must where it is long, the host lags behind, or has not got all that was sent so.
+        It must where it is long, the host lags behind, or has not got all lines sent directly.
         """
         words = self._words
         if len(line) > LONGEST or words[PASSED_ON] != self._others or words[self._slot]:
@@ -68,7 +68,7 @@ class DirectWay:
         words[ON_ITS_WAY] = number + 1  # from here on the adapter brings it if we cannot
         try:
             native.move_bytes(self._reader, self._host, len(line))
-        except ConnectionError:  # nobody reads any more
+        except ConnectionError:  # the host has closed its end
             raise
         except OSError:  # it lags behind, or nothing can be spliced to it
             words[ON_ITS_WAY] = 0
@@ -86,7 +86,7 @@ class DirectWay:
         self._link = link
 
     def receive(self) -> bytes | None:
-        """What the host sends, b"" when it hung up; None where the adapter did or wants to."""
+        """The host's next bytes, b"" when it hung up; None where the adapter did or takes over."""
         while True:
             ready = self._come.poll()
             if len(ready) > 1 or ready[0][0] == self._link:

@@ -1,4 +1,4 @@
-"""What lets a backend write to the host itself, and still never leaves half a line or a doubt.
+"""Direct writes of a backend to the host, without ever leaving half a line or a doubt.
 
 A line goes into a pipe of the adapter's, and on from there to the host in one step of the kernel
 (splice), so that the pipe tells which of the two has happened; around that step the backend notes
@@ -81,7 +81,7 @@ class Handover:
         native.pwrite(self._page, self._passed_on.to_bytes(WORD, sys.byteorder), PASSED_ON * WORD)
 
     def requests(self) -> bytes:
-        """What the backend has read of the host since the last time."""
+        """Bytes that the backend has read of the host since the last call."""
         end = _word(native.pread(self._page, WORD, READ * WORD))
         data = native.pread(self._page, end - self._taken, PAGE + self._taken)
         self._taken += len(data)

@@ -1,4 +1,4 @@
-"""What programs of the user do with the HTTP endpoint: switch it, look at it, hand out tokens."""
+"""Operations on the HTTP endpoint for the user's programs: switch, look at, hand out tokens."""
 
 import time
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class HttpState:
 
     @property
     def sentence(self) -> str:
-        """What to show of it."""
+        """The state as a sentence."""
         if not self.on:
             return "The HTTP endpoint is off."
         if self.answers:
@@ -69,7 +69,7 @@ def listening(ctx: AppContext) -> Iterator[None]:
 
 
 def possible(ctx: AppContext) -> bool:
-    """Whether a backend may run, which the endpoint is a part of."""
+    """True if a backend may run, which the endpoint is a part of."""
     return supported() and not Place(str(ctx.paths.home)).off
 
 
@@ -99,7 +99,7 @@ def bring_up(ctx: AppContext, seconds: float) -> HttpState:
 
 
 def http_state(ctx: AppContext) -> HttpState:
-    """How it is now."""
+    """State of the endpoint now."""
     on, port = ctx.settings.http, ctx.settings.http_port
     status = request(Place(str(ctx.paths.home)), STATUS) or {}
     endpoint = status.get("http") or {}

@@ -1,4 +1,4 @@
-"""Which starts of a server are the same start: what two sessions must agree on to share one."""
+"""Key by which sessions share an upstream process: equal keys are equal launches."""
 
 import hmac
 import json

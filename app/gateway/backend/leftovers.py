@@ -1,4 +1,4 @@
-"""What backends leave in their folder: removed as soon as nobody can be using it."""
+"""Files that backends leave in their folder: removed as soon as no process can be using them."""
 
 import os
 import socket

@@ -17,7 +17,7 @@ ON = "The backend starts with your login and stays."
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """What stands in the desktop's folder, and what the settings file says."""
+    """State of the start at login, by the desktop's folder and by the settings file."""
 
     file: Path
     is_there: bool
@@ -25,12 +25,12 @@ class LoginState:
 
     @property
     def on(self) -> bool:
-        """Whether there is anything to switch off."""
+        """True if there is anything to switch off."""
         return self.is_there or self.is_kept
 
     @property
     def sentence(self) -> str:
-        """What to show of it."""
+        """The state as a sentence."""
         if self.is_there == self.is_kept:
             return ON if self.on else OFF
         half = "The file is missing" if self.is_kept else "The file is there, the setting is not"
@@ -45,7 +45,7 @@ def entry() -> LoginEntry:
 
 
 def login_state(ctx: AppContext) -> LoginState:
-    """How it is now, whoever switched it; raises ToolcribError."""
+    """State now, whether switched here or elsewhere; raises ToolcribError."""
     ours = entry()
     kept = Settings.load(ctx.paths.settings_file).at_login
     return LoginState(ours.file, ours.is_there, kept)

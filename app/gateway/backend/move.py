@@ -64,7 +64,7 @@ class Move:
             self._is_fresh = False
 
     def _received(self, is_within_line: bool) -> bytes:
-        """What the host sends next; while it sends nothing, a backend is looked for."""
+        """The host's next bytes; while it sends nothing, a backend is looked for."""
         host = native.poller()
         host.register(0, native.READABLE)
         while self._is_fresh and not is_within_line and not host.poll(_SECONDS * 1000):
@@ -111,7 +111,7 @@ class Move:
 def arrived(given: str) -> "tuple[_socket.socket | None, list[bytes]]":
     """The connection and the lines that a process which became this one took along.
 
-    Raises ValueError or OSError where `given`, the variable's value, is of nobody's making.
+    Raises ValueError or OSError where `given`, the variable's value, is malformed.
     """
     link, reader = map(int, given.split())
     with os.fdopen(reader, "rb") as file:

@@ -1,4 +1,4 @@
-"""What a host has not read yet: kept for it, so that one that reads slowly holds up no other."""
+"""Bytes that a host has not read yet: kept for it, so that a slow one holds up no other."""
 
 import _socket
 import threading
@@ -37,7 +37,7 @@ class Outbox:
             return not self._closed
 
     def _send_now(self, data: bytes) -> memoryview:
-        """What the connection does not take at once."""
+        """Send at once what the connection takes; returns the rest."""
         try:
             sent = self._link.send(data, native.DONT_WAIT)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What the backend holds now, as rows: each server of each session, with what it takes."""
+"""Servers that the backend runs, as rows: each server of each session, with its memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

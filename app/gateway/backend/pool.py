@@ -1,4 +1,4 @@
-"""What the sessions of one backend have in common: the encoder, and servers that may be shared."""
+"""Objects that the sessions of one backend share: the encoder, and servers that may be shared."""
 
 import secrets
 import threading
@@ -44,7 +44,7 @@ class Pool:
         self._seen: weakref.WeakValueDictionary[int, Seen] = weakref.WeakValueDictionary()
 
     def outside(self, session: int, hello: Hello) -> "SessionOutside":
-        """What a session's gateway takes from this process."""
+        """Surroundings of a session's gateway in this process."""
         return SessionOutside(self, session, hello)
 
     @property
@@ -60,7 +60,7 @@ class Pool:
             return self._encoder
 
     def seen(self, host: int) -> Seen:
-        """What the host of that process id got from its servers, through whichever entry."""
+        """Results that the host of that process id got from its servers, through any entry."""
         with self._lock:
             seen = self._seen.get(host) if host > 1 else None  # its parent is gone at 1
             if seen is None:
@@ -99,7 +99,7 @@ class Pool:
             return list(self._servers.values())
 
     def tick(self) -> None:
-        """Once a second: notice servers that ended, and end those that nobody holds."""
+        """Once a second: notice servers that ended, and end those without sessions."""
         with self._lock:
             unused = [key for key, server in self._servers.items() if server.unused]
             ending = [self._servers.pop(key) for key in unused]
@@ -130,7 +130,7 @@ class SessionOutside(Outside):
 
     @property
     def project_folder(self) -> str:
-        """The host's folder; the backend's own is nobody's project."""
+        """The host's folder; the backend's own is never a project."""
         return self.folder
 
     def upstream(
@@ -151,7 +151,7 @@ class SessionOutside(Outside):
         return SharedUpstream(server, name, events)
 
     def _scope(self, row: ServerRow | None) -> str | None:
-        """What a shared server's sessions have in common; None where it is not shared."""
+        """Key of the sessions that share a server; None where it is not shared."""
         choice = PER_SESSION if row is None else self._choice(row)
         if choice == SHARED:
             return ""

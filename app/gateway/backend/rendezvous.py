@@ -1,4 +1,4 @@
-"""Where the backend is met: its folder, socket, lock and descriptor, and who may use them.
+"""Rendezvous with the backend: its folder, socket, lock and descriptor, and access to them.
 
 Each adapter that a host starts imports this: builtins, `os` and app/system/native.py only.
 """
@@ -43,17 +43,17 @@ class Place:
 
     @property
     def off(self) -> bool:
-        """Whether the user wants no backend."""
+        """True if the user wants no backend."""
         return os.path.exists(f"{self.home}/{OFF_FILE}")
 
 
 def supported() -> bool:
-    """Whether this system has what the rendezvous needs; Windows serves standalone."""
+    """True if this system has all that the rendezvous needs; Windows serves standalone."""
     return sys.platform != "win32" and hasattr(_socket, "AF_UNIX")
 
 
 def why_none(home: str) -> str:
-    """Why there is no backend, as a sentence; "" where there may be one."""
+    """Reason that there is no backend, as a sentence; "" where there may be one."""
     if not supported():
         return "Toolcrib's backend does not run on this system, and hooks ask it."
     if Place(home).off:
@@ -70,7 +70,7 @@ def build_id() -> str:
     for module in _MODULES:
         try:
             parts.append(str(os.stat(f"{app}/{module}").st_mtime_ns))
-        except OSError:  # inside a bundle's archive; its folder's own time stands for it
+        except OSError:  # inside a bundle's archive; its folder's own time is used instead
             parts.append(str(os.stat(sys.executable).st_mtime_ns))
     return _digest("\0".join(parts))
 
@@ -85,7 +85,7 @@ def _run_folder(home: str) -> str:
 
 
 def ensure_folder(folder: str) -> bool:
-    """Make the folder for this user alone; False where somebody else can reach into it."""
+    """Make the folder for this user alone; False where another user can reach into it."""
     try:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         try:
@@ -115,7 +115,7 @@ def read_token(place: Place) -> str:
         if not native.is_own(os.fstat(descriptor)):
             return ""
         lines = os.read(descriptor, 4096).decode("ascii", "replace").split("\n")
-    except OSError:  # a folder, or a pipe that nobody writes to
+    except OSError:  # a folder, or a pipe without a writer
         return ""
     finally:
         os.close(descriptor)
@@ -125,7 +125,7 @@ def read_token(place: Place) -> str:
 
 
 def descriptor_text(place: Place, token: str) -> str:
-    """What the descriptor holds."""
+    """Text of the descriptor."""
     return "\n".join([PROTOCOL, place.build, str(os.getpid()), token, "end", ""])
 
 
@@ -150,7 +150,7 @@ def connect(place: Place, *, waits: bool = True) -> "_socket.socket | None":
 
 
 def _limit_sends(link: "_socket.socket", seconds: int) -> None:
-    """How long connecting may block, 0 without end; a time-out of Python's would not wait at all.
+    """Limit the seconds that connecting may block, 0 without end; Python's own would not wait.
 
     The system's `struct timeval`: two numbers of eight bytes, or one of eight and one of four.
     """

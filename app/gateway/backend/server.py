@@ -119,7 +119,7 @@ class Backend:
         self._touch()
 
     def _touch(self) -> None:
-        """Somebody needed this process just now."""
+        """Note the time of the last use."""
         with self._lock:
             self._idle_since = self._clock()
 
@@ -146,7 +146,7 @@ class Backend:
                 self._end()
 
     def tick(self) -> bool:
-        """Once a second; whether nobody needs the process any more."""
+        """Once a second; True when the process is not needed any more."""
         for session in self.sessions():
             session.gateway.tick()
         self.pool.tick()
@@ -162,11 +162,11 @@ class Backend:
             idle = self._clock() - self._idle_since > self._idle_seconds
             if self._sessions or not idle:
                 return False
-            self._stopping.set()  # under the lock: nobody enters from here on
+            self._stopping.set()  # under the lock: no session enters from here on
             return True
 
     def _is_displaced(self) -> bool:
-        """Whether our socket is gone or somebody else's: nobody new can come."""
+        """True if our socket is gone or another's, and no session is left: no new one can come."""
         return not self._has_socket() and not self.sessions()
 
     def _has_socket(self) -> bool:
@@ -198,7 +198,7 @@ class Backend:
 
 
 def serve() -> None:
-    """Be the backend, unless there is one; ends by itself when nobody needs it."""
+    """Be the backend, unless there is one; ends by itself when it is not needed any more."""
     sys.setswitchinterval(_SWITCH)
     import_typing()
     place = Place(home_folder())

@@ -160,7 +160,7 @@ class Session:
             return b""
 
     def _first(self, size: int) -> bytes:
-        """What comes first, and with it the descriptors of a host that may be written to."""
+        """Receive the first bytes, and with them the descriptors of a host for direct writes."""
         self._is_new = False
         data, descriptors = native.receive_descriptors(self._link, size, _MOST_DESCRIPTORS)
         if descriptors:
@@ -174,7 +174,7 @@ class Session:
         return data
 
     def _directly(self) -> bytes:
-        """What the host sends next; the adapter hears when it hangs up."""
+        """The host's next bytes; the adapter is notified when it hangs up."""
         direct = self._direct
         if direct is None:
             return b""

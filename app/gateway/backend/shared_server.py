@@ -12,7 +12,7 @@ from app.mcp.requests import Channel, PendingRequest, UpstreamEvents
 from app.mcp.session import Upstream
 from store.typed import Any, Json, Protocol
 
-_KEEP_SECONDS = 30.0  # that a server which nobody holds is kept for the next session
+_KEEP_SECONDS = 30.0  # that a server without sessions is kept for the next one
 _TOKEN = "toolcrib-progress-"
 PROGRESS = "notifications/progress"
 _CANCELLED = "notifications/cancelled"
@@ -79,18 +79,18 @@ class SharedServer:
 
     @property
     def unused(self) -> bool:
-        """Whether nobody has held it for a while."""
+        """True after 30 s without sessions."""
         with self._lock:
             return not self._members and self._clock() - self._left_at > _KEEP_SECONDS
 
     @property
     def members(self) -> int:
-        """How many sessions hold it."""
+        """Number of sessions that hold it."""
         with self._lock:
             return len(self._members)
 
     def rest(self) -> None:
-        """End the server once every session could do without it, and nobody watches it."""
+        """End the server once every session could do without it, and none watches it."""
         with self._lock:
             patience = max((m.patience for m in self._members), default=math.inf)
             watched = any(member.subscribed for member in self._members)
@@ -147,7 +147,7 @@ class SharedServer:
         self.upstream.notify(message, line)
 
     def subscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
-        """Watch a resource; the server hears of it once, whoever watches."""
+        """Watch a resource; the server gets one subscription for all members."""
         member.subscribed.add(uri)
         self.request(member, own)
 
@@ -191,7 +191,7 @@ class SharedServer:
             return self._members[0].events if self._members else None
 
     def opening_requests(self, _upstream: Upstream) -> list[PendingRequest]:
-        """After a restart: what any session watches. Log levels are nobody's here."""
+        """After a restart: the resources that any session watches. Log levels are not shared."""
         with self._lock:
             uris = {uri for member in self._members for uri in member.subscribed}
         message = {"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe"}
@@ -303,7 +303,7 @@ class _SharedRequest(PendingRequest):
 
 
 class PendingOwn(PendingRequest):
-    """A request whose answer nobody needs."""
+    """A request whose answer is dropped."""
 
     __slots__ = ()
 

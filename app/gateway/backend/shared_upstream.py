@@ -30,22 +30,22 @@ class SharedUpstream(Upstream):
 
     @property
     def started(self) -> bool:
-        """Whether requests go straight to the server."""
+        """True if requests go straight to the server."""
         return self.server.upstream.started
 
     @property
     def modern(self) -> bool:
-        """Whether the running server speaks the stateless revision."""
+        """True if the running server speaks the stateless revision."""
         return self.server.upstream.modern
 
     @property
     def state(self) -> str:  # type: ignore[override]
-        """How far the server is."""
+        """State of the server's start."""
         return self.server.upstream.state
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Why it could not be started or has ended."""
+        """Reason that it could not be started or has ended."""
         return self.server.upstream.problem
 
     @property
@@ -55,17 +55,17 @@ class SharedUpstream(Upstream):
 
     @property
     def calls(self) -> int:  # type: ignore[override]
-        """How many tools/call the running server got, from all sessions."""
+        """Number of tools/call that the running server got, from all sessions."""
         return self.server.upstream.calls
 
     @property
     def list_changes(self) -> int:
-        """How often the running server announced another list of tools."""
+        """Number of times that the running server announced another list of tools."""
         return self.server.upstream.list_changes
 
     @property
     def hello_result(self) -> Json:
-        """What it answered to the handshake."""
+        """Its answer to the handshake."""
         return self.server.upstream.hello_result
 
     def request(self, exchange: PendingRequest) -> None:

@@ -48,7 +48,7 @@ class Suggestions:
         self._prompts: OrderedDict[tuple[int, str], tuple[float, str]] = OrderedDict()
 
     def answer(self, hello: Hello, sessions: "Sequence[Session | WebSession]") -> Json:
-        """What the hook that greeted adds to its prompt: `text`, or `why` it adds nothing."""
+        """Answer for the hook that greeted: `text` to add to its prompt, or `why` there is none."""
         fields = _request(hello)
         host, prompt = str(fields.get("host", "")), str(fields.get("prompt", ""))
         if self._is_second(prompt, hello.folder, host):
@@ -74,7 +74,7 @@ class Suggestions:
         return _json(mode.menu.suggest(given, way.names))
 
     def _narrowed(self, given: HookRequest, profile: str, hello: Hello) -> Json:
-        """What a host leaves out of its list for a prompt: `off`, or `why` nothing is left out."""
+        """Tools that a host leaves out of its list for a prompt: `off`, or `why` there are none."""
         way = self._way(given.host, hello, listed=True)
         if way is None:
             return _silent("not connected")
@@ -120,7 +120,7 @@ class Suggestions:
             return gateway
 
     def _is_second(self, prompt: str, folder: str, host: str) -> bool:
-        """Whether another host's hook asked about this very prompt a moment ago.
+        """True if another host's hook asked about this very prompt a moment ago.
 
         VS Code runs the hooks of Claude Code and of Copilot as well as its own.
         """
@@ -167,7 +167,7 @@ def _session_of(
 
 
 def _is_starting(pid: int) -> bool:
-    """Whether the host that runs the hook has only just begun.
+    """True if the host that runs the hook has only just begun.
 
     Its first prompt may come before it has started the gateway, whose menu its first request then
     has all the same (opencode run: 1.5 s).

@@ -41,7 +41,7 @@ class HttpSwitch:
 
     @property
     def holds(self) -> bool:
-        """Whether the process must stay: for clients of HTTP, or by the user's word."""
+        """True if the process must stay: for clients of HTTP, or by the user's word."""
         return self._stays and not self._old
 
     def sessions(self) -> "Sequence[WebSession]":

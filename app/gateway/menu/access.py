@@ -1,4 +1,4 @@
-"""Which tool a name means, and whether it may be used now: ticks, allowlists, preconditions."""
+"""Lookup of a tool by name, and its permission now: ticks, allowlists, preconditions."""
 
 from collections.abc import Container, Iterable
 from typing import NamedTuple, Protocol
@@ -21,11 +21,11 @@ class NamedTool(NamedTuple):
     tool: ToolRow | None  # None: the server never listed it, or was never read
     name: str  # the server's own for it
     tool_id: str
-    refusal: str  # why nobody may use it, "" when it depends on the session
+    refusal: str  # reason that no session may use it, "" when it depends on the session
 
 
 class _Known(NamedTuple):
-    """What is read once in a generation of the profile view."""
+    """Data that is read once in a generation of the profile view."""
 
     generation: int
     settings: ProfileSettings
@@ -34,7 +34,7 @@ class _Known(NamedTuple):
 
 
 class Reached(Protocol):
-    """What a session has done so far."""
+    """Progress of a session: calls, milestones, refusals."""
 
     @property
     def called(self) -> Iterable[str]:
@@ -42,7 +42,7 @@ class Reached(Protocol):
 
     @property
     def milestones(self) -> Iterable[str]:
-        """What the host says is reached."""
+        """Milestones that the host reports as reached."""
 
     @property
     def refused(self) -> Container[str]:
@@ -63,7 +63,7 @@ class Access:
         return self._now().settings
 
     def _now(self) -> "_Known":
-        """What holds for the view as it is; another thread may be finding something older."""
+        """Data for the view as it is; another thread may be reading something older."""
         generation = self._view.generation
         if self._known.generation != generation:
             settings = ProfileSettings.from_json(self._view.settings)
@@ -72,7 +72,7 @@ class Access:
         return self._known
 
     def find(self, name: str) -> NamedTool | None:
-        """What a name means: server/tool, server__tool, or a lone tool; None when nothing."""
+        """The tool that a name means: server/tool, server__tool, or a lone tool; None when none."""
         tools = self._now().tools
         named = tools.get(name)
         if named is None:
@@ -99,7 +99,7 @@ class Access:
         return NamedTool(row, tool, name, tool_id, sentence(tool.reason, tool.problem))
 
     def reason(self, named: NamedTool, session: Reached) -> str:
-        """Why a tool may not be used now, "" when it may."""
+        """Reason that a tool may not be used now, "" when it may."""
         conditions = self._known.conditions
         if named.refusal or not (conditions.rules or conditions.preconditions):
             return named.refusal
@@ -107,7 +107,7 @@ class Access:
         return reason.sentence if reason else ""
 
     def changed(self, named: NamedTool) -> str:
-        """Why a tool may not be used as its running server has it now, "" when it may."""
+        """Reason against a tool as its running server has it now, "" when it may be used."""
         problem = named.tool.problem if named.tool is not None else ""
         return sentence(self._live.kind(named.row, named.name), problem)
 
@@ -118,7 +118,7 @@ class Access:
         return (*note, *unusable(self._view.settings), *self._now().conditions.problems)
 
     def state(self, session: Reached) -> State:
-        """What the session has reached, for preconditions."""
+        """State that the session has reached, for preconditions."""
         signed_in = {
             row.name
             for row in self._view.servers.values()

@@ -17,14 +17,14 @@ _LONGEST_PARSED = 10_000  # characters of a text that is tried as JSON
 
 
 class Checker:
-    """What a tool's text says about arguments: a quick check, and a validator where needed."""
+    """Check of arguments against a tool's text: a quick one, and a validator where needed."""
 
     def __init__(self) -> None:
         self._checks: OrderedDict[str, tuple[Check, Check]] = OrderedDict()
         self._validators: Json = {}
 
     def problems(self, raw: str, arguments: object) -> list[str]:
-        """What is wrong with the arguments; [] when nothing is, or the schema itself is broken.
+        """Faults of the arguments; [] when there is none, or the schema itself is broken.
 
         `raw` is the tool's JSON text.
         """
@@ -70,7 +70,7 @@ def _compiled(schema: Json) -> Any:
         linear = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES)
         return jsonschema_rs.validator_for(schema, retriever=_refuse, pattern_options=linear)
     except (ValueError, jsonschema_rs.ReferencingError):
-        return None  # the server wrote a schema that nobody can read; it must judge itself
+        return None  # the server wrote a schema that cannot be read; it must judge itself
 
 
 def _refuse(uri: str) -> Any:

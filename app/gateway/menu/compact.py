@@ -28,7 +28,7 @@ def describe(tool_id: str, raw: Json, level: str, room: int = 0) -> str:
 
 
 def bare(schema: object, *, names: bool = False) -> object:
-    """A schema without prose; `names` where keys are names of somebody's own."""
+    """A schema without prose; `names` where keys are not keywords but free names."""
     if isinstance(schema, dict):
         return {
             key: bare(value, names=not names and key in _NAMED)

@@ -1,4 +1,4 @@
-"""How much work it is to check a value against a schema: references can make it endless.
+"""Bound on the work of checking a value against a schema: references can make it endless.
 
 Definitions that name each other twice double with every step, so a schema of 2 kB may take years.
 A check holds the interpreter, and with it every host behind the backend.
@@ -23,7 +23,7 @@ _INWARD = frozenset(  # keywords whose schemas are for what is inside the value
 
 
 def judge(schema: Json) -> Callable[[object], bool]:
-    """What says of a value whether checking it against the schema is bounded by MOST steps."""
+    """Return the test that checking a value against the schema is bounded by MOST steps."""
     if not _refers(schema):
         return lambda _value: True  # each part meets each part of the value once at most
     steps = _Steps(schema)
@@ -68,7 +68,7 @@ class _Steps:
     def _of_keyword(self, keyword: str, rule: object, depth: int) -> int:
         if keyword in _REFERENCES:
             target = local(rule, self._root)
-            # what is elsewhere is looked up by its path: anything may stand there
+            # what is elsewhere is looked up by its path: it may be anything
             return self._of(target if isinstance(target, dict) else self._anywhere(rule), depth)
         if keyword in _LITERAL or keyword in ("$defs", "definitions"):
             return 0
@@ -81,7 +81,7 @@ class _Steps:
         return min(MOST + 1, sum(self._of(one, inner) for one in parts if isinstance(one, dict)))
 
     def _anywhere(self, rule: object) -> object:
-        """What a path within the schema leads to, else the whole."""
+        """Target of a path within the schema, else the whole."""
         target: object = self._root
         for part in str(rule).removeprefix("#/").split("/") if str(rule).startswith("#/") else ():
             name = part.replace("~1", "/").replace("~0", "~")

@@ -18,7 +18,7 @@ _ANNOTATIONS = frozenset(
 
 
 def quick_check(schema: Json) -> Check:
-    """What says whether a value surely satisfies the schema; False where it cannot tell."""
+    """Return a check: True if a value surely satisfies the schema, False where it cannot tell."""
     try:
         check = _check(schema, schema)
     except RecursionError:

@@ -45,7 +45,7 @@ _LONGEST_QUERY = 500  # characters kept in the journal
 
 @dataclass(frozen=True, slots=True)
 class MenuContext:
-    """What the menu needs of the gateway that it answers for."""
+    """Parts of the gateway that the menu uses."""
 
     view: ProfileView
     live: LiveTools
@@ -131,7 +131,7 @@ class MenuHandler:
         meta = params.get("_meta")
         key = str(meta.get(SESSION_KEY, "")) if isinstance(meta, dict) else ""
         session = self._sessions.get(key)
-        if session.generation != self._view.generation:  # somebody may have signed in
+        if session.generation != self._view.generation:  # a sign-in may have happened
             session.generation = self._view.generation
             session.refused.clear()
         return key, session
@@ -149,7 +149,7 @@ class MenuHandler:
     # ---- before a prompt
 
     def suggest(self, given: HookRequest, names: Naming | None = None) -> "Suggestion":
-        """What a hook adds to a prompt; the tools that it names count as searched for."""
+        """Suggestion of a hook for a prompt; the tools that it names count as searched for."""
         self._view.refresh()
         session = self._sessions.get("")
         made, ms = self._suggester.suggest(
@@ -335,7 +335,7 @@ class MenuHandler:
         return arguments, self._invalid(session, named.tool_id, tool, problems)
 
     def _problems(self, raw: str, arguments: object) -> list[str]:
-        """What is wrong with the arguments; also any that the trusted text does not have."""
+        """Faults of the arguments; also any that the trusted text does not have."""
         unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
         return unknown + self._checker.problems(raw, arguments)
 

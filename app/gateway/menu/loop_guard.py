@@ -61,7 +61,7 @@ class LoopGuard:
         return count if count >= rules.calls else 0
 
     def _key(self, tool_id: str, arguments: object) -> str:
-        """What equal calls have in common; a loop mostly repeats the last call to the letter."""
+        """Key of equal calls; a loop mostly repeats the last call to the letter."""
         tool, last, key = self._last
         if tool != tool_id or last != arguments:
             key = f"{tool_id} {normalised(arguments)}"
@@ -81,7 +81,7 @@ class LoopGuard:
 
 
 def guidance(tool_id: str, count: int) -> str:
-    """What to tell the model about its loop."""
+    """Advice to the model about its loop."""
     name = tool_id.partition("/")[2].lower()
     hint = next((text for word, text in _SPECIFIC if word in name), "")
     return f"{_GENERIC.format(tool=tool_id, count=count)} {hint}".strip()

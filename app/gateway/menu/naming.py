@@ -1,4 +1,4 @@
-"""How a host's model comes to its tools, as its exports say: by the menu, or by its own means."""
+"""A model's way to its tools, by its host's exports: the menu, or the host's own means."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from app.ranking.router import Router
 
 _CHARACTERS_A_TOKEN = 3.6  # an estimate for names, prose and JSON together
-# The best tool's score must lead by this much for its schema to stand alone: then it is right in 87
+# The best tool's score must lead by this much for its schema to be alone: then it is right in 87
 # of 100 searches; else the first three hold a right one in 86 (half of four public sets).
 _CLEAR = 0.1
 _UNCLEAR = 3  # signatures that are given otherwise
@@ -30,7 +30,7 @@ _STEP = 60  # characters of a step's words
 _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
-_FIRST = "read a file"  # ranked for nobody
+_FIRST = "read a file"  # ranked once to warm up
 _POOL = 20  # tools asked of the router,
 _SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
@@ -49,7 +49,7 @@ class SearchAnswer:
     ms: float
 
     def decision(self) -> Json:
-        """What an event keeps of it: the best candidates, each one's gate, what was named."""
+        """Record of the answer for an event: the best candidates, their gates, the named tools."""
         ranked = self.ranked
         tools = ranked.tools if ranked is not None else ()
         return {
@@ -63,7 +63,7 @@ class SearchAnswer:
 
 
 class Encoders(Protocol):
-    """Where the process's encoder comes from."""
+    """Source of the process's encoder."""
 
     def loaded_encoder(self) -> "Encoder | None":
         """The one that is loaded already, None where none is; at once."""
@@ -72,7 +72,7 @@ class Encoders(Protocol):
         """The encoder, loaded; None where it is not prepared."""
 
     def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
-        """What suggestions for prompts are silent about, by this encoder."""
+        """Prompts on which suggestions keep silent, encoded by this encoder."""
 
 
 class ToolSearch:
@@ -183,7 +183,7 @@ class ToolSearch:
         return self._rows.get(row_id)
 
     def is_doubted(self, row_id: int) -> bool:
-        """Whether a tool's text has a finding that nobody has decided on."""
+        """True if a tool's text has a finding that is not decided."""
         return row_id in self._doubted
 
     def search(
@@ -277,7 +277,7 @@ class _Answer:
         return describe(self.best.tool.tool_id, self.best.tool.raw, self._level, room)
 
     def _signatures(self, tools: "Sequence[RankedTool]", room: int) -> list[str]:
-        """How to call each of the best, where none is clearly the right one."""
+        """Signatures of the best tools, where none is clearly the right one."""
         lines: list[str] = []
         heads = self._heads(tools)
         room = max(0, room - sum(map(len, heads)))
@@ -299,7 +299,7 @@ class _Answer:
         return steps if not steps or shown[0] in steps else [shown[0], *steps]
 
     def _heads(self, tools: "Sequence[RankedTool]") -> list[str]:
-        """The step's own words before each tool that stands for one."""
+        """The step's own words before each tool that is the best of one."""
         if tools != self._of_steps(list(tools)):
             return [""] * len(tools)
         texts = [self._steps[tool.step] if tool.step >= 0 else "" for tool in tools]
@@ -342,7 +342,7 @@ def _of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTo
 
 
 def _short(summary: str, name: str) -> str:
-    """A summary without the name that stands before it anyway."""
+    """A summary without the tool's name at its beginning, which the line has already."""
     head, colon, rest = summary.partition(": ")
     text = rest if colon and len(head) <= len(name) + 8 else summary
     return text if len(text) <= _SUMMARY else text[:_SUMMARY].rsplit(" ", 1)[0] + " ..."

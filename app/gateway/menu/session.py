@@ -1,4 +1,4 @@
-"""What one conversation has: its loaded tools, what it called, what it reached."""
+"""State of one conversation: its loaded tools, its calls, the conditions it reached."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ OVERLAP = 0.6  # share of tools two answers have in common to be called alike (J
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be loaded at once, and for how long."""
+    """Limits on loaded tools: their number, their tokens, and the time without use."""
 
     tools: int = 40
     tokens: int = 20_000

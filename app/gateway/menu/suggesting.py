@@ -71,7 +71,7 @@ class Suggester:
         generation: int,
         names: Naming | None = None,
     ) -> tuple[Suggestion, float]:
-        """What the prompt gets, and the milliseconds that deciding took."""
+        """Suggestion for the prompt, and the milliseconds that deciding took."""
         began = time.perf_counter()
         silence = silence_of(given.prompt)
         if silence:
@@ -121,6 +121,6 @@ def event(made: Suggestion, given: HookRequest, ms: float, *, keep: bool) -> Jso
 
 
 def hook_output(text: str) -> str:
-    """What a hook that is a tool answers: the JSON that a hook's program would print."""
+    """Answer of a hook that is a tool: the JSON that a hook's program would print."""
     output = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
     return json.dumps({"hookSpecificOutput": output} if text else {})

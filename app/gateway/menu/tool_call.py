@@ -24,7 +24,7 @@ _AUTH_WORDS = ("401", "unauthorized", "not authenticated", "authentication", "in
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What a call needs of the menu that sends it."""
+    """Parts of the menu that a call uses."""
 
     journal: Journal
     results: results.Results

@@ -1,1 +1,1 @@
-"""What a host sees of a gateway, in each of its modes."""
+"""Services of a gateway to its host, in each of its modes."""

@@ -14,9 +14,9 @@ _MOST_CALLED = 1_000
 
 
 class SessionConditions:
-    """What one host's session has reached, and which tools that keeps from it.
+    """State that one host's session has reached, and the tools that it keeps from the host.
 
-    What judges loads only for a profile that has such settings.
+    The judging code loads only for a profile that has such settings.
     """
 
     def __init__(self, view: ProfileView, live: LiveTools) -> None:
@@ -28,7 +28,7 @@ class SessionConditions:
         self._access: Access | None = None
 
     def reason(self, tool_id: str) -> str:
-        """Why the session may not call a tool now, as what follows a colon; "" when it may."""
+        """Reason that the session may not call a tool now, to follow a colon; "" when it may."""
         settings = self._view.settings
         if not settings.get("scopes") and not settings.get("preconditions"):
             return ""
@@ -40,7 +40,7 @@ class SessionConditions:
         return "" if named is None else self._access.reason(named, self)
 
     def private(self) -> "Callable[[str], bool]":
-        """Whether an allowlist keeps a tool, by its id, from whoever this profile is for.
+        """Return the test that an allowlist keeps a tool, by its id, from this profile's users.
 
         A condition that is only not met yet keeps no tool out of a list: the host reads it once.
         """

@@ -42,7 +42,7 @@ class Forwarder:
     # ---- host to server
 
     def wants_log(self, upstream: Upstream, level: object) -> bool:
-        """Whether a stateless host's request to this server asked for log messages like this."""
+        """True if a stateless host's request to this server asked for log messages like this."""
         least = LEVELS.index(level) if level in LEVELS else len(LEVELS)
         wanted_levels = [
             _log_level(r.message) for r in self._routes.values() if r.upstream is upstream

@@ -53,7 +53,7 @@ class Host:
         self._modern.pop((type(host_id), host_id), None)
 
     def is_modern(self, host_id: object) -> bool:
-        """Whether the request under this id is of the stateless revision."""
+        """True if the request under this id is of the stateless revision."""
         return (type(host_id), host_id) in self._modern
 
     def respond(self, host_id: Any, answer: Json, line: bytes = b"") -> None:

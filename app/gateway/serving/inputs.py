@@ -34,7 +34,7 @@ class Parked:
         self.route = route
         self.deliver = deliver
         self.server_ids: Json = {}  # key of an input request -> the server's own id
-        self.answer: Json | None = None  # the server answered while nobody listened
+        self.answer: Json | None = None  # an answer while no request of the host was open
 
 
 class Inputs:
@@ -95,7 +95,7 @@ class Inputs:
 
     @staticmethod
     def made(message: Json) -> bool:
-        """Whether a request carries a state of ours, perhaps changed or too old."""
+        """True if a request carries a state of ours, perhaps changed or too old."""
         state = params_of(message).get("requestState")
         return isinstance(state, str) and state.startswith(_OWN_STATE)
 
@@ -140,7 +140,7 @@ class Inputs:
 
 
 def _able(route: Route, capability: str) -> bool:
-    """Whether the host said in this request that it can do something."""
+    """True if the host declared a capability in this request."""
     meta = params_of(route.message).get("_meta")
     able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None
     return isinstance(able, dict) and capability in able

@@ -20,7 +20,7 @@ _ANSWERS = "resources/read", "resources/subscribe", "resources/unsubscribe"
 
 
 def capabilities(servers: Iterable[Json]) -> Json:
-    """What several servers can do together; tools are always there."""
+    """Capabilities of several servers together; tools are always there."""
     merged: Json = {"tools": {}}
     for one in servers:
         for part in _SHARED:
@@ -280,7 +280,7 @@ def _own_uri(server: str, uri: str) -> str:
 
 
 class UriTemplate:
-    """What a URI template (RFC 6570) can become, loosely; compared in linear time."""
+    """URIs that a URI template (RFC 6570) can become, loosely; compared in linear time."""
 
     __slots__ = ("_parts",)
 
@@ -288,7 +288,7 @@ class UriTemplate:
         self._parts = re.split(r"\{[^{}]{0,400}\}", template)
 
     def matches(self, uri: str) -> bool:
-        """Whether the URI has the template's fixed parts in their order."""
+        """True if the URI has the template's fixed parts in their order."""
         first, *rest = self._parts
         if not rest:
             return uri == first

@@ -1,4 +1,4 @@
-"""What the two ways of serving share: the way to host and servers, and what both pass on."""
+"""Base of both ways of serving: the way to host and servers, and the messages both pass on."""
 
 from collections.abc import Callable
 
@@ -77,7 +77,7 @@ class GatewayContext:
 
     @property
     def modern(self) -> bool:
-        """Whether the host speaks the stateless revision."""
+        """True if the host speaks the stateless revision."""
         return self.host.modern
 
     def ask_user(self, call: Route, question: str, answered: Callable[[str], None]) -> bool:
@@ -151,7 +151,7 @@ class ServingMode:
         return self.context.hello
 
     def stateless(self) -> bool:
-        """Whether the host speaks the stateless revision."""
+        """True if the host speaks the stateless revision."""
         return self.context.modern
 
     def envelope(self) -> Json:
@@ -165,7 +165,7 @@ class ServingMode:
         return envelope | ({LOG_LEVEL_KEY: self.context.level} if self.context.level else {})
 
     def opening_requests(self, upstream: Upstream) -> list[PendingRequest]:
-        """What the host had said before, for a server that was just started."""
+        """Earlier requests of the host, to repeat to a server that was just started."""
         if upstream.modern:
             return [self._stream(upstream)]
         capabilities = upstream.hello_result.get("capabilities") or {}
@@ -199,7 +199,7 @@ class ServingMode:
         self.context.forwarder.send(_Subscription(self, upstream, line, message))
 
     def remember(self, upstream: Upstream, method: str, uri: object) -> None:
-        """Which resources the host watches."""
+        """Note the resources that the host watches."""
         uris = self.subscribed.setdefault(upstream.name, [])
         if not isinstance(uri, str) or (uri in uris) == (method == "resources/subscribe"):
             return
@@ -214,7 +214,7 @@ class ServingMode:
                 upstream.cancel(old, {})
 
     def watches(self, upstream: Upstream) -> bool:
-        """Whether the host wants to hear of changes of one of the server's resources."""
+        """True if the host wants to hear of changes of one of the server's resources."""
         return bool(self.subscribed.get(upstream.name))
 
     def watch_at(self, upstream: Upstream, uri: str) -> None:

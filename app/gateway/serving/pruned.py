@@ -114,14 +114,14 @@ class Pruned(ServingMode):
             self.context.forwarder.forward(self._upstream, line, message)
 
     def _disabled(self) -> ServingMode:
-        """What answers for a server that the user disabled: nothing starts it."""
+        """Mode that answers for a server that the user disabled: nothing starts it."""
         from app.gateway.serving.unavailable import Unavailable
 
         reason = f"Nothing of {self._name} is available: {sentence(DISABLED)}."
         return Unavailable(self.context, self._name, reason)
 
     def _keeps(self, level: object) -> bool:
-        """Whether a log level is said later, or in every request, and not by a call now."""
+        """True if a log level is sent later, or in every request, and not by a call now."""
         if level not in LEVELS or (self._row is not None and not self._declares("logging")):
             return False  # the server's to refuse
         return self._upstream.modern or (self._read and not self._upstream.started)
@@ -231,7 +231,7 @@ class Pruned(ServingMode):
         return slim.PLAIN if level == "lossless" else str(level)
 
     def _shown(self, item: Json) -> Json:
-        """A listed tool in the words that were looked at: the list's may stand in another order."""
+        """A listed tool in the words that were reviewed: the list's may be in another order."""
         stored = self._stored(item.get("name"))
         scrub = self.context.outside.scrubber.json
         known = scrub(item) if stored is None else json.loads(self.context.view.text(stored))
@@ -303,10 +303,10 @@ class Pruned(ServingMode):
             call.refused(refused)
 
     def _is_unlisted(self, name: object) -> bool:
-        """Whether neither the store nor the running server knows a tool of that name.
+        """True if neither the store nor the running server knows a tool of that name.
 
         A call without arguments is the server's to refuse; what the model says reaches no tool
-        that nobody could look at.
+        that could not be reviewed.
         """
         if not isinstance(name, str):
             return True

@@ -34,7 +34,7 @@ class Subscriptions:
 
     @property
     def any(self) -> bool:
-        """Whether a stream is open."""
+        """True if a stream is open."""
         return bool(self._open)
 
     def uris(self) -> set[str]:
@@ -58,7 +58,7 @@ class Subscriptions:
 
     @staticmethod
     def handles(method: object) -> bool:
-        """Whether a stateless host gets this notification on a stream only."""
+        """True if a stateless host gets this notification on a stream only."""
         return method in _KINDS or method == _UPDATED
 
 

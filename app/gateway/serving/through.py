@@ -50,12 +50,12 @@ class Through(ServingMode):
 
     @property
     def view(self) -> ProfileView:
-        """What is served."""
+        """View of the profile that is served."""
         return self.context.view
 
     @property
     def menu(self) -> "MenuHandler":
-        """What answers search_tools and call_tool; loaded at the first need."""
+        """Handler of search_tools and call_tool; loaded at the first need."""
         if self._menu_handler is None:
             from app.gateway.menu.handler import MenuContext, MenuHandler
 
@@ -104,7 +104,7 @@ class Through(ServingMode):
     # ---- initialize and tools/list
 
     def describe(self, params: Json, answer: Answer) -> None:
-        """What all servers can do together, from the store."""
+        """Answer with the capabilities of all servers together, from the store."""
         rows = self.usable()
         pool = self.view.setting("gateway", "pool", "servers")
         capabilities = merged.capabilities(row.capabilities for row in rows)

@@ -33,7 +33,7 @@ class Access:
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
 
     def local(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Whether Host and Origin are ours: a page of the web that reaches us says its own."""
+        """Check that Host and Origin are ours: a page of the web that reaches us names its own."""
         if headers.get("host", "").lower() not in self._hosts:
             return 403, "The Host header names another machine."
         if "origin" in headers and headers["origin"].lower() not in self._origins:
@@ -41,7 +41,7 @@ class Access:
         return None
 
     def allowed(self, headers: Mapping[str, str], profile: str) -> Refusal | None:
-        """Whether the token is that of this profile; an unknown profile is refused alike."""
+        """Check that the token is that of this profile; an unknown profile is refused alike."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         own = token_of(self._secret, profile)
         given = token.strip().encode("utf-8", "replace")

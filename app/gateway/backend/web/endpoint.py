@@ -267,7 +267,7 @@ async def _gone(receive: Receive) -> None:
 
 
 def _target(scope: Json) -> Target | None:
-    """What a URL names, None where it is none of ours."""
+    """Target of a URL, None where it is none of ours."""
     named = target_of(scope.get("raw_path") or b"")
     try:
         behind = behind_of((scope.get("query_string") or b"").decode("ascii"))
@@ -294,7 +294,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _unfit(headers: Mapping[str, str]) -> tuple[int, str] | None:
-    """Why the body of a POST need not be read."""
+    """Status and reason that refuse a POST before its body is read, None when it is fit."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         return 415, f"A message is {JSON}."

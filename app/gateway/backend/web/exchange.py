@@ -1,4 +1,4 @@
-"""What goes back on one HTTP response: put in from any thread, taken out by the event loop."""
+"""Data of one HTTP response: put in from any thread, taken out by the event loop."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ class Exchange:
         self.answer = b""
 
     def put(self, data: bytes) -> bool:
-        """A notification or request for the client; whether somebody may still read it."""
+        """A notification or request for the client; True if it may still be read."""
         with self._lock:
             if self._ended or self._waiting >= _MOST_WAITING:
                 return False
@@ -43,7 +43,7 @@ class Exchange:
     def _hand_over(self, data: bytes) -> None:
         try:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, data)
-        except RuntimeError:  # the loop has ended: nobody reads any more
+        except RuntimeError:  # the loop has ended, and with it the response
             self._ended = True
 
     async def get(self) -> bytes:

@@ -36,7 +36,7 @@ class WebHost(Host):
 
     @property
     def busy(self) -> bool:
-        """Whether a response is open."""
+        """True if a response is open."""
         return bool(self._exchanges) or self._stream is not None
 
     # ---- from the client
@@ -69,7 +69,7 @@ class WebHost(Host):
         return -1
 
     def leave(self, number: int) -> None:
-        """Nobody reads that response any more."""
+        """Remove a response that the client has left."""
         exchange = self._exchanges.pop(number, None)
         if exchange is not None:
             exchange.end()
@@ -210,7 +210,7 @@ class WebSession:
         self.host.leave(number)
 
     def idle(self, seconds: float) -> bool:
-        """Whether nobody has needed it for so long."""
+        """True if it has been unused for so long."""
         if self.host.busy:
             self.used = self._clock()
         return self._clock() - self.used > seconds

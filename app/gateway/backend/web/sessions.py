@@ -62,7 +62,7 @@ class WebSessions:
             return list(self._sessions.values())
 
     def tick(self) -> None:
-        """Once a second: end what nobody has used for long."""
+        """Once a second: end sessions that were unused for long."""
         with self._lock:
             idle = [key for key, one in self._sessions.items() if one.idle(_IDLE_SECONDS)]
             ending = [self._sessions.pop(key) for key in idle]
@@ -95,7 +95,7 @@ class WebSessions:
     def _made(self, target: Target, *, stateless: bool) -> WebSession:
         number = self._number()
         profile, server, behind = target
-        # no process stands behind a URL: below 0 it is nobody's child, and no other session's host
+        # no process is behind a URL: a number below 0 is no child's, and no other session's host
         hello = Hello("http", -number, self._folder, (), self._environ)
         options = Options(profile, server, (), behind)
         outside = self._outside(number, hello)

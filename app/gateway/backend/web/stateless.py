@@ -15,7 +15,7 @@ _VERSION = "mcp-protocol-version"
 
 
 def is_stateless(headers: Mapping[str, str], message: Json) -> bool:
-    """Whether a request is of a revision without sessions; one that names none is not."""
+    """True if a request is of a revision without sessions; one that names none is not."""
     meta = params_of(message).get("_meta")
     version = headers.get(_VERSION, "")
     return (isinstance(meta, dict) and VERSION_KEY in meta) or (
