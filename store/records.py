@@ -23,7 +23,7 @@ HOOK = "hook"  # the mode of a write that is about a hook, not about servers
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
-    """How a server is started or reached, without any secret value.
+    """Launch or address of a server, without any secret value.
 
     `args` and `url` hold `${secret:N}` in place of a credential; environment and header values
     are never here, only their names. `key` tells two specs apart (it covers the secret values

@@ -1,1 +1,1 @@
-"""Which tools fit a query, and why."""
+"""Ranking of tools for a query, with reasons."""

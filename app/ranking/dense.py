@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VIEW = "summary"
 # neighbours asked for per query text; what is not among them gets its cosine one by one
 POOL = 60
-# Where a tool's best request is nearer than the tool itself, its cosine moves this far from its own
+# If a tool's best request is nearer than the tool itself, its cosine moves this far from its own
 # to the request's: three texts have more luck than one, and what an agent words like a description
 # must not lose to it. Chosen on half of four public sets, of our queries, and of 135 searches
 # worded as an agent words them.
@@ -29,7 +29,7 @@ Cosines = Mapping[int, float]  # by tool row id
 
 
 class Encoding(Protocol):
-    """What routing needs of an encoder (app.encoder.onnx.Encoder, or a fake in tests)."""
+    """Interface of an encoder as routing uses it (app.encoder.onnx.Encoder, or a fake in tests)."""
 
     @property
     def key(self) -> str:
@@ -108,7 +108,7 @@ class VectorTable:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What is held in memory of a large catalogue; no `requests` where no tool has any."""
+    """Vectors of a large catalogue in memory; no `requests` where no tool has any."""
 
     tools: VectorTable
     requests: VectorTable | None = None
@@ -223,7 +223,7 @@ class MatrixRetriever:
 
     @property
     def count(self) -> int:
-        """How many tools have a vector."""
+        """Number of tools with a vector."""
         return len(self._ids)
 
     def all(self, queries: Sequence[bytes]) -> list[dict[int, float]]:
@@ -269,7 +269,7 @@ class RequestMatrix:
     def __init__(self, columns: "Matrix", matrix: "Matrix") -> None:
         import numpy
 
-        # requests of one tool stand together: where each tool's begin
+        # requests of one tool are adjacent: the start of each tool's
         self._starts = numpy.flatnonzero(numpy.diff(columns, prepend=-1))
         self._columns = columns[self._starts]
         self._matrix = matrix

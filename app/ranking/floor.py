@@ -8,7 +8,7 @@ requests and 3,690 whose servers were left out, taking SHARE of that likeness of
 moves the AUC from .735 to .770, and what is refused at 2 % false refusals from 12.5 to 16.8 %.
 Signs of the catalogue alone add less: on 1,040 held-out requests and 929 whose servers were left
 out, margins to the next tools, the share of the query's words that tools hold and their agreement
-with meaning move the AUC from .775 to .789, and an agreement of words rescues nobody.
+with meaning move the AUC from .775 to .789, and an agreement of words rescues none.
 """
 
 import json
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 REFUSED = 0.5
 REFUSED_KNOWING = 0.65  # and where good ones are: they hold the floor down
 FALSE_REFUSALS = 0.01  # of known good queries, at most
-# Where tools have this many requests, each is compared with the rest of the catalogue as if it had
+# If tools have this many requests, each is compared with the rest of the catalogue as if it had
 # not been written, and this share of them may be refused: nothing is tuned on queries.
 LEAST_REQUESTS = 60
 REFUSED_REQUESTS = 0.015  # chosen on our own queries (docs/decisions/19-floor.md)
@@ -118,12 +118,12 @@ def floor_for(query: str, floor: float) -> float:
 
 
 def floor_is_stale(db: apsw.Connection, model: str, texts: str) -> bool:
-    """Whether the catalogue, its requests (`texts` is their mark) or the world changed since."""
+    """True if the catalogue, its requests (`texts` is their mark) or the world changed since."""
     return queries.blob_fingerprint(db, BLOB) != _fingerprint(model, texts)
 
 
 def lacks_world(db: apsw.Connection, model: str) -> bool:
-    """Whether setting the floor needs the world's vectors, and the store does not hold them."""
+    """True if setting the floor needs the world's vectors, and the store does not hold them."""
     return requests.vector_count(db, model) >= LEAST_REQUESTS and queries.blob_fingerprint(
         db, WORLD_BLOB
     ) != world_mark(model)

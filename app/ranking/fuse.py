@@ -11,7 +11,7 @@ Scores = Mapping[int, float]  # by tool row id
 # A cosine that says "nothing in common"; unrelated texts lie a little below 0. A constant, so that
 # a score does not depend on which other tools were looked at.
 NOTHING = -0.1
-# What requests teach widens the gaps between tools. They count this much, so that as many tools lie
+# The lessons of requests widen the gaps between tools. They count this much, so that as many lie
 # within reach of the best as before: with three requests a tool, 3.7 of them on half of six sets.
 GAPS = 0.75
 LEAD = 0.12  # of tools that a label puts first
@@ -22,7 +22,7 @@ SHORT = 8
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How shares follow a query's length; compared on public sets, also leaving each out in turn.
+    """Shares by a query's length; compared on public sets, also leaving each out in turn.
 
     LONGQ's `least_words` 0.05 and 0.3 are even on the public sets; 0.25 is the least that ranks a
     product's name first on ten real servers, and more costs our own paraphrased queries (nDCG@10
@@ -41,7 +41,7 @@ LONGQ = Lengths()
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much each signal counts; they sum to 1."""
+    """Share of each signal in the score; they sum to 1."""
 
     meaning: float
     words: float
@@ -67,7 +67,7 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What else is known of a query's tools, where anything is.
+    """Further scores of a query's tools, where there are any.
 
     `taught` is what tools gain over each other by the requests of them all, `past` by past use;
     `server` holds cosines of the whole query that replace its own after the named server was taken
@@ -208,6 +208,6 @@ def _best_step(
 
 
 def _change(before: Scores, cosines: Scores) -> dict[int, float]:
-    """How much other cosines move each tool; empty without any."""
+    """Change of each tool's score by other cosines; empty without any."""
     after = scaled_cosines(cosines)
     return {tool: value - before.get(tool, 0.0) for tool, value in after.items()}

@@ -53,7 +53,7 @@ class Remedy:
 
 @dataclass(slots=True)  # not frozen: made as often as RankedTool
 class Verdict:
-    """Whether a tool is in: `gate` is the first gate that fails, "" when it is. Never changed."""
+    """Result of the gates for a tool: `gate` is the first that fails, "" if none. Never changed."""
 
     gate: str
     pinned: bool = False  # in without regard to score, top-k and budget
@@ -77,13 +77,13 @@ class Cut:
         return candidate.score if self.setting == "delta" else candidate.iso or 0.0
 
     def passes(self, candidate: Candidate) -> bool:
-        """Whether the tool reaches it; none passes a floor that the best did not reach."""
+        """True if the tool reaches it; none passes a floor that the best did not reach."""
         return self.setting != "floor" and self.value(candidate) >= self.needed
 
 
 @dataclass(slots=True)
 class Standing:
-    """What was let in when a tool's turn comes, and what would be, were everything before it in."""
+    """Places and tokens used before a tool's turn, and those used if all before it were in."""
 
     settings: RoutingSettings
     cut: Cut
@@ -93,12 +93,12 @@ class Standing:
     ahead_tokens: int = 0
 
     def has_room(self, cost: int) -> bool:
-        """Whether a tool would get in here for certain."""
+        """True if a tool would get in here for certain."""
         free = not self.settings.k or self.ahead < self.settings.k
         return free and self.fits(self.ahead_tokens, cost)
 
     def fits(self, used: int, cost: int) -> bool:
-        """Whether the token budget holds this much more."""
+        """True if the token budget holds this much more."""
         return not self.settings.token_budget or used + cost <= self.settings.token_budget
 
     def add(self, verdict: Verdict, cost: int) -> None:
@@ -171,7 +171,7 @@ def _score_remedy(candidate: Candidate, standing: Standing) -> Remedy:
 
 
 def _passes_without_floor(candidate: Candidate, cut: Cut, settings: RoutingSettings) -> bool:
-    """Whether the best tool alone is held up by the floor (the others need more than that)."""
+    """True if the best tool is held up by the floor alone (the others need more than that)."""
     if settings.cut == THETA:
         return (candidate.iso or 0.0) >= settings.theta
     return candidate.iso == cut.top and candidate.score >= cut.line
@@ -228,7 +228,7 @@ def judge(
 
 
 def _cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
-    """What the score gate asks of the tools that nothing else keeps out."""
+    """Limit of the score gate for the tools that no other gate keeps out."""
     top = max((c.score for c in free), default=0.0)
     isos = [c.iso for c in free if c.iso is not None]
     nearest = max(isos, default=None)

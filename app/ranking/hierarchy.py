@@ -25,7 +25,7 @@ def parse_request(text: str) -> Request:
 
 
 def described(server: ServerRecord) -> str:
-    """What a server says of itself, after its name."""
+    """A server's description of itself, after its name."""
     info = server.server_info
     fields = (info.get("title"), info.get("description"), server.instructions)
     text = " ".join(part for part in fields if isinstance(part, str))
@@ -33,7 +33,7 @@ def described(server: ServerRecord) -> str:
 
 
 def enhanced(server: ServerRecord, tools: Sequence[CatalogTool]) -> str:
-    """What a server's tools say of it: their names, as a list of what it can do."""
+    """A server's description by its tools: their names, as a list of its abilities."""
     names = [split_name(row.tool.name) for row in tools if not row.tool.gone][:_MOST_NAMES]
     return f"{split_name(server.name)} can {', '.join(names)}"[:_LONGEST]
 

@@ -1,4 +1,4 @@
-"""What Claude Code's own search would answer, as a ranking beside ours: an anchor, never served.
+"""Ranking by Claude Code's own search, beside ours: an anchor, never served.
 
 The host knows no tick and no Review: it searches everything that its servers list.
 """

@@ -140,7 +140,7 @@ class DenseRetriever:
     def _changes(
         self, recalled: "Recalled", cosines: Mapping[int, float], offered: Collection[int]
     ) -> dict[int, float]:
-        """What past use changes for each tool that has a cosine."""
+        """Change by past use for each tool that has a cosine."""
         if self._matrix is not None and len(cosines) == self._matrix.count:
             return recalled.changes(self._matrix.own([recalled.direction])[0], offered)
         assert self._index is not None

@@ -55,7 +55,7 @@ def why(verdict: Verdict) -> str:
 
 
 def found_by(tool: RankedTool) -> str:
-    """Why the host's own search gives a tool or not, as a sentence without its full stop."""
+    """Reason that the host's own search gives a tool or not, a sentence without its full stop."""
     if tool.gate == SCORE:
         return "No word of the query is in its name or description"
     if not tool.keyword:
@@ -65,7 +65,7 @@ def found_by(tool: RankedTool) -> str:
 
 
 def value(verdict: Verdict) -> str:
-    """What the gate that fails found, without the gate's name."""
+    """Value at the gate that fails, without the gate's name."""
     if verdict.reasons:
         return verdict.reasons[0].sentence
     have, needed = verdict.have, verdict.needed
@@ -79,7 +79,7 @@ def value(verdict: Verdict) -> str:
 
 
 def remedy(verdict: Verdict) -> str:
-    """What would let the tool in, as a sentence without its full stop; "" when it is in."""
+    """Change that would let the tool in, as a sentence without its full stop; "" when it is in."""
     if verdict.remedy is None:
         return ""
     parts = [reason.remedy for reason in verdict.reasons]

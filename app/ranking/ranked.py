@@ -15,7 +15,7 @@ SERVER = "Server"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for; `server` and `tool` are an agent's structured request (MCP-Zero, 3.1)."""
+    """Request for tools; `server` and `tool` are an agent's structured request (MCP-Zero, 3.1)."""
 
     query: str
     server: str = ""
@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(slots=True)  # not frozen: a step of the threshold makes 10,000, at half the cost
 class RankedTool:
-    """One tool in a ranking; `parts` sum to `score`. Nobody changes one."""
+    """One tool in a ranking; `parts` sum to `score`. Never changed."""
 
     id: int  # row id in the store
     tool_id: str  # server/tool
@@ -47,7 +47,7 @@ class RankedTool:
 
     @property
     def shown(self) -> bool:
-        """Whether it is in: the model would get it."""
+        """True if it is in: the model would get it."""
         return not self.verdict.gate
 
 
@@ -64,7 +64,7 @@ class Ranked:
     nearest: RankedTool | None  # the best tool whatever the gates say, None without tools
     # The cosine below which nothing fits this query: of the settings, or of the scan for it.
     floor: float = 0.0
-    # Whether the best cosine reaches the floor, in whatever language. A search may answer without
+    # True if the best cosine reaches the floor, in whatever language. A search may answer without
     # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
     likely: bool = False
     steps: tuple[str, ...] = ()  # of a request with several, in its own words
@@ -79,7 +79,7 @@ class Ranked:
 def first_of_steps(tools: Sequence[RankedTool]) -> dict[int, RankedTool]:
     """The best tool of each step that any of these tools serves, in the request's order.
 
-    Nothing where they serve fewer than two: then one list says as much. Each tool stands where the
+    Nothing where they serve fewer than two: then one list says as much. Each tool is where the
     merged list put it best: with the rest of that list behind these, recall@5 is 0 to 0.7 higher on
     six sets than the list's own; the best of each step ranked for itself loses up to 1.8.
     """

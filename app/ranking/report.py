@@ -1,4 +1,4 @@
-"""A ranking in its stable JSON form: what `toolcrib route --json` prints, whoever ranked."""
+"""A ranking in its stable JSON form: the output of `toolcrib route --json`."""
 
 from app.ranking import phrases
 from app.ranking.ranked import Ranked, RankedTool, first_of_steps

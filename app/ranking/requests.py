@@ -52,5 +52,5 @@ def texts_mark(db: apsw.Connection, model: str) -> str:
 
 
 def pack_key(hash_: str) -> str:
-    """What a pack's lines are found by."""
+    """Key of a pack's lines."""
     return hash_[:16]

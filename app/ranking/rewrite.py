@@ -46,7 +46,7 @@ class Model(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the text goes, as a user is told before it does."""
+        """Destination of the text, as a user reads it before it is sent."""
         ...
 
     def answer(self, text: str) -> str:
@@ -68,7 +68,7 @@ class Endpoint:
         return f"{self.url} (model {self.model})"
 
     def answer(self, text: str) -> str:
-        """What the model says to one message."""
+        """Answer of the model to one message."""
         body = {
             "model": self.model,
             "temperature": 0,
@@ -99,7 +99,7 @@ class CommandLine:
         return f"`{line}` on this machine, which sends it to the provider it is signed in to"
 
     def answer(self, text: str) -> str:
-        """What the command prints."""
+        """Output of the command."""
         env = child_environment(self.environ, {})
         command = [find_command(self.name, env), *COMMANDS[self.name]]
         with tempfile.TemporaryDirectory(prefix="toolcrib-") as folder:
@@ -161,7 +161,7 @@ def estimate(tools: Sequence[ToolRecord]) -> tuple[int, int]:
 
 
 def _post(url: str, body: object, key: str) -> object:
-    place = redact(mask(url), [key])  # a key may stand in it, or be given in its stead
+    place = redact(mask(url), [key])  # a key may be part of it, or be given instead of it
     if not url.startswith(("http://", "https://")):
         raise ToolcribError(f"{place} is no URL.", "It starts with http:// or https://.")
     headers = {"Content-Type": "application/json"}

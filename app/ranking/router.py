@@ -102,12 +102,12 @@ class Router:
 
     @property
     def encoder(self) -> Encoding | None:
-        """What turns texts into vectors, None when only words are compared."""
+        """Encoder of texts to vectors, None when only words are compared."""
         return self._encoder
 
     @property
     def word_weights(self) -> Sequence[float]:
-        """What a word counts by where a tool holds it, in the keyword index's order."""
+        """Weights of words by their place in a tool, in the keyword index's order."""
         return self._settings.word_weights
 
     @property
@@ -271,7 +271,7 @@ class Router:
         )
 
     def _allowed(self, state: State) -> frozenset[int] | None:
-        """The tools that the allowlists let somebody find, None without allowlists."""
+        """The tools that the allowlists open to the session, None without allowlists."""
         rules = self._conditions.rules
         if not rules:
             return None
@@ -368,7 +368,7 @@ def no_tool(nearest: Sequence[str]) -> str:
 
 
 def _as_read(query: str) -> str:
-    """How a query with literals was read; "" without any."""
+    """Sentence on the reading of a query with literals; "" without any."""
     plain = read_literals(query)
     if plain == query[:LONGEST_QUERY]:
         return ""

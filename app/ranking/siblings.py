@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def prior_weight(servers: Sequence[int]) -> float:
-    """What servers weigh in a catalogue whose tools have these servers."""
+    """Weight of servers in a catalogue whose tools have these servers."""
     if len(set(servers)) < 2:
         return 0.0
     return MOST * min(1.0, max(0.0, (len(servers) - SMALL) / (LARGE - SMALL)))
@@ -49,7 +49,7 @@ class Siblings:
     def cosines(
         self, query: bytes, own: Mapping[int, float], server_of: Mapping[int, int]
     ) -> dict[int, float]:
-        """What each tool's cosine is with its server's tools beside it."""
+        """Cosine of each tool with its server's tools beside it."""
         import numpy as np
 
         near = self._means @ np.frombuffer(query, dtype="<f4")

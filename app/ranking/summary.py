@@ -17,7 +17,7 @@ def make_summary(tool: ToolRecord) -> str:
 
 
 def embedded_text(tool: ToolRecord, summary: str) -> str:
-    """What the encoder gets: the server's name, which tells like tools apart, and the summary."""
+    """Text for the encoder: the server's name, which tells like tools apart, and the summary."""
     server = split_name(tool.server)
     return f"{server} {summary}" if server else summary
 

@@ -65,5 +65,5 @@ def clauses(query: str, most: int = MOST_CLAUSES) -> list[str]:
 
 
 def query_hash(query: str) -> str:
-    """What stands for a query in an event: equal queries have equal ones, 8 hexadecimal digits."""
+    """Hash of a query in an event: equal queries have equal ones, 8 hexadecimal digits."""
     return f"{zlib.crc32(query.encode('utf-8', 'replace')):08x}"

@@ -14,7 +14,7 @@ def in_tiers(
 
     Semantic Tool Discovery, 4.1 to 4.4: what a person assigned goes before what was only found,
     and of tools with one name the earlier tier's stays. A pinned tool that the score gate would
-    not let in by itself is left out: it stands in the host's list anyway (4.4), as Toolcrib's own
+    not let in by itself is left out: it is in the host's list anyway (4.4), as Toolcrib's own
     tools do. Where nothing else fits, nothing changes.
     """
     others = [tool for tool in ranked if tool.shown and tool.id not in pinned]
@@ -27,7 +27,7 @@ def in_tiers(
 
 
 def _fits(tool: RankedTool, needed: float, settings: RoutingSettings) -> bool:
-    """Whether the score gate would let a pinned tool in by itself."""
+    """True if the score gate would let a pinned tool in by itself."""
     if settings.cut == THETA and tool.iso is not None:
         return tool.iso >= settings.theta
     return tool.score >= needed

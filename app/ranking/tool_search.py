@@ -1,4 +1,4 @@
-"""What a host finds by itself: Claude Code's ToolSearch, emulated from the program of one version.
+"""Claude Code's own ToolSearch, emulated from the program of one version.
 
 An anchor to measure by, not a way to rank: words are compared as the program compares them, no
 better. Lines come from its bundle, read on 2026-11-23; `tests/app/ranking/test_tool_search.py` has
@@ -59,7 +59,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """What is compared of a tool, in lower case."""
+    """Texts of a tool that are compared, in lower case."""
 
     parts: tuple[str, ...]  # of both names
     names: tuple[str, str]
@@ -107,7 +107,7 @@ class ToolSearch:
         return " ".join(sorted(known, key=lambda word: spread[word])[:KEYWORDS])
 
     def finds(self, query: str, expected: Collection[int]) -> bool:
-        """Whether an answer has one of these, asked as it is typed or by its rarest words."""
+        """True if an answer has one of these, for the query as typed or for its rarest words."""
         texts = (query, self.keywords(query))
         return any(hit.place in expected for text in texts for hit in self.find(text))
 
@@ -171,7 +171,7 @@ def _hit(place: int, text: _Texts, words: Sequence[str]) -> Hit:
 
 
 def _has(text: _Texts, word: str) -> bool:
-    """Whether a required word is anywhere."""
+    """True if a required word is anywhere."""
     return (
         any(word in part for part in (*text.parts, *text.names))
         or _stands_in(word, text.description)

@@ -1,4 +1,4 @@
-"""What a tool is embedded as: its texts, each encoded for itself, in one weighted vector.
+"""Embedding of a tool: its texts, each encoded for itself, in one weighted vector.
 
 Fields encoded and weighted apart: SEP-1576. Weights measured on eight public sets and our own
 queries (150 each): against the summary alone nDCG@10 +.6, recall@5 +.8, no set loses .4.
@@ -35,7 +35,7 @@ class View:
 def views_of(
     tool: ToolRecord, summary: Summary, weights: Sequence[float] = WEIGHTS
 ) -> tuple[View, ...]:
-    """A tool's texts, the summary first; one that somebody wrote stands for the description."""
+    """A tool's texts, the summary first; one that a person wrote replaces the description."""
     _id, name, _description, parameters, server, _requests = keyword_row(tool)
     made = summary.source == "made"
     description = " ".join(tool.description.split())[:MOST_DESCRIPTION] if made else ""

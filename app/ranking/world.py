@@ -63,7 +63,7 @@ def _digest(requests: Sequence[WorldRequest]) -> str:
 
 
 def world_mark(model: str) -> str:
-    """What the vectors of this model and of the shipped world are kept under."""
+    """Key of the vectors of this model and of the shipped world."""
     return f"{model}:{_digest(world_requests())}"
 
 
@@ -147,7 +147,7 @@ class World:
         queries.save_blob(db, BLOB, fingerprint=self.mark, data=data, at=at)
 
     def likeness(self, rows: "Matrix", without: Sequence[int] = ()) -> list[float]:
-        """How near each row is to the world, without the requests at some places of it."""
+        """Likeness of each row to the world, without the requests at some places of it."""
         import numpy
 
         cosines = rows @ self._matrix.T

@@ -1,1 +1,1 @@
-"""What labelled queries teach: calibration, past use, the query set and its runs."""
+"""Learning from labelled queries: calibration, past use, the query set and its runs."""

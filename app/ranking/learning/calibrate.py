@@ -39,7 +39,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """How certain the means of one point are: 95 % by bootstrap."""
+    """Confidence intervals of one point's means: 95 % by bootstrap."""
 
     recall: tuple[float, float]
     precision: tuple[float, float]
@@ -60,7 +60,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What calibrating found; sweeps are None where fewer were labelled than was asked for."""
+    """Result of calibrating; sweeps are None where there were too few labels for the target."""
 
     queries: int
     unknown: int  # labelled queries whose tools are not in this catalogue
@@ -80,7 +80,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What calibrating needs of a router: with it, other settings and targets cost little."""
+    """Data of a router for calibrating: with it, other settings and targets cost little."""
 
     cases: tuple[Case, ...]
     unknown: int

@@ -26,7 +26,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What one query gets at one setting; shares from 0 to 1."""
+    """Measures of one query at one setting; shares from 0 to 1."""
 
     recall: float
     precision: float
@@ -35,13 +35,13 @@ class Served:
 
     @property
     def passed(self) -> bool:
-        """Whether every expected tool is in, or nothing where nothing is expected."""
+        """True if every expected tool is in, or nothing where nothing is expected."""
         return self.recall == 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one query gets at one setting, tool by tool."""
+    """Result of one query at one setting, tool by tool."""
 
     query: str
     hits: tuple[str, ...]  # expected tools that are in
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far making cases is; `case` is None for a query that names no tool known here."""
+    """Progress of making cases; `case` is None for a query that names no tool known here."""
 
     done: int
     total: int
@@ -120,7 +120,7 @@ def nearest_iso(router: Router, query: str) -> float:
 
 
 def serve(case: Case, settings: RoutingSettings) -> Served:
-    """What a query gets: the score gate and top-k, as app.ranking.gates judges them."""
+    """Measure a query by the score gate and top-k, as app.ranking.gates judges them."""
     active = active_tools(case, settings)
     hits = len(case.expected.intersection(active))
     if not case.expected:
@@ -150,7 +150,7 @@ def passes(cases: Sequence[Case], settings: RoutingSettings) -> dict[str, bool]:
 
 
 def outcome(case: Case, settings: RoutingSettings, costs: Mapping[str, int]) -> Outcome:
-    """What a query gets, tool by tool; `costs` are tokens by tool id."""
+    """Result of a query, tool by tool; `costs` are tokens by tool id."""
     active = active_tools(case, settings)
     return Outcome(
         case.query,

@@ -38,16 +38,16 @@ NO_HARM = "It does not rank held-back queries worse than chance could, so it is 
 
 
 class TrainedRouter(Protocol):
-    """What training asks of a router (app.ranking.router.Router)."""
+    """Interface of a router as training uses it (app.ranking.router.Router)."""
 
     @property
     def encoder(self) -> Encoding | None:
-        """What turns texts into vectors."""
+        """Encoder of texts to vectors."""
         ...
 
     @property
     def word_weights(self) -> Sequence[float]:
-        """What a word counts by where a tool holds it."""
+        """Weights of words by their place in a tool."""
         ...
 
     @property
@@ -63,9 +63,9 @@ class TrainedRouter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
-    """What training found; nDCG@10 in per cent on held-back queries, without and with.
+    """Result of training; nDCG@10 in per cent on held-back queries, without and with.
 
-    Every label is held back once: a quarter at a time is judged by what the others taught.
+    Every label is held back once: a quarter at a time is judged by training on the others.
     """
 
     used: bool
@@ -78,7 +78,7 @@ class LearnReport:
 
 @dataclass(frozen=True, slots=True)
 class LearnedModel:
-    """How many queries taught what is stored, whether the catalogue changed since, and is it used.
+    """State of the learned model: number of queries, catalogue changed since, and in use.
 
     It is not used where another version of Toolcrib stored it in another way.
     """
@@ -122,7 +122,7 @@ def train(
 
 
 def load(db: apsw.Connection, model: str) -> "PastUse | None":
-    """What was learned, if with this model and by a version that stored it as this one does."""
+    """The learned model, if learned with this encoder and stored by a version of this format."""
     blob = queries.blob(db, BLOB)
     if blob is None or not blob[0].startswith(f"{model}:"):
         return None
@@ -135,7 +135,7 @@ def load(db: apsw.Connection, model: str) -> "PastUse | None":
 
 
 def lesson(db: apsw.Connection) -> LearnedModel | None:
-    """What is stored of past use, without reading it; None when nothing is.
+    """Facts of the learned model, without reading it; None when there is none.
 
     After the catalogue changed it still holds: tools that are gone say nothing, and new ones count
     as never logged. Learning again is better.

@@ -59,7 +59,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the log says of one query."""
+    """Result of the log for one query."""
 
     direction: bytes  # unit vector, float32
     strength: float  # score per cosine with it
@@ -68,7 +68,7 @@ class Recalled:
     guard: float  # and what it gets beside that
 
     def changes(self, cosines: Mapping[int, float], offered: Collection[int]) -> dict[int, float]:
-        """What tools gain over each other, from their cosines with the direction.
+        """Gains of tools over each other, from their cosines with the direction.
 
         `offered` are the tools of the log that can be had: no other is the most favoured one.
         """
@@ -120,7 +120,7 @@ class PastUse:
     guard: float
 
     def recall(self, query: bytes, inner: bytes) -> Recalled | None:
-        """What the log says of a query; None when no logged query is clearly like it."""
+        """Result of the log for a query; None when no logged query is clearly like it."""
         like = self.log.likeness(np.frombuffer(query, "<f4"), np.frombuffer(inner, "<f4"))
         clear = _clear(like)
         if not clear.any():
@@ -167,7 +167,7 @@ class PastUse:
 
 
 def guard_share(labels: int) -> float:
-    """What tools never logged get of what the most favoured tool of such a log gets."""
+    """Share of a log's highest gain that tools never logged get."""
     return max(LEAST_SHARE, GUARD - GUARD_FALL * _doublings(labels))
 
 
@@ -177,7 +177,7 @@ def handicap(labels: int) -> float:
 
 
 def trust(labels: int) -> float:
-    """How much larger changes are than those of 100 labels."""
+    """Factor by which changes are larger than those of 100 labels."""
     return float((labels / 100) ** _TRUST)
 
 
@@ -212,7 +212,7 @@ def fit(examples: Sequence[Example], tools: Matrix, *, keys: Sequence[int]) -> P
 
 
 def _taught(start: Matrix, goal: Matrix, like: Matrix, shown: Matrix) -> Matrix:
-    """What each logged query says of each tool: Nesterov's descent in the kernel's own space."""
+    """Pull of each logged query on each tool: Nesterov's descent in the kernel's own space."""
     clear, mine = _clear(like), goal.any(axis=0)
     steepest = EVERY * _largest(like) * _largest(shown.T @ shown) + OWN * _largest(clear)
     pace = np.float32(1 / (0.5 * steepest + DECAY))
@@ -288,7 +288,7 @@ def _goal(examples: Sequence[Example], rows: NDArray[np.int64]) -> Matrix:
 
 
 def softmax(logits: Matrix) -> Matrix:
-    """The shares that scores stand for, a row at a time."""
+    """The shares by scores, a row at a time."""
     grown = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Matrix = grown / grown.sum(axis=1, keepdims=True)
     return shares

@@ -23,7 +23,7 @@ _EVENTS = 100_000  # newest journal entries looked at for a search and the tool 
 
 @dataclass(frozen=True, slots=True)
 class StoredQuerySet:
-    """What the store holds for the query set."""
+    """Data of the query set in the store."""
 
     labels: tuple[LabelRecord, ...]  # the oldest first
     runs: tuple[RunRecord, ...]  # newest first
@@ -45,7 +45,7 @@ def seen(db: apsw.Connection) -> tuple[LabelRecord, ...]:
 
 
 def taught_by(db: apsw.Connection) -> list[LabelRecord]:
-    """What learning learns from: the labels, and activity."""
+    """Training data: the labels, and activity."""
     return [*queries.labels(db), *seen(db)]
 
 
@@ -67,12 +67,12 @@ def learn_from_all(
 
 
 def blob(db: apsw.Connection) -> tuple[str, bytes] | None:
-    """What was learned, so that forgetting it can be undone."""
+    """The learned model as stored, so that forgetting it can be undone."""
     return queries.blob(db, BLOB)
 
 
 def digest(blob: tuple[str, bytes] | None) -> str:
-    """What tells one thing learned from another, "" for nothing."""
+    """Digest that identifies a learned model, "" for none."""
     return hashlib.sha256(blob[1]).hexdigest() if blob else ""
 
 

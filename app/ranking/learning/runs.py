@@ -17,7 +17,7 @@ from store.typed import Json, JsonMapping
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of each labelled query between two runs."""
+    """Changes of each labelled query's result between two runs."""
 
     same_catalogue: bool
     fixed: tuple[str, ...]

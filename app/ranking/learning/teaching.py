@@ -25,7 +25,7 @@ MOST_TRAINED = 2_000  # requests, from all parts of the catalogue
 
 
 def is_stale(db: apsw.Connection, texts: str) -> bool:
-    """Whether the catalogue or its requests (`texts` is their mark) changed since it was taught."""
+    """True if the catalogue or its requests (`texts` is their mark) changed since training."""
     return queries.blob_fingerprint(db, BLOB) != _fingerprint(texts)
 
 
@@ -51,7 +51,7 @@ def teach_requests(
 
 
 def load(db: apsw.Connection, model: str) -> "Taught | None":
-    """What was taught with this model, if anything was, and in this format."""
+    """The result of training with this model, if there is one in this format."""
     blob = queries.blob(db, BLOB)
     if blob is None or not blob[0].startswith(_fingerprint(f"{model}:")) or not blob[1]:
         return None

@@ -1,1 +1,1 @@
-"""What a query is read as before anything is compared: its language, slips and literals."""
+"""Reading of a query before anything is compared: its language, slips and literals."""

@@ -1,4 +1,4 @@
-"""Whether a query is in English, the one language that the default encoder compares well.
+"""Test that a query is in English, the one language that the default encoder compares well.
 
 A cosine of another language's query says little, so it cannot say that nothing fits.
 """
@@ -36,7 +36,7 @@ _OTHER_SCRIPT = 0.3  # share of letters that are not Latin
 
 
 def is_english(query: str) -> bool:
-    """Whether nothing speaks for another language; names and code count as English."""
+    """True if no sign of another language is present; names and code count as English."""
     typed = _WORD.findall(query[:LONGEST_QUERY].lower())
     letters = "".join(typed)
     if sum(letter > _LAST_LATIN for letter in letters) > _OTHER_SCRIPT * len(letters):

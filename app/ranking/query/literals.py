@@ -113,7 +113,7 @@ def _site(host: str) -> tuple[str, ...]:
 
 
 def _is_words(path: str, ending: re.Match[str] | None) -> bool:
-    """Whether it may as well be words: relative, without the ending of a file."""
+    """True if it may as well be words: relative, without the ending of a file."""
     if _ROOTED.match(path):
         return False
     known = ending is not None and (ending[1] in _KINDS or ending[1] in _CODE)

@@ -40,7 +40,7 @@ class Speller:
 def corrections(
     query: str, is_known: Callable[[str], bool], speller: Callable[[], Speller]
 ) -> dict[str, str]:
-    """What to read for each unknown word of a query; the speller is only made when there is one."""
+    """Correction of each unknown word of a query; the speller is only made when there is one."""
     typed = set(_WORD.findall(query[:LONGEST_QUERY]))  # a capital is a name's: Paris is no slip
     unknown = [
         word

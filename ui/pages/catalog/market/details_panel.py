@@ -104,7 +104,7 @@ class DetailsPanel(QScrollArea):
         self.verticalScrollBar().setValue(0)
 
     def show_problem(self, text: str) -> None:
-        """What keeps it from being added."""
+        """Show the reason against adding it; "" for none."""
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
         if text:
@@ -148,7 +148,7 @@ class DetailsPanel(QScrollArea):
 
 
 def _facts(shown: Shown) -> list[str]:
-    """What is known, a sentence a line."""
+    """Known facts of a listed server, a sentence a line."""
     known = shown.details
     entry = known.entry
     doubles = ", ".join(f"{mine} ({other})" for mine, other in known.doubles)

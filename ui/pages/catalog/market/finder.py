@@ -167,7 +167,7 @@ class FindServersDialog(Dialog):
 
     @property
     def wanted(self) -> Wanted:
-        """What is typed and filtered."""
+        """The typed words and the filters."""
         return Wanted(
             self.query.text(),
             self.kind.currentData(),

@@ -54,7 +54,7 @@ class InputForm(QWidget):
 
     @property
     def values(self) -> Mapping[str, str]:
-        """What was typed; nothing for what was left empty."""
+        """Values as typed; nothing for an empty field."""
         return {key: text for key, one in self.editors.items() if (text := _text(one))}
 
     def focus(self, key: str) -> None:

@@ -98,7 +98,7 @@ class Finder:
 
 
 def fits(db: Db, hit: ServerHit, wanted: Wanted) -> bool:
-    """Whether a server passes the filters."""
+    """True if a server passes the filters."""
     entry = entry_of(hit.server)
     ways = [way for way in choices(entry) if not way.problem]
     if wanted.kind:
