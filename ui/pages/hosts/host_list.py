@@ -40,7 +40,7 @@ class HostListModel(QAbstractListModel):
 
     @property
     def missing(self) -> int:
-        """Number of hosts that are not on this computer; 0 if all are missing: then all are shown."""
+        """Number of hosts that are not on this computer; 0 if all are missing and so shown."""
         missing = sum(row.state == NOT_FOUND for row in self._rows)
         return missing if missing < len(self._rows) else 0
 
