@@ -23,6 +23,7 @@ from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.calling.dialog import CallDialog
 from ui.pages.catalog.calling.history import CallHistory
 from ui.pages.catalog.condition_dialog import ConditionDialog
+from ui.pages.catalog.market.finder import FindServersDialog
 from ui.pages.catalog.request_editor import RequestsDialog
 from ui.pages.hosts.reach_row import OtherServers
 from ui.pages.playground.weights_dialog import WeightsDialog
@@ -124,6 +125,7 @@ DIALOGS = {
     "add": (lambda w: AddServerDialog(w.services, w), "Add"),
     "call": (call_dialog, "&Call"),
     "conditions": (lambda w: ConditionDialog("a/b", ProfileSettings(), w), "Save"),
+    "find": (lambda w: FindServersDialog(w.services, w), ""),
     "history": (help_of(lambda w: show_history(w, w.undo)), "Close"),
     "label": (lambda w: LabelDialog(["a/b"], w), "Save"),
     "log": (lambda w: show_log(w, w.services), ""),
