@@ -168,6 +168,7 @@ class GatewaySettings:
     keep_prompts: bool = False  # the beginnings of prompts that a hook looked at
     approve: tuple[str, ...] = ()  # tools whose calls wait for a yes: patterns, "destructive"
     approve_seconds: int = 120  # that such a call waits
+    marketplace: bool = False  # a search that finds nothing names servers that could be installed
     combinations: bool = False  # warn of tools that together could send private data away
 
 

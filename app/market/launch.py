@@ -291,6 +291,8 @@ def _check(entry: Entry, field: Field, text: str) -> None:
 def _of_package(number: int, package: Package) -> Choice:
     problem = guards.package_problem(package) or _names_problem(ENV, package.env)
     problem = problem or _changes_problem(package.env)
+    if not problem and package.kind == "mcpb":
+        problem = "Toolcrib does not unpack bundles: install it in the host that takes them."
     if not problem and package.transport.transport != BY_PIPES:
         problem = "It answers at a URL once it is started: start it yourself, and add the URL."
     version = f" {package.version}" if package.version and package.kind != "mcpb" else ""

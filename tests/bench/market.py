@@ -23,7 +23,10 @@ import apsw
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "fakes")]
 
-from fake_registry import entry, fake_registry  # noqa: E402
+from fake_registry import (  # type: ignore[import-not-found]  # noqa: E402 - by its folder
+    entry,
+    fake_registry,
+)
 
 from app.core.context import AppContext  # noqa: E402
 from app.core.paths import Paths  # noqa: E402

@@ -116,6 +116,13 @@ PROFILE: tuple[Group, ...] = (
                 tip="Arguments are always checked against the server's own schema.",
             ),
             Switch(
+                "gateway.marketplace",
+                "&Name servers that could be installed",
+                tip="Where no tool fits a model's search, it is told which listed server would, to"
+                " ask you. It can never install one.",
+                step_noun="servers that could be installed in searches",
+            ),
+            Switch(
                 "gateway.search_hints",
                 "Pruned: words for Claude Code's own search",
                 tip=HINTS,

@@ -203,6 +203,8 @@ class ToolSearch:
         elif ranked.words_only and ranked.tools:
             note = f"{UNPREPARED} {note}".strip()
         text = answer.text(note)
+        if answer.best is None:
+            text = "\n".join(filter(None, [text, self._installable(fields)]))
         ms = (time.perf_counter() - began) * 1000
         return SearchAnswer(text, answer.best, ranked, tuple(answer.listed), ms)
 
@@ -215,6 +217,17 @@ class ToolSearch:
         from app.ranking.tiers import in_tiers
 
         return in_tiers(tools, pinned, catalog.settings.routing)
+
+    def _installable(self, fields: Json) -> str:
+        """Listed servers that could be installed, where nothing fits and the profile allows it."""
+        catalog = self._catalog
+        if catalog is None or not catalog.settings.gateway.marketplace:
+            return ""
+        from app.market.suggestion import suggestion  # most profiles have no use for it
+
+        query = str(fields.get("query") or fields.get("tool") or "")
+        with self._lock:
+            return suggestion(self._db, self.encoder, query)
 
     def candidates(self, text: str, state: "State", generation: int) -> list[str]:
         """Names of tools that a wrong name or query may have meant."""

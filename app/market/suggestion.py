@@ -1,0 +1,43 @@
+"""The third tier of a model's search: what could be installed, named and never more than that.
+
+After Semantic Tool Discovery, section 10. A stranger's list is no text for a model: of an entry it
+gets the name and plainly spelled names of tools, and nothing of one that the scanner doubts.
+"""
+
+import re
+
+import apsw
+
+from app.market.details import doubts
+from app.market.entry import ACTIVE
+from app.market.index import MarketIndex, ServerHit
+from app.market.launch import choices
+from app.market.records import entry_of
+from app.ranking.dense import Encoding
+
+MOST = 2  # servers that are named
+_TOOLS = 3  # of each
+_SURE = (
+    0.45  # cosine from which a listed server is named: a wrong one costs the user more than none
+)
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+HEAD = "Not installed, ask the user (Toolcrib, Find servers):"
+
+
+def suggestion(db: apsw.Connection, encoder: Encoding | None, query: str) -> str:
+    """Lines on listed servers that fit a request, "" where none does or meaning is unknown."""
+    if encoder is None:
+        return ""
+    hits = MarketIndex(db, encoder).find(query, 2 * MOST + 4).hits
+    lines = [line for hit in hits if (line := _line(hit))]
+    return "\n".join([HEAD, *lines[:MOST]]) if lines else ""
+
+
+def _line(hit: ServerHit) -> str:
+    """One server with its fitting tools, "" where it is not to be named."""
+    entry = entry_of(hit.server)
+    names = [tool.name for tool in hit.tools if _PLAIN.fullmatch(tool.name)][:_TOOLS]
+    usable = entry.status == ACTIVE and any(not way.problem for way in choices(entry))
+    if (hit.cosine or 0.0) < _SURE or not names or not usable or doubts(entry):
+        return ""
+    return f"- {entry.name}: {', '.join(names)}"
