@@ -169,7 +169,7 @@ def sync_many(number: int = 30_000) -> None:
             f" listed, {size / 1e6:.1f} MB on disk, peak of memory {before} -> {_peak()} MB",
             flush=True,
         )
-        print(f"asked {len(server.asked)} times", flush=True)
+        print(f"{len(server.headers_seen)} requests", flush=True)
         other.close()
         db.close()
 
