@@ -21,6 +21,17 @@ _ICONS = {
 Button = tuple[str, Callable[[], None]]
 
 
+def paint_bar(bar: QWidget, theme: Theme, kind: str) -> None:
+    """Fill a bar with the tint of its kind, an edge in its ink; for its paintEvent."""
+    tone = theme.colors.tone(kind)
+    painter = QPainter(bar)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(tone.ink)
+    painter.setBrush(tone.tint)
+    painter.drawRoundedRect(bar.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+    painter.end()
+
+
 class MessageBar(QFrame):
     """Hidden until it has something to say; closing it is up to the user.
 
@@ -90,13 +101,7 @@ class MessageBar(QFrame):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """The kind's tint with an edge in its ink."""
-        tone = self._theme.colors.tone(self._kind)
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(tone.ink)
-        painter.setBrush(tone.tint)
-        painter.drawRoundedRect(self.rect().toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        painter.end()
+        paint_bar(self, self._theme, self._kind)
 
     def _press(self, number: int) -> None:
         self._calls[number]()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.core.changes import Changes
@@ -15,6 +16,7 @@ from ui.look.text import plain_tip
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.shell.tasks import Tasks
 from ui.widgets.label import PlainLabel
+from ui.widgets.message_bar import WARN, paint_bar
 
 PERIOD_MS = 1_000
 _LONGEST = 300  # characters of arguments in the bar; the tooltip has more
@@ -125,7 +127,12 @@ class ApprovalBar(QFrame):
         button.clicked.connect(lambda: self._decide(choice))
         return button
 
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """The tint of a warning."""
+        paint_bar(self, self._theme, WARN)
+
     def _recolor(self) -> None:
         size, ratio = self._theme.scaled(16), self.devicePixelRatioF()
-        pixmap = self._theme.icons.pixmap("alert", self._theme.colors.tone("warn").ink, size, ratio)
+        pixmap = self._theme.icons.pixmap("alert", self._theme.colors.tone(WARN).ink, size, ratio)
         self._icon.setPixmap(pixmap)
+        self.update()

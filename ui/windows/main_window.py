@@ -223,7 +223,10 @@ class MainWindow(QMainWindow):
         right.setSpacing(0)
         right.addWidget(self.strip)
         right.addWidget(self.purpose)
-        right.addWidget(self.approvals)
+        beside = QHBoxLayout()
+        beside.setContentsMargins(MARGIN, 0, GAP, 0)  # as wide as the page below
+        beside.addWidget(self.approvals)
+        right.addLayout(beside)
         right.addWidget(self.stack, 1)
         row = QHBoxLayout()
         row.setSpacing(0)
