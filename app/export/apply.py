@@ -1,6 +1,7 @@
 """Writes a plan, takes it back, restores copies: all or nothing, one writer at a time."""
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from app.export import backups
 from app.export.backups import Backup
 from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import EntryChange, FilePlan, Plan
+from app.export.three_way import Versions, taken_back
 from app.export.write_journal import Notes, WriteJournal, one_writer, write_error
 from app.export.writing import check_replaceable, hash_of, host_lock, replace_file
 from app.hosts.facts import host
@@ -124,28 +126,29 @@ def _keep_secrets(plan: Plan, ctx: AppContext, db: apsw.Connection) -> None:
 
 
 def undo(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
-    """Take one write back, byte for byte; refused when the file changed since."""
+    """Take one write back; ToolcribError where a place that it changed was changed since."""
     return undo_writes([export_id], ctx, db)[0]
 
 
 def undo_writes(
     ids: Sequence[int], ctx: AppContext, db: apsw.Connection
 ) -> tuple[ExportRecord, ...]:
-    """Take writes back in this order, all of them or none; refused when a file changed since."""
+    """Take writes back in this order, all of them or none.
+
+    A file that nothing else wrote to is afterwards what it was byte for byte; of another one, the
+    places that the write changed are put back. ToolcribError where one of those was changed since.
+    """
     with writer(ctx, db) as journal:
         records = [_undoable(export_id, ctx, db) for export_id in ids]
-        seen: dict[str, str] = {}  # what each file will hold by then
+        seen: dict[str, bytes | None] = {}  # what each file will hold by then
+        steps: list[tuple[ExportRecord, bytes | None, bytes | None]] = []
         for record in records:
             file = record.file
-            now = seen[file] if file in seen else hash_of(Path(file))
-            if now not in (record.before_hash, record.after_hash):
-                raise ToolcribError(
-                    f"{file} changed since Toolcrib wrote it.",
-                    "Compare it with the backup, or restore the whole file.",
-                )
-            seen[file] = record.before_hash
-        for record in records:
-            _take_back(record, ctx, db, journal)
+            now = seen[file] if file in seen else _present(Path(file))
+            seen[file] = _without(record, now)
+            steps.append((record, now, seen[file]))
+        for record, now, data in steps:
+            _take_back(record, ctx, db, journal, now=now, data=data)
     for record in records:
         _log.info("Took back the write of %s: %s", record.file, record.host)
     return tuple(records)
@@ -161,15 +164,47 @@ def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRec
     return record
 
 
+def _present(path: Path) -> bytes | None:
+    return read_bytes(path) if os.path.lexists(path) else None
+
+
+def _without(record: ExportRecord, now: bytes | None) -> bytes | None:
+    """A file's bytes without this write; None where there would be no file."""
+    before = backups.read(record.backup) if record.before_hash else None
+    now_hash = hash_bytes(now) if now is not None else ""
+    if now_hash in (record.before_hash, record.after_hash):
+        return before
+    after = backups.read(str(record.detail.get("after", ""))) if record.after_hash else None
+    if record.after_hash and (after is None or hash_bytes(after) != record.after_hash):
+        raise ToolcribError(
+            f"{record.file} changed since Toolcrib wrote it, and the copy of that write is gone.",
+            "Compare it with the backup, or restore the whole file.",
+        )
+    change = ChangedPlaces.from_json(record.detail.get("touched", {}))
+    return taken_back(
+        Path(record.file),
+        str(record.detail.get("format", "")),
+        Versions(before, after, now),
+        lists=[place for place, _items in change.items],
+    )
+
+
 def _take_back(
-    record: ExportRecord, ctx: AppContext, db: apsw.Connection, journal: WriteJournal
+    record: ExportRecord,
+    ctx: AppContext,
+    db: apsw.Connection,
+    journal: WriteJournal,
+    *,
+    now: bytes | None,
+    data: bytes | None,
 ) -> None:
+    """Put `data` in the place of a file that holds `now`, and note that the write is undone."""
     path = Path(record.file)
     with host_lock(path, host(record.host).lock, journal):
-        if hash_of(path) != record.before_hash:
+        if data != now:
             journal.note(file=record.file)
-            data = backups.read(record.backup)
-            replace_file(path, data, expected=record.after_hash, journal=journal)
+            expected = hash_bytes(now) if now is not None else ""
+            replace_file(path, data, expected=expected, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
             for ended in record.detail.get("ended", ()):  # a restore's: what it ended stands again
@@ -372,7 +407,8 @@ def _put_back(
     """Take the files of a half-written plan back; one that changed meanwhile stays."""
     for record in reversed(done):
         with suppress(ToolcribError, StoreError, apsw.Error):
-            _take_back(record, ctx, db, journal)
+            now = _present(Path(record.file))
+            _take_back(record, ctx, db, journal, now=now, data=_without(record, now))
 
 
 def _prune(ctx: AppContext, db: apsw.Connection, host_id: str) -> None:

@@ -124,13 +124,25 @@ def test_an_undo_that_is_refused_leaves_the_step_done(page, qtbot, home):
     stack = page.services.undo
     open_host(page, qtbot, "claude-desktop", "through")
     write(page, qtbot)
-    theirs = json.loads((home / CLAUDE).read_text()) | {"changed": "outside"}
+    theirs = json.loads((home / CLAUDE).read_text())
+    theirs["mcpServers"]["toolcrib"]["command"] = "changed-outside"
     put(home / CLAUDE, theirs)
     stack.undo()
     qtbot.waitUntil(lambda: "changed since Toolcrib wrote it" in page.messages.text)
     assert json.loads((home / CLAUDE).read_text()) == theirs
     assert stack.undoText() == "Write config of Claude Desktop" and not stack.canRedo()
     qtbot.waitUntil(lambda: page.services.tasks.idle)
+
+
+def test_the_undo_of_a_write_keeps_what_was_added_to_the_file_since(page, qtbot, home):
+    before = json.loads((home / CLAUDE).read_text())
+    open_host(page, qtbot, "claude-desktop", "through")
+    write(page, qtbot)
+    put(home / CLAUDE, json.loads((home / CLAUDE).read_text()) | {"added": "since"})
+    page.services.undo.undo()
+    qtbot.waitUntil(lambda: "github" in (home / CLAUDE).read_text())
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert json.loads((home / CLAUDE).read_text()) == before | {"added": "since"}
 
 
 def test_the_undo_of_the_message_takes_back_the_write_and_nothing_else(page, qtbot, home):

@@ -16,7 +16,7 @@ from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.label import PlainLabel
 
-KEPT = "A dated copy is kept; undo puts the file back byte for byte."
+KEPT = "A dated copy is kept; undo takes back this change only."
 
 
 class ChangeSheet(QWidget):

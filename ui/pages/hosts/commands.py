@@ -1,4 +1,4 @@
-"""Writing a host's file as an undo step: undo restores the file byte for byte."""
+"""Writing a host's file as an undo step: undo takes that write back, not what came since."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ class WriteCommand(LateCommand):
             QTimer.singleShot(0, self._step_back)
 
     def undo(self) -> None:
-        """Take the write back; refused when the file changed since."""
+        """Take the write back; refused when the places that it changed were changed since."""
         self.quiet = True
         if self._written and not self._stepping:
             self._written = False

@@ -181,7 +181,7 @@ class HostsSession(QObject):
         done: Callable[[], None],
         refused: Callable[[ToolcribError], None],
     ) -> None:
-        """Take a write back byte for byte, all or none; `kept` and refused(error) if it cannot."""
+        """Take a write back, all files or none; `kept` and refused(error) if it cannot."""
         ctx = self._services.ctx
 
         def change(db: Db) -> Changes:
