@@ -5,13 +5,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path as FilePath
-from typing import Any
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import format_of, read_values
-from store.typed import Json
+from store.typed import Json, JsonMapping
 
 TEXT = "text"  # the format of files that are no tree of values
 _MOST_PAIRS = 4_000_000  # of lines to compare; beyond, only the values are
@@ -143,84 +142,93 @@ class _Comparison:
     file: FilePath
     lists: frozenset[Path]
 
-    def edits(self, was: Any, ours: Any, has: Any, at: Path = ()) -> Iterator[Edit]:
+    def edits(self, was: object, ours: object, has: object, at: Path = ()) -> Iterator[Edit]:
         """Edits of what there is now that take our write back."""
         if _equal(was, ours) or _equal(has, was):
             return
-        if _equal(has, ours):
-            yield from self._back(was, ours, at)
-        elif _by_key(was, ours) and isinstance(has, dict):
-            yield from self._inside(was, ours, has, at)
-        elif self._is_list(was, at) and self._is_list(ours, at) and isinstance(has, list):
-            yield from self._items(was, ours, has, at)
+        written = _equal(has, ours)
+        inside = _by_key(was, ours) and not (written and _NOTHING in (was, ours))
+        if isinstance(has, dict) and inside:
+            yield from self._inside(_keys(was), _keys(ours), has, at, made=was is _NOTHING)
+        elif written:
+            yield Delete(at) if was is _NOTHING else Set(at, was)
+        elif isinstance(has, list) and self._is_list(was, at) and self._is_list(ours, at):
+            yield from self._items(_listed(was), _listed(ours), has, at, made=was is _NOTHING)
         else:
             raise _changed(self.file, ".".join(map(str, at)) or "in all of it")
 
-    def _back(self, was: Any, ours: Any, at: Path) -> Iterator[Edit]:
-        """Put a place back that is as we wrote it; what both have in common is not written."""
-        if isinstance(was, dict) and isinstance(ours, dict):
-            yield from self._inside(was, ours, ours, at)
-        else:
-            yield Delete(at) if was is _NOTHING else Set(at, was)
-
-    def _inside(self, was: Any, ours: Any, has: Any, at: Path) -> Iterator[Edit]:
+    def _inside(
+        self, was: JsonMapping, ours: JsonMapping, has: JsonMapping, at: Path, *, made: bool
+    ) -> Iterator[Edit]:
         """The same for each key; a group that we made and that is empty then goes."""
-        was_in, ours_in = ({} if one is _NOTHING else one for one in (was, ours))
         edits = [
             one
-            for key in dict.fromkeys([*ours_in, *was_in])
+            for key in dict.fromkeys([*ours, *was])
             for one in self.edits(
-                was_in.get(key, _NOTHING),
-                ours_in.get(key, _NOTHING),
+                was.get(key, _NOTHING),
+                ours.get(key, _NOTHING),
                 has.get(key, _NOTHING),
                 (*at, key),
             )
         ]
         gone = {one.path[-1] for one in edits if isinstance(one, Delete) and one.path[:-1] == at}
-        if was is _NOTHING and gone.issuperset(has):
+        if made and gone.issuperset(has):
             yield Delete(at)
         else:
             yield from edits
 
-    def _items(self, was: Any, ours: Any, has: Any, at: Path) -> Iterator[Edit]:
+    def _items(
+        self,
+        was: Sequence[object],
+        ours: Sequence[object],
+        has: Sequence[object],
+        at: Path,
+        *,
+        made: bool,
+    ) -> Iterator[Edit]:
         """Take items out that we added, and put those in that we took out."""
-        was_in, ours_in = ([] if one is _NOTHING else one for one in (was, ours))
-        added = [item for item in ours_in if item not in was_in]
-        removed = [(i, item) for i, item in enumerate(was_in) if item not in ours_in + has]
-        edited = any(item not in ours_in and item not in was_in for item in has)
+        added = [item for item in ours if item not in was]
+        removed = [(i, item) for i, item in enumerate(was) if item not in ours and item not in has]
+        edited = any(item not in ours and item not in was for item in has)
         if edited and any(item not in has for item in added):
             raise _changed(self.file, ".".join(map(str, at)))
         left = [item for item in has if item not in added]
-        if was is _NOTHING and not left:
+        if made and not left:
             yield Delete(at)
-            return
-        if not removed:
+        elif not removed:
             for index in reversed([i for i, item in enumerate(has) if item in added]):
                 yield Delete((*at, index))
-            return
-        for index, item in removed:
-            left.insert(index, item)
-        yield Set(at, left)
+        else:
+            for index, item in removed:
+                left.insert(index, item)
+            yield Set(at, left)
 
-    def _is_list(self, value: Any, at: Path) -> bool:
+    def _is_list(self, value: object, at: Path) -> bool:
         """Whether a list's order says nothing: one of objects, or one that we added words to."""
-        if value is _NOTHING:
-            return True
-        objects = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-        return objects or (isinstance(value, list) and at in self.lists)
+        if not isinstance(value, list):
+            return value is _NOTHING
+        return at in self.lists or all(isinstance(item, dict) for item in value)
 
 
-def _by_key(was: Any, ours: Any) -> bool:
+def _by_key(was: object, ours: object) -> bool:
     """Whether two values are changed key by key: objects, or one of entries beside nothing.
 
     An entry that is not there in one of them is put in or taken out whole, never in part.
     """
     there = [value for value in (was, ours) if value is not _NOTHING]
-    if not all(isinstance(value, dict) for value in there):
-        return False
-    inner = [item for value in there for item in value.values()]
-    return len(there) == 2 or all(isinstance(item, dict | list) for item in inner)
+    objects = [value for value in there if isinstance(value, dict)]
+    inner = [item for value in objects for item in value.values()]
+    entries = all(isinstance(item, dict | list) for item in inner)
+    return len(objects) == len(there) and (len(there) == 2 or entries)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _keys(value: object) -> JsonMapping:
+    return value if isinstance(value, dict) else {}
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _equal(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
