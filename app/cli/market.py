@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-import threading
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -16,7 +15,6 @@ from app.core.text import plural
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ready_model
 from app.market import sources
-from app.market.client import CancelledError
 from app.market.index import Found, MarketIndex, ServerHit, prepare
 from app.market.records import entry_of
 from app.market.seed import take_seed
@@ -178,8 +176,6 @@ def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         for source in chosen:
             try:
                 done.append(_sync_one(args, ctx, db, source, console=console))
-            except CancelledError:
-                raise
             except ToolcribError as error:
                 failed.append(error)
         prepared = _prepare(ctx, db, console)
@@ -201,9 +197,8 @@ def _sync_one(
     def show(now: Progress) -> None:
         console.progress(f"{source.name}: {number(now.servers)} servers, {now.bytes >> 10:,} kB")
 
-    stopped = threading.Event()
     try:
-        return sync(ctx, db, source, full=args.full, on_progress=show, cancelled=stopped.is_set)
+        return sync(ctx, db, source, full=args.full, on_progress=show)
     finally:
         console.progress_done()
 

@@ -120,7 +120,10 @@ def choose(
 def short_name(entry: Entry, known: Iterable[str] = ()) -> str:
     """The name that the server gets here: the last part of the entry's, with a number if taken."""
     taken = set(known)
-    base = entry.name.rpartition("/")[2][:_LONGEST_NAME]
+    space, _, last = entry.name.partition("/")
+    if "." not in space and entry.packages:  # the shipped list knows packages, not publishers
+        last = entry.packages[0].identifier.rpartition("/")[2]
+    base = last[:_LONGEST_NAME]
     names = (base if n == 1 else f"{base}-{n}" for n in range(1, len(taken) + 2))
     return next(name for name in names if name not in taken)
 

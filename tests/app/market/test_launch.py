@@ -158,3 +158,9 @@ def test_a_taken_name_gets_a_number() -> None:
     entry = read_entry(FULL)
     assert short_name(entry) == "files"
     assert short_name(entry, ["files", "files-2"]) == "files-3"
+
+
+def test_a_package_of_the_shipped_list_is_called_without_its_scope() -> None:
+    package = {"registryType": "npm", "identifier": "@them/pdf", "version": "1.0.0"}
+    entry = read_entry({"name": "npm/them.pdf", "packages": [package]})
+    assert short_name(entry) == "pdf"
