@@ -60,7 +60,7 @@ class Details:
         if not self.counted:
             return f"{number}; their tokens are known once it is read."
         if self.counted < len(self.tools):
-            return f"{number}; {self.counted} of them take {self.tokens:,} tokens."
+            return f"{number}; {self.tokens:,} tokens for {self.counted} of them."
         return f"{number}, {self.tokens:,} tokens when they were last counted."
 
     @property
