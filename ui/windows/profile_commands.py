@@ -13,7 +13,6 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.policy.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
-from ui.look.text import in_menu
 from ui.shell.live_catalog import LiveCatalog
 from ui.shell.tasks import Tasks
 
@@ -22,7 +21,7 @@ class ShowProfile(QUndoCommand):
     """Another profile in view."""
 
     def __init__(self, live: LiveCatalog, name: str) -> None:
-        super().__init__(_named(f"Switch to profile {name}"))
+        super().__init__(f"Switch to profile {name}")
         self._live, self._name, self._before = live, name, live.profile
 
     def redo(self) -> None:
@@ -38,7 +37,7 @@ class _Kept(QUndoCommand):
     """A step that changes which profiles there are."""
 
     def __init__(self, tasks: Tasks, live: LiveCatalog, text: str) -> None:
-        super().__init__(_named(text))
+        super().__init__(text)
         self._tasks, self._live = tasks, live
         self._before = live.profile
 
@@ -132,8 +131,3 @@ class DeleteProfile(_Kept):
         if self._kept is not None:
             bring_back(db, self._kept)
             self._kept = None
-
-
-def _named(text: str) -> str:
-    """A step's name; for the menu's Undo, where & would underline a letter, it is written twice."""
-    return f"{text}\n{in_menu(text)}" if "&" in text else text
