@@ -31,9 +31,9 @@ OnReading = Callable[[Reading], None]
 AuthFor = Callable[[str], StoredAuth]
 _HURRY_SECONDS = 0.5  # the grace of a server that is stopped before it was read
 _SILENT = "Run its command in a terminal to see what it lacks."
-_WAITS = (
-    "Run its command in a terminal to see what it waits for, or give servers more time in Settings."
-)
+_MORE_TIME = "or give servers more time in Settings."
+_COMMAND_WAITS = f"Run its command in a terminal to see what it waits for, {_MORE_TIME}"
+_URL_WAITS = f"Check that its URL answers, {_MORE_TIME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,8 @@ class _Attempt:
             reading = Reading(STOPPED, "You stopped the reading.")
         except HungError as error:
             problem = f"Waited {error.seconds:g} s for it {watch.waiting_for}."
-            reading = Reading(TOOK_TOO_LONG, f"{problem} {_WAITS}")
+            step = _COMMAND_WAITS if self._launch.transport == STDIO else _URL_WAITS
+            reading = Reading(TOOK_TOO_LONG, f"{problem} {step}")
         except (NoAnswerError, ReadingError) as error:
             reading = self._failed(str(error))
         finally:

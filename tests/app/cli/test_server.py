@@ -98,11 +98,11 @@ def test_a_sign_in_goes_along_with_a_new_name(verb, ctx):
     db.close()
     store = SecretStore.open(ctx.paths)
     save(store, "linear", Grant(url, "access", "client", "https://mcp.example/token"))
-    verb("rename", "linear", "lin/ear")
-    assert load(store, "lin-ear", url).access_token == "access"
+    verb("rename", "linear", "lin ear")
+    assert load(store, "lin ear", url).access_token == "access"
     assert kept(store, "linear") is None
-    verb("edit", "lin-ear", "--url", "https://mcp.example/two")
-    assert kept(store, "lin-ear") is None
+    verb("edit", "lin ear", "--url", "https://mcp.example/two")
+    assert kept(store, "lin ear") is None
 
 
 def test_the_secrets_of_a_server_go_when_it_is_removed(verb, ctx):
