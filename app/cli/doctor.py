@@ -41,7 +41,7 @@ def run_doctor(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 
 def _repair(ctx: AppContext, console: Console) -> None:
-    """Mend the store and say what was done; its settings are the defaults where unreadable."""
+    """Repair the store and say what was done; its settings are the defaults where unreadable."""
     from app.doctor.repair import repair
 
     outcome = repair(ctx)

@@ -16,8 +16,8 @@ from app.export import apply as writes
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import MODES, Plan
 from app.gateway.backend.http_access import endpoint, listening
-from app.hooks.files import TakenOut, remove_all
-from app.host_status.drift import dropped, find_drift, way_out
+from app.hooks.files import HookRemoval, remove_all
+from app.host_status.drift import dropped, find_drift, restore_effect
 from app.host_status.overview import prepare, survey
 from app.host_status.own_search import advised, look
 from app.host_status.sizes import host_sizes
@@ -178,7 +178,7 @@ def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
 def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take writes back."""
     db = ctx.open_store()
-    unhooked = TakenOut((), ())
+    unhooked = HookRemoval((), ())
     try:
         if not args.last and not _may_drop(args, db, console):
             return NEEDS_CONSENT
@@ -231,7 +231,7 @@ def _host_json(status: HostStatus, history: Sequence[ExportRecord]) -> Json:
 def _may_drop(args: argparse.Namespace, db: Db, console: Console) -> bool:
     """Print the later changes of the files that would be lost; True if the user agrees."""
     every = args.host == "all"
-    lost = way_out(db)[1] if every else dropped(find_drift(exports.for_host(db, args.host)))
+    lost = restore_effect(db)[1] if every else dropped(find_drift(exports.for_host(db, args.host)))
     for sentence in lost:
         console.note(f"Dropped by restoring: {sentence}")
     if not lost or args.yes:
@@ -254,9 +254,11 @@ def _size_json(status: HostStatus, catalog: Catalog) -> Json:
     }
 
 
-def _restored(host_id: str, ctx: AppContext, db: Db) -> tuple[tuple[ExportRecord, ...], TakenOut]:
+def _restored(
+    host_id: str, ctx: AppContext, db: Db
+) -> tuple[tuple[ExportRecord, ...], HookRemoval]:
     """A host's servers as they were, then its hook and our words out."""
-    done = writes.restore_host(host_id, ctx, db) if writes.stands_in(host_id, db) else ()
+    done = writes.restore_host(host_id, ctx, db) if writes.has_writes_in(host_id, db) else ()
     unhooked = remove_all(ctx, db, words=True, only=host_id)
     if done or unhooked.paths or unhooked.problems:
         return done, unhooked

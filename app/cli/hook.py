@@ -13,7 +13,7 @@ from app.core.paths import gateway_program
 from app.gateway.backend.rendezvous import why_none
 from app.hooks import files as hooks
 from app.hooks.entries import COMMAND, LIST, MCP
-from app.hooks.status import SILENT, HookStanding, hook_standing
+from app.hooks.status import SILENT, HookStatus, hook_status
 from app.hosts.facts import HostFacts
 from app.hosts.places import Places
 from store import exports
@@ -80,8 +80,8 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             keeps=hooks.keeps_prompts(db, args.profile),
         )
         done = () if args.dry_run else hooks.install(made, ctx, db)
-        standing = _standing(db, ctx, facts)
-    silence = [standing.words] if done and standing.kind == SILENT else []
+        status = _status(db, ctx, facts)
+    silence = [status.words] if done and status.kind == SILENT else []
     file = str(hooks.hook_state(Places.here(), facts).path)
     value = {
         "host": facts.id,
@@ -129,7 +129,7 @@ def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Print the hosts that have the hook."""
     chosen = [hooks.hook_host(args.host)] if args.host else hooks.hook_hosts()
     with closing(ctx.open_store()) as db:
-        every = [_standing(db, ctx, facts) for facts in chosen]
+        every = [_status(db, ctx, facts) for facts in chosen]
     states = [(one, one.state) for one in every if one.state is not None]
     rows = [
         {
@@ -161,8 +161,8 @@ def run_hook(args: argparse.Namespace, _ctx: AppContext, _console: Console) -> i
     return 0
 
 
-def _standing(db: apsw.Connection, ctx: AppContext, facts: HostFacts) -> HookStanding:
-    return hook_standing(
+def _status(db: apsw.Connection, ctx: AppContext, facts: HostFacts) -> HookStatus:
+    return hook_status(
         Places.here(),
         facts,
         mode=exports.mode_of(exports.for_host(db, facts.id)),

@@ -190,7 +190,7 @@ def _agreed(
     return False
 
 
-def _as_json(written: request_writer.Written) -> dict[str, object]:
+def _as_json(written: request_writer.WriterResult) -> dict[str, object]:
     refused = [
         {"tool": tool, "text": one.text, "problem": one.problem} for tool, one in written.refused
     ]
@@ -203,7 +203,7 @@ def _as_json(written: request_writer.Written) -> dict[str, object]:
     }
 
 
-def _as_text(written: request_writer.Written, had: int, held: int) -> str:
+def _as_text(written: request_writer.WriterResult, had: int, held: int) -> str:
     lines = [f"{written.requests:,} requests for {written.tools:,} tools."]
     if had:
         lines.append(f"{had:,} tools had some from a model already.")

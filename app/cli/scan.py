@@ -22,7 +22,7 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.registry import importing
-from app.registry.register import Registered, Target, register, targets
+from app.registry.register import RegisterResult, Target, register, targets
 from store import servers, tools
 from store.records import NEEDS_SIGN_IN, READ, ServerRecord
 from store.typed import Json
@@ -197,7 +197,7 @@ def _where(ctx: AppContext, place: str) -> str:
     return "keychain" if place == "keychain" else f"file {ctx.paths.secrets}, readable by you only"
 
 
-def _of(db: apsw.Connection, registered: Registered, ctx: AppContext) -> list[Target]:
+def _of(db: apsw.Connection, registered: RegisterResult, ctx: AppContext) -> list[Target]:
     ids = set(registered.server_ids)
     return [t for t in targets(ctx, db, registered) if t.server_id in ids]
 

@@ -22,7 +22,7 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.registry import own_servers
 from app.registry.importing import edit_server
-from app.registry.kept_values import Lacking, keep, lacking
+from app.registry.kept_values import MissingValues, keep, lacking
 from app.registry.register import forget_secrets, register_file, stored_launch
 from app.system.secrets import SecretStore
 from store import exports, servers
@@ -95,7 +95,7 @@ def run_keep_values(args: argparse.Namespace, ctx: AppContext, console: Console)
 
 
 def offer_values(
-    ctx: AppContext, console: Console, wanted: Sequence[Lacking], *, yes: bool
+    ctx: AppContext, console: Console, wanted: Sequence[MissingValues], *, yes: bool
 ) -> bool:
     """Ask, keep, and print what was kept; False where the user did not agree."""
     console.note("These servers need values that only a host's file has:")

@@ -16,7 +16,7 @@ from store.damage import damaged_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """Outcome of a repair; `copy` is "" where nothing was damaged."""
 
     copy: str
@@ -24,15 +24,15 @@ class Repaired:
     left: tuple[str, ...]  # what only the user can give back, with what to do
 
 
-def repair(ctx: AppContext) -> Repaired:
-    """Mend the store, keeping a copy; starts no server. Raises StoreError and ToolcribError."""
+def repair(ctx: AppContext) -> RepairResult:
+    """Repair the store, keeping a copy; starts no server. Raises StoreError and ToolcribError."""
     file = str(ctx.paths.database)
     if not ctx.paths.database.exists():
-        return Repaired("", (), ())
+        return RepairResult("", (), ())
     with sentences(file):
         copy, done = stores.repair(file, time.strftime("%Y%m%d-%H%M%S", time.gmtime(ctx.clock())))
     if not copy:
-        return Repaired("", (), ())
+        return RepairResult("", (), ())
     with closing(open_store(file)) as db:
         register(ctx, db, read_hosts(Places.here()))
         indexer = Indexer(ctx, db)
@@ -51,4 +51,4 @@ def repair(ctx: AppContext) -> Repaired:
             for (name,) in closed
         ]
     left.append("Read your servers again with: toolcrib scan --yes")
-    return Repaired(copy, tuple(done), tuple(left))
+    return RepairResult(copy, tuple(done), tuple(left))

@@ -17,7 +17,7 @@ OWN_SERVERS = ("toolcrib",)  # the journal has these calls
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class RecordedCall:
     """A call: the host's id of it, and server and tool as the host spells them."""
 
     call: str
@@ -27,14 +27,14 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class RecordedRequest:
     """A request to a model; several lines of one request have the same id."""
 
     id: str
     at: float
 
 
-Parse = Callable[[Mapping[str, Any]], Iterator[Called | Requested]]
+Parse = Callable[[Mapping[str, Any]], Iterator[RecordedCall | RecordedRequest]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,74 +52,74 @@ class RecordFormat:
     parse: Parse
 
 
-def _claude_code(line: Mapping[str, Any]) -> Iterator[Called | Requested]:
+def _claude_code(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:
     message = line.get("message")
     if line.get("type") != "assistant" or not isinstance(message, Mapping):
         return
     at = _time(line.get("timestamp"))
     ids = (line.get("requestRef"), line.get("requestId"), message.get("id"))
-    yield Requested(_text(next((one for one in ids if one), "")), at)
+    yield RecordedRequest(_text(next((one for one in ids if one), "")), at)
     for part in _list(message.get("content")):
         name = _text(part.get("name"))
         if part.get("type") == "tool_use" and name.startswith("mcp__"):
             server, _, tool = name.removeprefix("mcp__").partition("__")
-            yield Called(_text(part.get("id")), server, tool, at)
+            yield RecordedCall(_text(part.get("id")), server, tool, at)
 
 
-def _codex(line: Mapping[str, Any]) -> Iterator[Called | Requested]:
+def _codex(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:
     payload = line.get("payload")
     if line.get("type") != "event_msg" or not isinstance(payload, Mapping):
         return
     at = _time(line.get("timestamp"))
     kind, item = payload.get("type"), payload.get("item")
     if kind == "token_count":
-        yield Requested(_text(line.get("timestamp")), at)
+        yield RecordedRequest(_text(line.get("timestamp")), at)
     elif kind == "item_completed" and isinstance(item, Mapping):
         if item.get("type") == "McpToolCall":
             server, tool = _text(item.get("server")), _text(item.get("tool"))
-            yield Called(_text(item.get("id")), server, tool, at)
+            yield RecordedCall(_text(item.get("id")), server, tool, at)
     elif kind == "mcp_tool_call_end" and isinstance(call := payload.get("invocation"), Mapping):
         server, tool = _text(call.get("server")), _text(call.get("tool"))
-        yield Called(_text(payload.get("call_id")), server, tool, at)
+        yield RecordedCall(_text(payload.get("call_id")), server, tool, at)
 
 
-def _copilot_cli(line: Mapping[str, Any]) -> Iterator[Called | Requested]:
+def _copilot_cli(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:
     data = line.get("data")
     if not isinstance(data, Mapping):
         return
     at = _time(line.get("timestamp"))
     if line.get("type") == "session.usage_record":
-        yield Requested(_text(line.get("id")), at)
+        yield RecordedRequest(_text(line.get("id")), at)
     elif line.get("type") == "tool.execution_start" and data.get("mcpServerName"):
         server, tool = _text(data.get("mcpServerName")), _text(data.get("mcpToolName"))
-        yield Called(_text(data.get("toolCallId")), server, tool, at)
+        yield RecordedCall(_text(data.get("toolCallId")), server, tool, at)
 
 
-def _gemini_cli(line: Mapping[str, Any]) -> Iterator[Called | Requested]:
+def _gemini_cli(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:
     if line.get("type") != "gemini":
         return
-    yield Requested(_text(line.get("id")), _time(line.get("timestamp")))
+    yield RecordedRequest(_text(line.get("id")), _time(line.get("timestamp")))
     for call in _list(line.get("toolCalls")):
         tool, mark, rest = _text(call.get("displayName")).rpartition(" (")
         if mark and rest.endswith(" MCP Server)"):
             server = rest.removesuffix(" MCP Server)")
-            yield Called(_text(call.get("id")), server, tool, _time(call.get("timestamp")))
+            yield RecordedCall(_text(call.get("id")), server, tool, _time(call.get("timestamp")))
 
 
-def _qwen_code(line: Mapping[str, Any]) -> Iterator[Called | Requested]:
+def _qwen_code(line: Mapping[str, Any]) -> Iterator[RecordedCall | RecordedRequest]:
     at = _time(line.get("timestamp"))
     if line.get("type") == "assistant":
-        yield Requested(_text(line.get("uuid")), at)
+        yield RecordedRequest(_text(line.get("uuid")), at)
     payload = line.get("systemPayload")
     event = payload.get("uiEvent") if isinstance(payload, Mapping) else None
     if not isinstance(event, Mapping) or event.get("tool_type") != "mcp":
         return
     server = _text(event.get("mcp_server_name"))
     tool = _text(event.get("function_name")).removeprefix(f"mcp__{server}__")
-    yield Called(_text(line.get("uuid")), server, tool, at)
+    yield RecordedCall(_text(line.get("uuid")), server, tool, at)
 
 
-def opencode_part(part_id: str, at: float, text: str) -> Iterator[Called | Requested]:
+def opencode_part(part_id: str, at: float, text: str) -> Iterator[RecordedCall | RecordedRequest]:
     """A row of opencode's table of parts; its tool's name has the server's before it."""
     try:
         data = json.loads(text)
@@ -128,9 +128,9 @@ def opencode_part(part_id: str, at: float, text: str) -> Iterator[Called | Reque
     if not isinstance(data, Mapping):
         return
     if data.get("type") == "step-finish":
-        yield Requested(part_id, at)
+        yield RecordedRequest(part_id, at)
     elif data.get("type") == "tool":
-        yield Called(part_id, "", _text(data.get("tool")), at)
+        yield RecordedCall(part_id, "", _text(data.get("tool")), at)
 
 
 def _list(value: Any) -> list[Mapping[str, Any]]:
@@ -149,7 +149,7 @@ def _time(value: Any) -> float:
         return 0.0
 
 
-def parse_line(form: RecordFormat, line: bytes) -> Iterator[Called | Requested]:
+def parse_line(form: RecordFormat, line: bytes) -> Iterator[RecordedCall | RecordedRequest]:
     """The calls and requests of one line; none for a line that is not the host's."""
     if not any(mark in line for mark in form.marks):
         return
@@ -159,7 +159,7 @@ def parse_line(form: RecordFormat, line: bytes) -> Iterator[Called | Requested]:
         return
     if isinstance(value, Mapping):
         for one in form.parse(value):
-            if one.at > 0 and not (isinstance(one, Called) and one.server in OWN_SERVERS):
+            if one.at > 0 and not (isinstance(one, RecordedCall) and one.server in OWN_SERVERS):
                 yield one
 
 

@@ -20,9 +20,9 @@ from app.evidence.formats import (
     FORMATS,
     OPENCODE,
     OPENCODE_FILE,
-    Called,
+    RecordedCall,
+    RecordedRequest,
     RecordFormat,
-    Requested,
     opencode_part,
     parse_line,
 )
@@ -143,7 +143,7 @@ def _read_file(
         anew = about.st_size < record.position
         if anew:  # the host wrote it from its beginning
             record = replace(record, position=0, last_request="")
-        taken = _Taken(now, record.last_request)
+        taken = _FileRecords(now, record.last_request)
         file.seek(record.position)
         position, long_lines, whole = record.position, 0, True
         for end, line in _lines(file):
@@ -185,7 +185,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
             rest, skipping = b"", True
 
 
-class _Taken:
+class _FileRecords:
     """Records that this reading took from one file."""
 
     def __init__(self, now: float, last_request: str) -> None:
@@ -194,11 +194,11 @@ class _Taken:
         self.last_request = last_request
         self._oldest, self._newest = now - KEPT_DAYS * DAY, now + DAY
 
-    def take(self, one: Called | Requested) -> None:
+    def take(self, one: RecordedCall | RecordedRequest) -> None:
         """Count a call or request; those of another time than the kept days do not count."""
         if not self._oldest <= one.at <= self._newest:
             return
-        if isinstance(one, Called):
+        if isinstance(one, RecordedCall):
             if one.tool:
                 digest = hashlib.blake2b(one.call.encode("utf-8", "replace"), digest_size=8)
                 key = digest.digest()
@@ -230,7 +230,7 @@ def _read_opencode(
     if not path.is_file():
         return _Outcome(fresh=False)
     record = known.get(str(path)) or HostRecord(0, OPENCODE, str(path), 0, 0.0)
-    taken = _Taken(now, record.last_request)
+    taken = _FileRecords(now, record.last_request)
     since = record.position  # milliseconds; parts change until they are complete
     newest = since
     try:

@@ -277,7 +277,7 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     return done
 
 
-def stands_in(host_id: str, db: apsw.Connection) -> bool:
+def has_writes_in(host_id: str, db: apsw.Connection) -> bool:
     """True if a write of Toolcrib's is in a file of the host, which restoring would end."""
     history = exports.for_host(db, host_id)
     newest = (active_writes(history, Path(file)) for file in {one.file for one in history})

@@ -171,7 +171,7 @@ def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edi
         was, has = _look(before, place), _look(tree, place)
         if not _exists(tree, place[:-1]) or was == has:
             continue
-        one: Edit = Delete(place) if was is _NOTHING else Set(place, was)
+        one: Edit = Delete(place) if was is _MISSING else Set(place, was)
         edits.append(one)
         tree = apply_edits(tree, [one])
     for place, items in change.items:
@@ -183,24 +183,24 @@ def revert_edits(now: object, before: object, change: ChangedPlaces) -> list[Edi
     return edits
 
 
-class _Nothing:
+class _Missing:
     """Marks a key that is not there; null is a value."""
 
 
-_NOTHING = _Nothing()
+_MISSING = _Missing()
 
 
 def _look(tree: object, path: Iterable[Any]) -> object:
     for key in path:
         try:
-            tree = tree[key] if isinstance(tree, dict | list) else _NOTHING
+            tree = tree[key] if isinstance(tree, dict | list) else _MISSING
         except (KeyError, IndexError, TypeError):
-            return _NOTHING
+            return _MISSING
     return tree
 
 
 def _exists(tree: object, path: Path) -> bool:
-    return _look(tree, path) is not _NOTHING
+    return _look(tree, path) is not _MISSING
 
 
 def _highest_new(tree: object, path: Path) -> Path:

@@ -22,7 +22,7 @@ _MADE: tuple[Json, ...] = (
 
 
 class _Nothing:
-    """Stands for a key that is not there; null is a value."""
+    """Marks a key that is not there; null is a value."""
 
 
 _NOTHING = _Nothing()
@@ -76,7 +76,7 @@ def _changed(file: FilePath, where: str) -> ToolcribError:
 
 
 def _says(data: bytes, kind: str, target: object) -> bool:
-    """Whether these bytes say the values meant, for a strict reader too."""
+    """True if these bytes have the intended values, for a strict reader too."""
     with suppress(ToolcribError):
         parsed = read_values(data, kind)
         strict = not parsed.duplicates and not parsed.trailing_commas
@@ -204,16 +204,16 @@ class _Comparison:
             yield Set(at, left)
 
     def _is_list(self, value: object, at: Path) -> bool:
-        """Whether a list's order says nothing: one of objects, or one that we added words to."""
+        """True if a list's order has no meaning: one of objects, or one that we added words to."""
         if not isinstance(value, list):
             return value is _NOTHING
         return at in self.lists or all(isinstance(item, dict) for item in value)
 
 
 def _by_key(was: object, ours: object) -> bool:
-    """Whether two values are changed key by key: objects, or one of entries beside nothing.
+    """True if two values are changed key by key: objects, or one of entries beside nothing.
 
-    An entry that is not there in one of them is put in or taken out whole, never in part.
+    An entry that is not there in one of them is added or removed whole, never in part.
     """
     there = [value for value in (was, ours) if value is not _NOTHING]
     objects = [value for value in there if isinstance(value, dict)]

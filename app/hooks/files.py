@@ -195,14 +195,14 @@ def remove(facts: HostFacts, path: Path, ctx: AppContext, db: apsw.Connection) -
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOut:
+class HookRemoval:
     """The files that changed, and why others could not: one that cannot be read stops no other."""
 
     paths: tuple[Path, ...]
     problems: tuple[str, ...]
 
 
-def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str = "") -> TakenOut:
+def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str = "") -> HookRemoval:
     """Remove every hook that Toolcrib wrote (of the host `only`), with `words` also its rules."""
     gone: list[Path] = []
     problems: list[str] = []
@@ -215,7 +215,7 @@ def remove_all(ctx: AppContext, db: apsw.Connection, *, words: bool, only: str =
                 gone += remove(facts, Path(file), ctx, db)
             except ToolcribError as error:
                 problems.append(f"{error.title} {error.hint}".strip())
-    return TakenOut(tuple(gone), tuple(problems))
+    return HookRemoval(tuple(gone), tuple(problems))
 
 
 def hook_host(host_id: str) -> HostFacts:

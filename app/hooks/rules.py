@@ -45,7 +45,7 @@ class RulesState:
 
 
 @dataclass(frozen=True, slots=True)
-class RulesStanding:
+class RulesStatus:
     """Our words in one host's instructions, as the window says it."""
 
     words: str
@@ -69,9 +69,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
     return RulesState(facts, path, bool(_BLOCK.search(data)))
 
 
-def rules_standing(
-    places: Places, facts: HostFacts, *, mode: str, here: bool
-) -> RulesStanding | None:
+def rules_status(places: Places, facts: HostFacts, *, mode: str, here: bool) -> RulesStatus | None:
     """Status of the lines in the host's instructions; None where it has no file that is known.
 
     `mode` is the host's; `here` is True if the host is on this computer.
@@ -80,18 +78,18 @@ def rules_standing(
         return None
     state = rules_state(places, facts)
     if state.problem:
-        return RulesStanding(state.problem, can_change=False, warns=True)
+        return RulesStatus(state.problem, can_change=False, warns=True)
     name, file = facts.name, state.path.name
     if state.installed and mode != THROUGH:
         words = f"In {file}, but {name} no longer has Toolcrib's menu: remove it."
-        return RulesStanding(words, installed=True, warns=True)
+        return RulesStatus(words, installed=True, warns=True)
     if state.installed:
-        return RulesStanding(f"In {file}. {COST}", installed=True)
+        return RulesStatus(f"In {file}. {COST}", installed=True)
     if not here:
-        return RulesStanding(f"{name} was not found on this computer.", can_change=False)
+        return RulesStatus(f"{name} was not found on this computer.", can_change=False)
     if mode != THROUGH:
-        return RulesStanding(_no_menu(facts), can_change=False)
-    return RulesStanding(f"{_WHAT.format(file=file)} {COST}")
+        return RulesStatus(_no_menu(facts), can_change=False)
+    return RulesStatus(f"{_WHAT.format(file=file)} {COST}")
 
 
 def _no_menu(facts: HostFacts) -> str:

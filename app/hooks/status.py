@@ -23,7 +23,7 @@ _HOW = {
 
 
 @dataclass(frozen=True, slots=True)
-class HookStanding:
+class HookStatus:
     """One host's hook in words."""
 
     kind: str  # OFF | ON | WAITING | SILENT | IMPOSSIBLE
@@ -43,22 +43,22 @@ class HookStanding:
         return self.installed or self.kind == OFF
 
 
-def hook_standing(
+def hook_status(
     places: Places, facts: HostFacts, *, mode: str, here: bool, no_backend: str = ""
-) -> HookStanding:
+) -> HookStatus:
     """Status of this host's hook; reads files, starts nothing.
 
     `mode` is the host's; `here` is True if the host is on this computer; `no_backend` is the
     reason that a hook has no backend to ask, "" where there may be one.
     """
     if facts.hook is None:
-        return HookStanding(IMPOSSIBLE, no_hook(facts))
+        return HookStatus(IMPOSSIBLE, no_hook(facts))
     try:
         state = hook_state(places, facts)
     except ToolcribError as error:
-        return HookStanding(IMPOSSIBLE, error.title)
+        return HookStatus(IMPOSSIBLE, error.title)
     if state.problem:
-        return HookStanding(IMPOSSIBLE, state.problem, state)
+        return HookStatus(IMPOSSIBLE, state.problem, state)
     gateway = MCP if mode == THROUGH and facts.hook.mcp else COMMAND
     asks_gateway = (state.form or gateway) == MCP
     silence = _silence(facts, mode, state.form, "" if asks_gateway else no_backend)
@@ -67,13 +67,13 @@ def hook_standing(
         lost = state.form == MCP and mode != THROUGH and not silence
         if lost:
             return _outdated(facts, state)
-        standing = _installed(facts, facts.hook, state, silence)
+        status = _installed(facts, facts.hook, state, silence)
         if state.form == LIST:
-            return replace(standing, outdated=mode == THROUGH)
-        return replace(standing, can_narrow=narrows)
+            return replace(status, outdated=mode == THROUGH)
+        return replace(status, can_narrow=narrows)
     if not here:
         silence = f"{facts.name} was not found on this computer."
-    return HookStanding(IMPOSSIBLE if silence else OFF, silence, state, can_narrow=narrows)
+    return HookStatus(IMPOSSIBLE if silence else OFF, silence, state, can_narrow=narrows)
 
 
 def no_hook(facts: HostFacts) -> str:
@@ -90,20 +90,20 @@ def _silence(facts: HostFacts, mode: str, form: str, no_backend: str) -> str:
     return no_backend
 
 
-def _installed(facts: HostFacts, hook: HookFacts, state: HookState, silence: str) -> HookStanding:
+def _installed(facts: HostFacts, hook: HookFacts, state: HookState, silence: str) -> HookStatus:
     if silence:
-        return HookStanding(SILENT, f"Installed, but silent. {silence}", state)
+        return HookStatus(SILENT, f"Installed, but silent. {silence}", state)
     if hook.trusted_in and not _is_trusted(state, hook):
-        return HookStanding(WAITING, f"Installed, waiting for you. {hook.note}", state)
+        return HookStatus(WAITING, f"Installed, waiting for you. {hook.note}", state)
     note = "" if hook.trusted_in else hook.note
     how = _HOW[state.form].format(name=facts.name)
-    return HookStanding(ON, f"Installed. {how} {note}".strip(), state)
+    return HookStatus(ON, f"Installed. {how} {note}".strip(), state)
 
 
-def _outdated(facts: HostFacts, state: HookState) -> HookStanding:
+def _outdated(facts: HostFacts, state: HookState) -> HookStatus:
     """The host no longer goes through Toolcrib, whose gateway its hook asks."""
     words = f"it asks Toolcrib's gateway, which {facts.name} no longer starts. Update it."
-    return HookStanding(SILENT, f"Installed, but silent: {words}", state, outdated=True)
+    return HookStatus(SILENT, f"Installed, but silent: {words}", state, outdated=True)
 
 
 def _is_trusted(state: HookState, hook: HookFacts) -> bool:

@@ -64,7 +64,7 @@ def find_drift(history: Sequence[ExportRecord]) -> tuple[Drift, ...]:
     return tuple(drifts)
 
 
-def way_out(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def restore_effect(db: apsw.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Effect of restoring every host, files of projects too: names of hosts, and losses.
 
     The second are sentences for changes made since Toolcrib wrote; hooks are removed from a file

@@ -9,8 +9,8 @@ from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
 from app.export.history import newest_in_files
 from app.export.plan import Plan, plan
-from app.hooks.rules import rules_standing
-from app.hooks.status import hook_standing
+from app.hooks.rules import rules_status
+from app.hooks.status import hook_status
 from app.host_status.recommend import recommend
 from app.host_status.status import NOT_FOUND, HostStatus, host_status
 from app.hosts.facts import load_hosts
@@ -55,8 +55,8 @@ def survey(
         if own is not catalog:  # what would be written is of the one in view
             status = replace(status, recommendation=recommend(facts, catalog))
         here = status.state != NOT_FOUND
-        hook = hook_standing(places, facts, mode=status.mode, here=here, no_backend=no_backend)
-        rules = rules_standing(places, facts, mode=status.mode, here=here)
+        hook = hook_status(places, facts, mode=status.mode, here=here, no_backend=no_backend)
+        rules = rules_status(places, facts, mode=status.mode, here=here)
         written = newest_in_files(history) | newest_in_files(exports.hooks_of(db, facts.id))
         statuses.append(replace(status, hook=hook, rules=rules, written=written))
     return tuple(statuses)

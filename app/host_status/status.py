@@ -7,8 +7,8 @@ from pathlib import Path
 from app.catalog.catalog import Catalog
 from app.export.history import added_since, is_native
 from app.export.plan import Plan, plan
-from app.hooks.rules import RulesStanding
-from app.hooks.status import HookStanding
+from app.hooks.rules import RulesStatus
+from app.hooks.status import HookStatus
 from app.host_status.drift import IN_SYNC, OUTSIDE, Drift, find_drift
 from app.host_status.http import is_over_http
 from app.host_status.recommend import Recommendation, recommend
@@ -39,12 +39,12 @@ class HostStatus:
     drift: tuple[Drift, ...] = ()
     plan: Plan | None = None  # of writing again in its mode, when it was written
     profile: str = ""  # that it gets by Toolcrib's writes
-    hook: HookStanding | None = None  # where somebody looked
+    hook: HookStatus | None = None  # where somebody looked
     http: bool = False  # in through mode: by a URL instead of a command
     native: bool = False  # its own switches hide what is off, by Toolcrib's write
     beside: frozenset[str] = frozenset()  # entries that came after those switches were written
     written: frozenset[int] = frozenset()  # records of the newest writes that its files still have
-    rules: RulesStanding | None = None  # the same, and where the host's instructions are known
+    rules: RulesStatus | None = None  # the same, and where the host's instructions are known
 
 
 def _with_file(reading: HostReading) -> str:

@@ -12,12 +12,12 @@ from store.records import ToolRecord
 
 
 @dataclass(slots=True)
-class Written:
+class WriterResult:
     """Result of a run."""
 
     tools: int = 0  # that have requests of this run
     requests: int = 0
-    refused: list[tuple[str, editing.Refused]] = field(default_factory=list)  # by tool id
+    refused: list[tuple[str, editing.RefusedRequest]] = field(default_factory=list)  # by tool id
     unanswered: list[str] = field(default_factory=list)  # tool ids
     stopped: bool = False
 
@@ -41,13 +41,13 @@ def write_requests(
     *,
     progress: Callable[[int], None] = lambda _done: None,
     keep_going: Callable[[], bool] = lambda: True,
-) -> Written:
+) -> WriterResult:
     """Ask the model batch by batch; what came before a stop or an error stays.
 
     Call it only after the user agreed to what `model.place` gets. Raises ToolcribError when the
     model cannot be used at all.
     """
-    written = Written()
+    written = WriterResult()
     for start in range(0, len(tools), BATCH):
         if not keep_going():
             written.stopped = True
@@ -60,7 +60,9 @@ def write_requests(
     return written
 
 
-def _keep(db: apsw.Connection, tool: ToolRecord, texts: Sequence[str], written: Written) -> None:
+def _keep(
+    db: apsw.Connection, tool: ToolRecord, texts: Sequence[str], written: WriterResult
+) -> None:
     good, refused = editing.add(db, tool, texts, editing.MODEL)
     written.refused += [(tool.tool_id, one) for one in refused]
     if good:

@@ -18,7 +18,7 @@ PACK, MODEL, USER, LABEL = "pack", "model", "user", "label"
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRequest:
     """A request that is not stored, and why."""
 
     text: str
@@ -58,7 +58,7 @@ def offer_pack(
 
 def add(
     db: apsw.Connection, tool: ToolRecord, texts: Iterable[str], source: str
-) -> tuple[list[RequestRecord], list[Refused]]:
+) -> tuple[list[RequestRecord], list[RefusedRequest]]:
     """Store the texts that pass, at most MOST, as a tool's live requests; the others say why."""
     hash_ = tool_text_hash(tool)
     plain = list(dict.fromkeys(" ".join(text.split()) for text in texts if text.strip()))
@@ -69,7 +69,7 @@ def add(
     with transaction(db):
         requests.add(db, good)
         _changed(db, tool)
-    return good, [Refused(text, why) for text, why in problems.items() if why]
+    return good, [RefusedRequest(text, why) for text, why in problems.items() if why]
 
 
 def rows_of(db: apsw.Connection, tool_id: int) -> tuple[RequestRecord, ...]:

@@ -220,7 +220,7 @@ class MarketIndex:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows of a hit beside its entry."""
+    """Facts in the store about a hit, beside its entry."""
 
     tokens: int  # of its tools that were counted
     installed: str  # name of the installed server that came from it

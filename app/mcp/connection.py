@@ -227,7 +227,7 @@ class Connection:
 
     def _dispatch(self, line: bytes, message: Json) -> bool:
         if "method" in message:
-            self._hear(line, message)
+            self._receive(line, message)
             return True
         number = message.get("id")
         if number is None and _not_understood(message.get("error")):
@@ -236,7 +236,7 @@ class Connection:
         if request is not None:
             self.worked = True
             self._used_at = self._clock()
-            mended = _mended(message)
+            mended = _repaired(message)
             result = mended.get("result")
             if isinstance(result, dict) and "task" in result:
                 self._has_tasks = True
@@ -246,7 +246,7 @@ class Connection:
                 request.failed("It sent an answer that cannot be used.")
         return "id" in message or "jsonrpc" in message
 
-    def _hear(self, line: bytes, message: Json) -> None:
+    def _receive(self, line: bytes, message: Json) -> None:
         """A request or notification of the server's own."""
         number = message.get("id")
         valid = number is None or type(number) in (int, str, float)
@@ -302,7 +302,7 @@ def _not_understood(error: object) -> bool:
     return isinstance(error, dict) and error.get("code") in (PARSE_ERROR, INVALID_REQUEST)
 
 
-def _mended(answer: Json) -> Json:
+def _repaired(answer: Json) -> Json:
     """The answer in the form that every host understands; itself where it has it."""
     error = answer.get("error")
     if error is None and "result" in answer and answer.get("jsonrpc") == "2.0":

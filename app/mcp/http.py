@@ -110,7 +110,7 @@ class RemoteChannel:
         """Last sentence of the HTTP layer, redacted."""
         text = self._trouble
         if self.refusal == 401 and self.auth is not None:
-            text = self._unwelcome(self.auth)
+            text = self._sign_in_advice(self.auth)
         elif self.refusal:
             text = _REFUSALS.get(self.refusal, f"It answered with status {self.refusal}.")
         return self.redacted(text)
@@ -134,7 +134,7 @@ class RemoteChannel:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(grace + 1.0)
 
-    def _unwelcome(self, auth: StoredAuth) -> str:
+    def _sign_in_advice(self, auth: StoredAuth) -> str:
         """Advice to a person after a status of 401."""
         if auth.problem and not auth.needs_person:
             return f"{auth.problem[:1].upper()}{auth.problem[1:]}"
@@ -243,14 +243,14 @@ class RemoteChannel:
         auth = self.auth
         wanted = auth.lacking(response) if auth is not None else None
         if auth is not None and wanted is not None:
-            answers = _answers(response.request, await self._more_rights(auth, wanted))
+            answers = _answers(response.request, await self._lacks_rights(auth, wanted))
         if not older:
             self._instead |= answers
         else:
             response.status_code = _TAKEN
             text = self._named(self.last_sentence())
             self._answer((answers or _answers(response.request, text)).values())
-            if self._forgotten:
+            if self._session_lost:
                 self._end()
 
     def _lost(self, request: httpx2.Request, error: httpx2.TransportError) -> httpx2.Response:
@@ -293,15 +293,15 @@ class RemoteChannel:
                 message.error.message = _NO_MESSAGE  # instead of the validator's report
             line = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
             if self._instead:
-                line = self._mended(line)
+                line = self._or_refusal(line)
             if not self._greeted:
                 self._greet(line)
             on_line(line)
-            if self._forgotten and not self._instead:
+            if self._session_lost and not self._instead:
                 break
         scope.cancel()
 
-    async def _more_rights(self, auth: StoredAuth, wanted: str) -> str:
+    async def _lacks_rights(self, auth: StoredAuth, wanted: str) -> str:
         """Sentence for a call that needs rights which the sign-in lacks."""
         server = auth.server
         if await auth.newer():
@@ -312,11 +312,11 @@ class RemoteChannel:
         return f"{SIGN_IN}{server} in Toolcrib: it asks for more rights{named}."
 
     @property
-    def _forgotten(self) -> bool:
+    def _session_lost(self) -> bool:
         """True if the session is of no use any more: the next call opens another."""
         return self._greeted and (self.refusal == 404 or self._signed_in_anew)
 
-    def _mended(self, line: bytes) -> bytes:
+    def _or_refusal(self, line: bytes) -> bytes:
         """The answer in the server's place, if this line is its refusal; else the line."""
         message = json.loads(line)
         return line if "method" in message else self._instead.pop(message.get("id"), line)

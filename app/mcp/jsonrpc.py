@@ -46,7 +46,7 @@ def parse(line: bytes) -> tuple[list[Json], bool]:
     try:
         value, clean = _read(line), True
     except (ValueError, RecursionError):
-        value, clean = _mended(line), False
+        value, clean = _repaired(line), False
     if isinstance(value, dict):
         return [value], clean
     if not isinstance(value, list) or not value or not all(isinstance(m, dict) for m in value):
@@ -64,7 +64,7 @@ def _read(line: bytes) -> object:
     return _STRICT.decode(line.decode("utf-8"))
 
 
-def _mended(line: bytes) -> object:
+def _repaired(line: bytes) -> object:
     try:
         return _LENIENT.decode(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import IO
 
 from app.mcp.limits import JUNK_BYTES, JUNK_LINES, Bounds
-from app.system.processes import Prepared, Tree, cpu_seconds, running, start, stop
+from app.system.processes import PreparedCommand, Tree, cpu_seconds, running, start, stop
 from app.system.threads import start_thread
 
 _TAIL_BYTES = 16_384
@@ -43,7 +43,7 @@ class StdioChannel:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedCommand,
         secrets: Iterable[str] = (),
         *,
         bounds: Bounds | None = None,

@@ -18,7 +18,7 @@ LONGEST = 60  # characters of a name; hosts' files hold it
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class DeletedProfile:
     """Everything of a profile, so that forgetting it can be undone."""
 
     profile: ProfileRecord
@@ -61,17 +61,17 @@ def rename(db: apsw.Connection, old: str, new: str) -> Changes:
     return Changes(profile=True)
 
 
-def forget(db: apsw.Connection, name: str) -> Forgotten:
+def forget(db: apsw.Connection, name: str) -> DeletedProfile:
     """Delete a profile that no host gets; raises ToolcribError when one does."""
     _free(db, name, "deleted")
     record = find_profile(db, name)
-    kept = Forgotten(record, tuple(profiles.states(db, record.id).values()))
+    kept = DeletedProfile(record, tuple(profiles.states(db, record.id).values()))
     with transaction(db):
         profiles.delete(db, record.id)
     return kept
 
 
-def bring_back(db: apsw.Connection, kept: Forgotten) -> Changes:
+def bring_back(db: apsw.Connection, kept: DeletedProfile) -> Changes:
     """Undo `forget`; raises ToolcribError when the name was given to another one meanwhile."""
     _check(db, kept.profile.name)
     with transaction(db):

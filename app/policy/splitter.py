@@ -37,7 +37,7 @@ def split(
     shown = [t for t in tools if t.shown]
     units = [u for server in _by_server(shown) for u in _units(server, budget)]
     units.sort(key=lambda u: (-u.cost, u.tools[0].tool.tool_id))
-    left = _Left(units, _called_together(units, together))
+    left = _Remaining(units, _called_together(units, together))
     parts: list[list[CatalogTool]] = []
     while left.count:
         parts.append(left.fill(budget))
@@ -64,7 +64,7 @@ class _Unit:
         return fits and not (budget.max_tools and len(self.tools) + count > budget.max_tools)
 
 
-class _Left:
+class _Remaining:
     """The units that are in no part yet, the costliest first.
 
     One part is filled at a time: when nothing fits it any more nothing ever will, as parts only

@@ -31,7 +31,7 @@ _REFUSAL = "A call by hand cannot answer this."
 
 
 @dataclass(frozen=True, slots=True)
-class HandCall:
+class CallResult:
     """Result of one call; holds no secret value of the server."""
 
     result: Json  # {} where there is none
@@ -47,7 +47,7 @@ class HandCall:
         return bool(self.problem) or self.result.get("isError") is True
 
 
-class HandServer:
+class CallSession:
     """One server for calls by hand: started at the first one, kept until `close`."""
 
     def __init__(self, ctx: AppContext, server_id: int) -> None:
@@ -67,7 +67,7 @@ class HandServer:
         *,
         secrets: Iterable[str] = (),
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> HandCall:
+    ) -> CallResult:
         """Call a tool; `secrets` are values among the arguments that are shown nowhere.
 
         Blocks until there is an answer. Raises ToolcribError where the server may not be started.
@@ -82,7 +82,7 @@ class HandServer:
         with self._lock:
             self._end()
 
-    def _call(self, tool: str, arguments: Json, cancelled: Callable[[], bool]) -> HandCall:
+    def _call(self, tool: str, arguments: Json, cancelled: Callable[[], bool]) -> CallResult:
         limits = Limits.of(self._ctx.settings)
         start = before = time.monotonic()
         problem, result, self._given_up = "", {}, False
@@ -105,10 +105,10 @@ class HandServer:
             self._end()
         return self._hand_call(result, problem, ended - start, start - before)
 
-    def _hand_call(self, result: Json, problem: str, seconds: float, starting: float) -> HandCall:
+    def _hand_call(self, result: Json, problem: str, seconds: float, starting: float) -> CallResult:
         hidden, trace = self._scrubber, self._trace
         messages = trace.take() if trace is not None else ()
-        return HandCall(
+        return CallResult(
             hidden.json(result),
             hidden.text(problem),
             seconds,

@@ -15,7 +15,7 @@ from app.hosts.importing import own_reading, read_data, read_file
 from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
 from app.registry.own_servers import is_own
-from app.registry.register import Registered, leads_back, register
+from app.registry.register import RegisterResult, leads_back, register
 from app.signin.grant import follow
 from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
@@ -26,16 +26,18 @@ BY_HAND = Path("by-hand.json")  # in the place of the file of servers that no fi
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """Result of an import, and the place of the servers' secrets (`keychain`, `file` or "")."""
 
-    registered: Registered
+    registered: RegisterResult
     names: tuple[str, ...]  # in the catalogue, in the file's order
     profile: str
     secrets_in: str
 
 
-def import_file(ctx: AppContext, db: apsw.Connection, path: Path, *, profile: str = "") -> Imported:
+def import_file(
+    ctx: AppContext, db: apsw.Connection, path: Path, *, profile: str = ""
+) -> ImportResult:
     """Register the servers of a config file; `profile` (made if needed) then shows only these.
 
     Secret values go to the secret store, so that the gateway can start the servers by itself.
@@ -43,7 +45,9 @@ def import_file(ctx: AppContext, db: apsw.Connection, path: Path, *, profile: st
     return _take(ctx, db, read_file(path.expanduser().absolute()), profile)
 
 
-def import_text(ctx: AppContext, db: apsw.Connection, text: str, *, profile: str = "") -> Imported:
+def import_text(
+    ctx: AppContext, db: apsw.Connection, text: str, *, profile: str = ""
+) -> ImportResult:
     """Import a pasted config; servers pasted before stay."""
     return _take(ctx, db, read_data(text.encode(), Path("pasted.json")), profile, adds=True)
 
@@ -57,7 +61,7 @@ def preview(path: Path) -> tuple[tuple[str, LaunchText], ...]:
     )
 
 
-def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSpec) -> Imported:
+def add_server(ctx: AppContext, db: apsw.Connection, name: str, launch: LaunchSpec) -> ImportResult:
     """Register one server that no file names, typed in or out of a list.
 
     An older one of that name is replaced. Raises ToolcribError for a name that none can have.
@@ -119,7 +123,7 @@ def _take(
     profile: str,
     *,
     adds: bool = False,
-) -> Imported:
+) -> ImportResult:
     manual = replace(_checked(reading).host, id=MANUAL)
     _refuse_ourselves(ctx, [entry.launch for entry in reading.entries])
     registered = register(ctx, db, [replace(reading, host=manual)], adds=adds)
@@ -128,7 +132,7 @@ def _take(
     kept = _keep_secrets(ctx, registered)
     if profile:
         _limit_profile(db, profile, names)
-    return Imported(registered, names, profile, kept)
+    return ImportResult(registered, names, profile, kept)
 
 
 def _checked(reading: HostReading) -> HostReading:
@@ -147,7 +151,7 @@ def _refuse_ourselves(ctx: AppContext, launches: Sequence[LaunchSpec | None]) ->
         )
 
 
-def _keep_secrets(ctx: AppContext, registered: Registered) -> str:
+def _keep_secrets(ctx: AppContext, registered: RegisterResult) -> str:
     store, key = SecretStore.open(ctx.paths), install_key(ctx.paths)
     kept = ""
     for launch in registered.launches.values():

@@ -13,7 +13,7 @@ from app.market.details import Details
 from app.market.entry import DELETED, Entry, read_entry
 from app.market.launch import Choice
 from app.market.seed import SEED_NAME, SEED_URL
-from app.registry.importing import Imported, add_server
+from app.registry.importing import ImportResult, add_server
 from store import market, servers
 from store.connection import transaction
 from store.market import ListedServer, MarketInstall, MarketSource
@@ -82,7 +82,7 @@ def install(
     *,
     source: MarketSource,
     name: str = "",
-) -> Imported:
+) -> ImportResult:
     """Register the server under a free name; its tools are held until Review approves them."""
     taken = [one.name for one in servers.all_servers(db) if one.status != RETIRED]
     if name and name in taken:

@@ -22,7 +22,7 @@ from store.records import ServerRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingValues:
     """A server that Toolcrib could not start by itself, and the names of the values it lacks."""
 
     server: str
@@ -37,12 +37,12 @@ class Lacking:
 
 def lacking(
     ctx: AppContext, db: apsw.Connection, places: Places, only: Collection[str] = ()
-) -> tuple[Lacking, ...]:
+) -> tuple[MissingValues, ...]:
     """The trusted servers that lack values, by name; `only` narrows it to these servers."""
     registered = register(ctx, db, read_hosts(places))
     store = SecretStore.open(ctx.paths)
     rows = [
-        Lacking(server.name, names, registered.launches.get(server.id))
+        MissingValues(server.name, names, registered.launches.get(server.id))
         for server in servers.all_servers(db)
         if server.trusted and (not only or server.name in only)
         if (names := _names(server, store))
@@ -56,7 +56,7 @@ def _names(server: ServerRecord, store: SecretStore) -> tuple[str, ...]:
     return missing(server.spec, store.get(server.spec.key), os.environ)
 
 
-def keep(paths: Paths, wanted: Collection[Lacking]) -> tuple[str, ...]:
+def keep(paths: Paths, wanted: Collection[MissingValues]) -> tuple[str, ...]:
     """Keep the values of these servers; names of those that no file has values for.
 
     The caller has the user's yes. Raises OSError where the store cannot be written.

@@ -44,7 +44,7 @@ def project_servers(project: Path) -> tuple[ProjectServer, ...]:
         if not _of_project(reading, project):
             continue
         if reading.problem:
-            raise ToolcribError(f"{reading.file}: {reading.problem}", "Mend the file.")
+            raise ToolcribError(f"{reading.file}: {reading.problem}", "Correct the file.")
         for entry in reading.entries:
             if entry.launch is None or entry.disabled:
                 continue

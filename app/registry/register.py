@@ -70,7 +70,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisterResult:
     """Servers placed: ids of those named, the launch of each, ids of those retired."""
 
     server_ids: tuple[int, ...]
@@ -81,7 +81,7 @@ class Registered:
 
 def register(
     ctx: AppContext, db: apsw.Connection, readings: Iterable[HostReading], *, adds: bool = False
-) -> Registered:
+) -> RegisterResult:
     """Make the store's servers and entries agree with the hosts' files.
 
     With `adds`, entries that a reading lacks stay: it is not the whole file.
@@ -91,7 +91,7 @@ def register(
     Servers of a project's file start untrusted, whatever name they claim. Servers that no file
     names any more are retired, except those of a file that goes through Toolcrib or cannot be read.
     """
-    placing = _Placing(db, install_key(ctx.paths))
+    placing = _Placement(db, install_key(ctx.paths))
     readings = list(readings)
     before = servers.launches(db)
     with transaction(db):
@@ -102,7 +102,7 @@ def register(
     forget_secrets(ctx, before, after)
     ids = tuple(dict.fromkeys(i for i in placing.placed if i not in retired))
     changes = Changes(servers=True, hosts=True, tools=bool(retired))
-    return Registered(ids, placing.launches, tuple(retired), changes)
+    return RegisterResult(ids, placing.launches, tuple(retired), changes)
 
 
 def leads_back(ctx: AppContext, launch: LaunchSpec | None) -> bool:
@@ -153,7 +153,7 @@ def register_restored(
 
 
 def targets(
-    ctx: AppContext, db: apsw.Connection, registered: Registered | None = None
+    ctx: AppContext, db: apsw.Connection, registered: RegisterResult | None = None
 ) -> list[Target]:
     """Every server that can be started, by name; what was just registered wins over the store.
 
@@ -172,7 +172,7 @@ def targets(
 
 
 def _launch(
-    server: ServerRecord, registered: Registered | None, secrets: SecretStore
+    server: ServerRecord, registered: RegisterResult | None, secrets: SecretStore
 ) -> LaunchSpec | None:
     if registered is not None and server.id in registered.launches:
         return registered.launches[server.id]
@@ -220,7 +220,7 @@ def forget_secrets(
         forget(store, name)
 
 
-class _Placing:
+class _Placement:
     """Placing of entries: the store, the key, and the results."""
 
     def __init__(self, db: apsw.Connection, key: bytes) -> None:
@@ -311,7 +311,7 @@ class _Placing:
         return server_id
 
 
-def _place_file(ctx: AppContext, placing: _Placing, reading: HostReading, *, adds: bool) -> None:
+def _place_file(ctx: AppContext, placing: _Placement, reading: HostReading, *, adds: bool) -> None:
     host, file = reading.host.id, str(reading.file)
     servers.save_host_file(
         placing.db,

@@ -14,7 +14,7 @@ from app.core.errors import ToolcribError
 from app.hosts.interpolation import expand
 from app.hosts.launch import STDIO
 from app.registry.register import Target
-from app.signin.flow import ScopeError, Visit
+from app.signin.flow import ScopeError, SignInRequest
 from app.signin.flow import sign_in as visit
 from app.signin.grant import Client, Grant, kept, key, load, save
 from app.signin.renewal import give_back
@@ -50,7 +50,7 @@ def sign_in(
         )
     store = SecretStore.open(ctx.paths)
     earlier = load(store, target.name, launch.url)
-    plain = Visit(launch.url, open_page, cancel, launch.headers, client=client, port=port)
+    plain = SignInRequest(launch.url, open_page, cancel, launch.headers, client=client, port=port)
     grant = _visited(plain, earlier)
     if grant is None:
         return False
@@ -59,7 +59,7 @@ def sign_in(
     return True
 
 
-def _visited(plain: Visit, earlier: Grant | None) -> Grant | None:
+def _visited(plain: SignInRequest, earlier: Grant | None) -> Grant | None:
     """The sign-in with the rights that were lacking; where those are refused, without them."""
     if earlier is None or not earlier.wanted:
         return visit(plain)

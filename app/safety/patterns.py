@@ -74,16 +74,16 @@ def _in_name(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
     known = rules()
     if mixed_scripts(tool.name):
         yield known["HC-07"], visible(tool.name)
-    for other in _strangers(tool, names.exact.get(tool.name, {})):
+    for other in _of_other_servers(tool, names.exact.get(tool.name, {})):
         yield known["SH-04"], f"{other.tool_id} has this name too"
     if not tool.name.isascii():
         plain = made_plain(tool.name).casefold()
-        for other in _strangers(tool, names.alike.get(plain, {})):
+        for other in _of_other_servers(tool, names.alike.get(plain, {})):
             yield known[LOOK_ALIKE_RULE], f"{LOOKS_LIKE}{other.tool_id}"
     yield from _called(tool, names)
 
 
-def _strangers(tool: ToolRecord, others: Mapping[str, ToolRecord]) -> Iterator[ToolRecord]:
+def _of_other_servers(tool: ToolRecord, others: Mapping[str, ToolRecord]) -> Iterator[ToolRecord]:
     """The first of these tools that another server has."""
     return islice((other for server, other in others.items() if server != tool.server), 1)
 

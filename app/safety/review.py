@@ -95,7 +95,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ToolDecisions:
     """Everything that a decision changes about a tool."""
 
     trusted_hash: str
@@ -212,12 +212,12 @@ def hold(db: apsw.Connection, tool_id: int, seen: str, at: float) -> Changes:
     return Changes(tools=True)
 
 
-def standing(db: apsw.Connection, tool_id: int) -> Standing:
-    """The present decisions about a tool, for put_back()."""
+def decisions_of(db: apsw.Connection, tool_id: int) -> ToolDecisions:
+    """The present decisions about a tool, for undo_decision()."""
     tool = tools.one(db, tool_id)
     if tool is None:
         raise _gone()
-    return Standing(
+    return ToolDecisions(
         tool.trusted_hash,
         tool.trusted_raw,
         tuple((f.id, f.decided, f.decided_at) for f in findings.of_tool(db, tool_id)),
@@ -229,7 +229,7 @@ def standing(db: apsw.Connection, tool_id: int) -> Standing:
     )
 
 
-def put_back(db: apsw.Connection, tool_id: int, before: Standing) -> Changes:
+def undo_decision(db: apsw.Connection, tool_id: int, before: ToolDecisions) -> Changes:
     """Take a decision back."""
     with transaction(db):
         tools.trust_earlier(db, tool_id, before.trusted_hash, before.trusted_raw)

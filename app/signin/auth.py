@@ -36,7 +36,7 @@ class StoredAuth(httpx2.Auth):
         self.problem = ""
         self.needs_person = False  # whether a new sign-in is what helps
         self.on_refused: Callable[[], None] = lambda: None
-        self.on_answer: Callable[[httpx2.Response], Awaitable[None]] = _unheard
+        self.on_answer: Callable[[httpx2.Response], Awaitable[None]] = _ignore_answer
         self._store = store
         self._url = url
         self._clock = clock
@@ -139,7 +139,7 @@ class StoredAuth(httpx2.Auth):
         self.on_refused()
 
 
-async def _unheard(_response: httpx2.Response) -> None:
+async def _ignore_answer(_response: httpx2.Response) -> None:
     """Ignore the server's last answer."""
 
 

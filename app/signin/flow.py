@@ -52,7 +52,7 @@ _HELLO = {
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class SignInRequest:
     """One sign-in: the server, and the person's browser and patience."""
 
     url: str  # of the server
@@ -77,7 +77,7 @@ class _RefusedError(Exception):
         self.problem = ToolcribError(title, hint)
 
 
-def sign_in(visit: Visit) -> Grant | None:
+def sign_in(visit: SignInRequest) -> Grant | None:
     """The new tokens, None when the person cancelled; blocks. Raises ToolcribError.
 
     Nothing is kept, and the browser is only ever sent to https, or to plain http on the loopback
@@ -95,7 +95,7 @@ def sign_in(visit: Visit) -> Grant | None:
     return result
 
 
-async def _watched(visit: Visit) -> Grant | ToolcribError | None:
+async def _watched(visit: SignInRequest) -> Grant | ToolcribError | None:
     """The flow until it ends, the person gives up, or the time is over."""
     result: Grant | ToolcribError | None = None
     async with anyio.create_task_group() as tasks:
@@ -117,7 +117,7 @@ async def _watched(visit: Visit) -> Grant | ToolcribError | None:
     return result
 
 
-async def _attempts(visit: Visit) -> Grant | ToolcribError:
+async def _attempts(visit: SignInRequest) -> Grant | ToolcribError:
     """As a public client; once more as the server likes it when it refuses to register that."""
     try:
         async with listening(visit.port) as listener:
@@ -150,7 +150,7 @@ async def _attempts(visit: Visit) -> Grant | ToolcribError:
         return ToolcribError("The sign-in could not be reached.", "Try again later.")
 
 
-async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
+async def _flow(visit: SignInRequest, listener: Listener, method: Any) -> Grant:
     storage = _Storage(_registered(visit.client, listener.redirect_uri))
 
     async def redirect(page: str) -> None:
@@ -174,7 +174,7 @@ async def _flow(visit: Visit, listener: Listener, method: Any) -> Grant:
         token_endpoint_auth_method=method,
     )
     provider = OAuthClientProvider(visit.url, metadata, storage, redirect, callback)
-    status = await _knock(visit, provider)
+    status = await _first_request(visit, provider)
     if storage.tokens is None or storage.client is None:
         raise _RefusedError(
             "It asked for no sign-in."
@@ -238,7 +238,7 @@ def _code(answer: Mapping[str, str]) -> AuthorizationCodeResult:
     )
 
 
-async def _knock(visit: Visit, provider: OAuthClientProvider) -> int:
+async def _first_request(visit: SignInRequest, provider: OAuthClientProvider) -> int:
     """Ask the server for anything, which makes the provider sign in; the last status."""
 
     async def check(request: httpx2.Request) -> None:

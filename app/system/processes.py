@@ -56,7 +56,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCommand:
     """Arguments of subprocess.Popen; never printed, they hold secrets."""
 
     argv: list[str] = field(repr=False)
@@ -73,7 +73,7 @@ def prepare(
     env: Mapping[str, str] | None = None,
     cwd: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Prepared:
+) -> PreparedCommand:
     """The start of a child in a group of its own, with the mark in its environment.
 
     Raises ToolcribError when the command or the folder does not exist.
@@ -87,10 +87,12 @@ def prepare(
     # an outer tree must still find its grandchildren
     merged[MARK_VARIABLE] = f"{outer}:{mark}"
     folder = str(Path(cwd).expanduser()) if cwd else None
-    return Prepared([program, *args], merged, folder, mark, _group_options())
+    return PreparedCommand([program, *args], merged, folder, mark, _group_options())
 
 
-def start(prepared: Prepared, *, bufsize: int = -1) -> tuple["subprocess.Popen[bytes]", Tree]:
+def start(
+    prepared: PreparedCommand, *, bufsize: int = -1
+) -> tuple["subprocess.Popen[bytes]", Tree]:
     """Start the child with pipes on all three streams; raises ToolcribError when it cannot."""
     become_subreaper()
     try:
@@ -117,7 +119,7 @@ def start(prepared: Prepared, *, bufsize: int = -1) -> tuple["subprocess.Popen[b
     return process, Tree(process.pid, prepared.mark, process.poll, close_stdin, watcher.end)
 
 
-def start_error(prepared: Prepared, error: OSError | ValueError) -> ToolcribError:
+def start_error(prepared: PreparedCommand, error: OSError | ValueError) -> ToolcribError:
     """The sentence for a child that the system refused to start."""
     name = prepared.argv[0]
     if isinstance(error, PermissionError):

@@ -11,7 +11,7 @@ from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QTextEdit, QWidget
 
 from app.catalog.catalog import set_on
-from app.registry.calling import HandCall
+from app.registry.calling import CallResult
 from ui.look.text import plain_tip
 from ui.pages.catalog.calling.dialog import CallDialog
 from ui.pages.catalog.calling.history import CallHistory
@@ -95,7 +95,7 @@ def test_a_tool_called_by_hand_and_its_result_are_text(window, theme, qtbot):
     view = ResultView(theme)
     qtbot.addWidget(view)
     picture = {"type": "image", "data": "no picture", "mimeType": MARK}
-    view.show_call(HandCall({"content": [picture]}, "", 0.1, 0.0, (), ""))
+    view.show_call(CallResult({"content": [picture]}, "", 0.1, 0.0, (), ""))
     assert any(MARK in label.text() for label in view.pictures)
     check(view)
 

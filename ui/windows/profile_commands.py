@@ -12,7 +12,7 @@ from PySide6.QtGui import QUndoCommand
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
-from app.policy.profiles import DEFAULT, Forgotten, bring_back, create, forget, rename
+from app.policy.profiles import DEFAULT, DeletedProfile, bring_back, create, forget, rename
 from ui.shell.live_catalog import LiveCatalog
 from ui.shell.tasks import Tasks
 
@@ -113,7 +113,7 @@ class DeleteProfile(_Kept):
 
     def __init__(self, tasks: Tasks, live: LiveCatalog) -> None:
         super().__init__(tasks, live, f"Delete profile {live.profile}")
-        self._kept: Forgotten | None = None  # known to the store thread only
+        self._kept: DeletedProfile | None = None  # known to the store thread only
 
     def redo(self) -> None:
         """Delete it."""

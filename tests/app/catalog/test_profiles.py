@@ -52,7 +52,7 @@ def test_a_forgotten_profile_comes_back_whole(db: apsw.Connection) -> None:
 def test_ticks_of_tools_that_went_meanwhile_are_left_out(db: apsw.Connection) -> None:
     profiles.create(db, "work")
     kept = profiles.forget(db, "work")
-    gone = profiles.Forgotten(kept.profile, (rows.ToolState(99, on=False),))
+    gone = profiles.DeletedProfile(kept.profile, (rows.ToolState(99, on=False),))
     profiles.bring_back(db, gone)
     assert rows.states(db, find_profile(db, "work").id) == {}
 

@@ -22,7 +22,7 @@ from app.export.plan import REMOVE, EntryChange, Plan
 from app.export.wrapping import GatewayCall
 from app.hooks import files as hooks
 from app.hooks.entries import COMMAND, LIST, MCP, is_ours, words_of
-from app.host_status.drift import IN_SYNC, file_drift, way_out
+from app.host_status.drift import IN_SYNC, file_drift, restore_effect
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from store import exports
@@ -273,9 +273,9 @@ def test_the_way_out_knows_a_hook_beside_servers_that_are_as_they_were(
     hooks.install(planned(places, db, facts), ctx, db)
     entry = EntryRecord(facts.id, "user", str(path), "one")
     apply(plan_entry(places, EntryChange(entry, REMOVE)), ctx, db)  # which is the user's own
-    assert way_out(db)[0] == ("Gemini CLI",)
+    assert restore_effect(db)[0] == ("Gemini CLI",)
     hooks.remove(facts, path, ctx, db)
-    assert way_out(db)[0] == ()
+    assert restore_effect(db)[0] == ()
 
 
 def test_the_preview_says_what_is_read(places: Places, db: apsw.Connection) -> None:

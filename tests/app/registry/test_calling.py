@@ -10,7 +10,7 @@ import pytest
 from app.catalog.catalog import trust_server
 from app.core.errors import ToolcribError
 from app.hosts.launch import STDIO, LaunchSpec
-from app.registry.calling import HandServer
+from app.registry.calling import CallSession
 from app.registry.importing import add_server
 
 SERVER = Path(__file__).parents[2] / "fakes" / "hand_server.py"
@@ -18,7 +18,7 @@ SERVER = Path(__file__).parents[2] / "fakes" / "hand_server.py"
 
 @pytest.fixture
 def hand(ctx, tmp_path):
-    """A trusted server that answers calls; gives (HandServer, its server id)."""
+    """A trusted server that answers calls; gives (CallSession, its server id)."""
     ctx.paths.create()
     env = {"HAND_TOKEN": "tok-4711-hidden", "HAND_PID": str(tmp_path / "pid")}
     launch = LaunchSpec(STDIO, sys.executable, (str(SERVER),), env)
@@ -26,7 +26,7 @@ def hand(ctx, tmp_path):
     number = add_server(ctx, db, "hand", launch).registered.server_ids[0]
     trust_server(db, number, 1.0)
     db.close()
-    server = HandServer(ctx, number)
+    server = CallSession(ctx, number)
     yield server
     server.close()
 
@@ -105,5 +105,5 @@ def test_what_is_not_trusted_is_not_started(ctx, tmp_path):
     db.execute("UPDATE servers SET trusted = 0 WHERE id = ?", (number,))
     db.close()
     with pytest.raises(ToolcribError, match="not trusted yet"):
-        HandServer(ctx, number).call("echo", {})
+        CallSession(ctx, number).call("echo", {})
     assert not marker.exists()

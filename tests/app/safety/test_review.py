@@ -17,11 +17,11 @@ from app.safety.review import (
     OPEN,
     ReviewItem,
     approve,
+    decisions_of,
     differences,
     hold,
-    put_back,
     review_items,
-    standing,
+    undo_decision,
 )
 from store import findings, profiles, servers, tools
 from store.connection import open_store, transaction
@@ -122,10 +122,10 @@ def test_a_decision_can_be_taken_back(db: apsw.Connection) -> None:
     read(db, raw("post", SAFE), at=1.0)
     read(db, raw("post", POISON), at=2.0)
     tool = only(db).row.tool
-    before = standing(db, tool.id)
+    before = decisions_of(db, tool.id)
     approve(db, tool.id, tool.hash, at=3.0)
-    put_back(db, tool.id, before)
-    assert standing(db, tool.id) == before
+    undo_decision(db, tool.id, before)
+    assert decisions_of(db, tool.id) == before
     assert only(db).state == OPEN
     assert only(db).row.tool.trusted_raw == raw("post", SAFE)
     assert not reaches_hosts(db)
@@ -280,10 +280,10 @@ def test_a_tool_held_without_a_finding_says_so(db: apsw.Connection) -> None:
 def test_taking_back_keeps_the_trusted_text_of_a_later_change(db: apsw.Connection) -> None:
     read(db, raw("post", SAFE), at=1.0)
     tool = tools.tools(db)[0]
-    before = standing(db, tool.id)
+    before = decisions_of(db, tool.id)
     hold(db, tool.id, tool.hash, 2.0)
     read(db, raw("post", "Other."), at=3.0)
-    put_back(db, tool.id, before)
+    undo_decision(db, tool.id, before)
     assert only(db).row.tool.trusted_raw == raw("post", SAFE)
     assert only(db).state == OPEN
 

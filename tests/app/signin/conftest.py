@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from app.core.paths import Paths
-from app.signin.flow import Visit, sign_in
+from app.signin.flow import SignInRequest, sign_in
 from app.signin.grant import Grant, save
 from app.system.secrets import SecretStore
 
@@ -47,7 +47,7 @@ def store(tmp_path: Path) -> SecretStore:
 @pytest.fixture
 def signed_in(guarded: Guarded, browser: Browser, store: SecretStore) -> Grant:
     """The grant of a sign-in that was kept under the name guarded."""
-    grant = sign_in(Visit(guarded.url, browser.open, Event(), wait_seconds=30))
+    grant = sign_in(SignInRequest(guarded.url, browser.open, Event(), wait_seconds=30))
     assert grant is not None
     save(store, "guarded", grant)
     return grant

@@ -11,13 +11,13 @@ import httpx2
 import pytest
 
 from app.core.errors import ToolcribError
-from app.signin.flow import Visit, sign_in
+from app.signin.flow import SignInRequest, sign_in
 from app.signin.grant import BASIC, Client, save
 from app.signin.renewal import renew
 
 
 def visit(guarded, browser, **more):
-    return Visit(guarded.url, browser.open, Event(), **{"wait_seconds": 30, **more})
+    return SignInRequest(guarded.url, browser.open, Event(), **{"wait_seconds": 30, **more})
 
 
 def test_a_sign_in_gives_tokens_that_the_server_takes(guarded, browser):
@@ -55,7 +55,7 @@ def test_another_refusal_is_named_by_its_code_only(guarded, browser):
 
 def test_an_answer_with_another_state_is_not_the_answer(guarded, browser, caplog):
     guarded.control(state="somebody-elses-state")
-    waits = Visit(guarded.url, browser.open, Event(), wait_seconds=2.0)
+    waits = SignInRequest(guarded.url, browser.open, Event(), wait_seconds=2.0)
     with caplog.at_level(logging.DEBUG), pytest.raises(ToolcribError, match="There was no sign-in"):
         sign_in(waits)
     ours = [r.getMessage() for r in caplog.records if not r.name.startswith("http")]
@@ -80,7 +80,7 @@ def test_a_forged_callback_neither_signs_in_nor_ends_the_sign_in(guarded, browse
         answers.append(httpx2.get(f"{uri}?{query}").status_code)
         browser.open(page)
 
-    grant = sign_in(Visit(guarded.url, open_page, Event(), wait_seconds=30))
+    grant = sign_in(SignInRequest(guarded.url, open_page, Event(), wait_seconds=30))
     assert grant is not None and answers == [404]
 
 
@@ -100,7 +100,7 @@ def test_cancel_ends_it_at_once_and_frees_the_port(guarded):
         threading.Timer(0.2, cancel.set).start()
 
     began = time.monotonic()
-    assert sign_in(Visit(guarded.url, open_page, cancel)) is None
+    assert sign_in(SignInRequest(guarded.url, open_page, cancel)) is None
     assert time.monotonic() - began < 5
     port = int(httpx2.URL(httpx2.URL(pages[0]).params["redirect_uri"]).port)
     with pytest.raises(OSError):
@@ -109,7 +109,7 @@ def test_cancel_ends_it_at_once_and_frees_the_port(guarded):
 
 def test_a_person_who_never_comes_is_not_waited_for_for_ever(guarded):
     with pytest.raises(ToolcribError, match="There was no sign-in"):
-        sign_in(Visit(guarded.url, lambda _page: None, Event(), wait_seconds=1.0))
+        sign_in(SignInRequest(guarded.url, lambda _page: None, Event(), wait_seconds=1.0))
 
 
 def test_other_requests_do_not_end_the_wait(guarded, browser):
@@ -127,7 +127,7 @@ def test_other_requests_do_not_end_the_wait(guarded, browser):
 
     idle: list[socket.socket] = []
 
-    grant = sign_in(Visit(guarded.url, open_page, Event(), wait_seconds=30))
+    grant = sign_in(SignInRequest(guarded.url, open_page, Event(), wait_seconds=30))
     idle[0].close()
     assert grant is not None and noise == [404, 404, 404]
 
@@ -147,7 +147,7 @@ def test_a_server_that_registers_nobody_says_what_to_do(guarded, browser):
 
 def test_a_server_that_wants_no_sign_in_says_so(browser):
     with fake_web.serve("json") as web, pytest.raises(ToolcribError, match="asked for no sign-in"):
-        sign_in(Visit(web.url, browser.open, Event()))
+        sign_in(SignInRequest(web.url, browser.open, Event()))
     assert browser.opened == []
 
 
@@ -168,7 +168,7 @@ def test_a_page_that_is_no_web_page_is_never_opened(guarded, browser, page):
 @pytest.mark.parametrize("url", ["http://example.com/mcp", "ftp://127.0.0.1/", "", "http://[bad"])
 def test_only_https_or_loopback_servers_are_signed_in_to(browser, url):
     with pytest.raises(ToolcribError, match="needs an https address"):
-        sign_in(Visit(url, browser.open, Event()))
+        sign_in(SignInRequest(url, browser.open, Event()))
 
 
 def test_a_server_that_is_not_there_is_one_sentence(browser):
@@ -176,7 +176,7 @@ def test_a_server_that_is_not_there_is_one_sentence(browser):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
     with pytest.raises(ToolcribError, match="could not be reached"):
-        sign_in(Visit(url, browser.open, Event()))
+        sign_in(SignInRequest(url, browser.open, Event()))
 
 
 def test_the_own_headers_go_to_the_server_but_an_old_authorization_does_not(guarded, browser):

@@ -20,7 +20,7 @@ from app.gateway.backend.rendezvous import STOP, Place
 from app.hooks import files as hooks
 from app.hooks.entries import LIST, words_of
 from app.hooks.rules import rules_plan, rules_state
-from app.hooks.status import HookStanding, hook_standing
+from app.hooks.status import HookStatus, hook_status
 from app.hosts.facts import host as facts_of
 from app.hosts.reading import read_hosts
 from app.registry.register import register, targets
@@ -132,10 +132,10 @@ class HookedHousehold(Household):
         with closing(self.ctx.open_store()) as db:
             hooks.remove(facts, rules_state(self.places, facts).path, self.ctx, db)
 
-    def standing(self) -> HookStanding:
+    def standing(self) -> HookStatus:
         """How Toolcrib says that the hook stands."""
         facts = facts_of(self.host.id)
-        return hook_standing(self.places, facts, mode=THROUGH, here=True)
+        return hook_status(self.places, facts, mode=THROUGH, here=True)
 
     def stop(self) -> None:
         """End the backend that the host started."""

@@ -16,7 +16,7 @@ from store.records import CONFIGURED, RETIRED, ServerRecord
 from ui.shell.tasks import Job
 
 if TYPE_CHECKING:
-    from app.registry.register import Registered, Target
+    from app.registry.register import RegisterResult, Target
     from app.registry.scan import ScanReport
 
 
@@ -129,7 +129,7 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
 
 
 def discovered(
-    ctx: AppContext, db: Db, registered: "Registered", problems: tuple[str, ...] = ()
+    ctx: AppContext, db: Db, registered: "RegisterResult", problems: tuple[str, ...] = ()
 ) -> Discovery:
     """All servers as consent shows them, those just registered named."""
     from app.registry.register import targets

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.hooks.files import reads
-from app.hooks.rules import RulesStanding
-from app.hooks.status import OFF, WAITING, HookStanding
+from app.hooks.rules import RulesStatus
+from app.hooks.status import OFF, WAITING, HookStatus
 from ui.look.text import plain_tip
 from ui.look.theme import CARD, GAP, Theme
 from ui.widgets.label import PlainLabel
@@ -96,7 +96,7 @@ class HookCard(SwitchCard):
         self.list_button.clicked.connect(self.list_wanted)
         self.update_button.clicked.connect(lambda: self.change_wanted.emit(True))
 
-    def show_standing(self, standing: HookStanding | None, *, keeps: bool = False) -> None:
+    def show_standing(self, standing: HookStatus | None, *, keeps: bool = False) -> None:
         """Show the state of the host's hook; None before the first look.
 
         `keeps`: True if prompts are kept.
@@ -123,7 +123,7 @@ class RulesCard(SwitchCard):
         super().__init__(theme, "Rules snippet", parent)
         self.switch.setObjectName("rulesSwitch")
 
-    def show_standing(self, standing: RulesStanding | None) -> None:
+    def show_standing(self, standing: RulesStatus | None) -> None:
         """Show the state of the words in the host's rules; None where they have no place."""
         self.setVisible(standing is not None)
         if standing is not None:

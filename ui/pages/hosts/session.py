@@ -20,7 +20,7 @@ from app.gateway.backend.rendezvous import why_none
 from app.hooks.entries import LIST
 from app.hooks.files import change_plan, remove_all
 from app.hooks.rules import rules_change
-from app.host_status.drift import way_out
+from app.host_status.drift import restore_effect
 from app.host_status.overview import survey
 from app.host_status.own_search import OwnSearch, advised, evidence_key, look
 from app.host_status.status import HostStatus
@@ -230,7 +230,7 @@ class HostsSession(QObject):
     def way_out(self, done: Callable[[tuple[str, ...], tuple[str, ...]], None]) -> None:
         """done(names of the hosts that restoring concerns, sentences for what it would drop)."""
         self._services.tasks.latest(
-            (self, "way out"), way_out, lambda seen: done(*seen), self.failed.emit
+            (self, "way out"), restore_effect, lambda seen: done(*seen), self.failed.emit
         )
 
     def restore_all(self, done: Callable[[int], None]) -> None:

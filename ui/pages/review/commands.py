@@ -6,7 +6,7 @@ from PySide6.QtGui import QUndoCommand
 
 from app.core.changes import Changes
 from app.core.context import Db
-from app.safety.review import Standing, put_back
+from app.safety.review import ToolDecisions, undo_decision
 from ui.shell.tasks import Tasks
 
 
@@ -19,7 +19,7 @@ class DecisionCommand(QUndoCommand):
         *,
         text: str,
         tool_id: int,
-        before: Standing,
+        before: ToolDecisions,
         again: Callable[[Db], Changes],
     ) -> None:
         super().__init__(text)
@@ -38,4 +38,4 @@ class DecisionCommand(QUndoCommand):
     def undo(self) -> None:
         """Take it back."""
         tool_id, before = self._tool_id, self._before
-        self._tasks.change(lambda db: put_back(db, tool_id, before))
+        self._tasks.change(lambda db: undo_decision(db, tool_id, before))

@@ -20,7 +20,7 @@ from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.safety.notices import notices
-from app.safety.review import OPEN, ReviewItem, Standing, approve, hold, standing
+from app.safety.review import OPEN, ReviewItem, ToolDecisions, approve, decisions_of, hold
 from ui.look.theme import GAP, MARGIN
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
@@ -190,10 +190,10 @@ class ReviewPage(Page):
     def _decide(self, item: ReviewItem, verb: str, change: Callable[[Db], Changes]) -> None:
         """Decide in the store, then remember how to take it back."""
         tool, tasks = item.row.tool, self.services.tasks
-        before: list[Standing] = []
+        before: list[ToolDecisions] = []
 
         def decide(db: Db) -> Changes:
-            before.append(standing(db, tool.id))
+            before.append(decisions_of(db, tool.id))
             return change(db)
 
         def done(_changes: Changes) -> None:

@@ -34,7 +34,7 @@ from ui.widgets.label import PlainLabel
 from ui.widgets.question import confirm
 
 if TYPE_CHECKING:
-    from app.registry.calling import HandCall
+    from app.registry.calling import CallResult
 
 _LATER = "Earlier calls"
 
@@ -56,11 +56,11 @@ class CallDialog(Dialog):
     def __init__(
         self, services: Services, tool: CatalogTool, history: CallHistory, parent: QWidget
     ) -> None:
-        from app.registry.calling import HandServer  # not needed for the window's start
+        from app.registry.calling import CallSession  # not needed for the window's start
 
         super().__init__(parent)
         self._services, self._tool, self._history = services, tool, history
-        self._server: HandServer = HandServer(services.ctx, tool.tool.server_id)
+        self._server: CallSession = CallSession(services.ctx, tool.tool.server_id)
         self._job: Job | None = None
         self._agreed = _annotated(tool, "readOnlyHint")
         self.setObjectName("callDialog")
@@ -151,7 +151,7 @@ class CallDialog(Dialog):
         encoding = self._services.ctx.settings.encoding
         kept = self.form.without_secrets(arguments)
 
-        def work(job: Job) -> "tuple[HandCall, int]":
+        def work(job: Job) -> "tuple[CallResult, int]":
             cancelled = job.cancelled.is_set
             call = server.call(name, arguments, secrets=secrets, cancelled=cancelled)
             return call, counter(encoding).count(json.dumps(call.result, ensure_ascii=False))
@@ -163,7 +163,7 @@ class CallDialog(Dialog):
             owner=self,
         )
 
-    def _on_answer(self, arguments: Json, call: "HandCall", tokens: int) -> None:
+    def _on_answer(self, arguments: Json, call: "CallResult", tokens: int) -> None:
         self._history.add(Kept(self._tool.tool.tool_id, time.time(), arguments, call))
         self._ready()
         self._show_earlier()
@@ -179,7 +179,7 @@ class CallDialog(Dialog):
         self.call.setEnabled(True)
         self.cancel.setEnabled(False)
 
-    def _show_call(self, call: "HandCall", tokens: int | None = None) -> None:
+    def _show_call(self, call: "CallResult", tokens: int | None = None) -> None:
         self.result_view.show_call(call)
         word = (
             "No answer" if call.problem else "The tool says: error" if call.failed else "Answered"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from store.typed import Json
 
 if TYPE_CHECKING:
-    from app.registry.calling import HandCall
+    from app.registry.calling import CallResult
 
 _MOST_KEPT = 50  # calls
 
@@ -19,7 +19,7 @@ class Kept:
     tool_id: str
     at: float
     arguments: Json
-    call: "HandCall"
+    call: "CallResult"
 
 
 class CallHistory:

@@ -17,7 +17,7 @@ from ui.look.theme import GAP, Theme
 from ui.widgets.label import PlainLabel
 
 if TYPE_CHECKING:
-    from app.registry.calling import HandCall
+    from app.registry.calling import CallResult
 
 RESULT, STRUCTURED, WHOLE, MESSAGES = "Result", "Structured", "JSON", "Messages"
 _MOST_PIXELS = 40_000_000  # of a picture; larger ones are named only
@@ -68,7 +68,7 @@ class ResultView(QTabWidget):
         self._texts[RESULT].setPlainText("")
         self._show_pictures(())
 
-    def show_call(self, call: "HandCall") -> None:
+    def show_call(self, call: "CallResult") -> None:
         """Show what came back."""
         blocks = call.result.get("content")
         content = [b for b in blocks if isinstance(b, dict)] if isinstance(blocks, list) else []
@@ -155,7 +155,7 @@ def _pretty(value: object) -> str:
     return "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)[:_LONGEST]
 
 
-def _message_lines(call: "HandCall") -> Iterable[str]:
+def _message_lines(call: "CallResult") -> Iterable[str]:
     for message in call.messages:
         moment = time.strftime("%H:%M:%S", time.localtime(message.at))
         arrow = "→ sent" if message.sent else "← received"
