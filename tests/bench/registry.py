@@ -1,8 +1,8 @@
 """`bench registry`: labelled sets inside 8,000 real tools, with the paper's method beside ours.
 
 A query is of the tuning or of the report half by its hash (requests.chose); what the server prior
-weighs was chosen on the tuning halves. Requests are those of the set, and the shipped ones for the
-registry's tools: every tool has some, so none is ahead for having any.
+weighs was chosen on the tuning halves. Requests are the shipped ones, as users get them: nearly all
+of the registry's tools have some, of the sets' those that the pack knows.
 """
 
 import json
@@ -28,7 +28,7 @@ from tests.bench.data.metrics import Judged, judge, mean
 from tests.bench.data.sets import Labelled, QuerySet, SetTool, read_set
 from tests.bench.judging import DEPTH, Progress, judge_paper
 from tests.bench.report import Cell, Column, Report, label, table
-from tests.bench.requests import Texts, chose, pack_requests, set_texts
+from tests.bench.requests import Texts, chose, pack_requests
 
 SETS = ("azure-mcp", "livemcpbench")
 FILE = Path("registry", "toolsdk_tools.jsonl")
@@ -40,8 +40,8 @@ _NOTES = (
     " half. Both halves together are what was measured from outside before there was a prior.",
     "A copy of the right tool that another server of the registry offers counts as wrong, and the"
     " registry has no schemas: its tools' texts are short, which words favour.",
-    "requests: ours where each tool has requests, written from the tools' texts only;"
-    f" catalogues of more than {MOST_TOOLS:,} tools are not taught by them.",
+    "requests: ours with the shipped pack's requests, which a set's tools have where the pack knows"
+    f" them; catalogues of more than {MOST_TOOLS:,} tools are not taught by them.",
     "learned: ours without requests after 50 labelled queries of the tuning half, judged by the"
     " report half alone.",
     "CPU: the router with the encoder at work, no answer or vector of a query cached.",
@@ -65,7 +65,7 @@ def run(
             given = read_set(find_folder(data, [name]))
             own = {(tool.server, tool.name) for tool in given.tools}
             others = [tool for tool in hay if (tool.server, tool.name) not in own]
-            texts = {**pack_requests([*given.tools, *others]), **set_texts(given)}
+            texts = pack_requests([*given.tools, *others])
             for tools in (given.tools, (*given.tools, *others)):
                 progress(f"{name} among {len(tools):,} tools")
                 rows += _rows(replace(given, tools=tools), texts, encoder, cached)

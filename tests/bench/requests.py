@@ -1,7 +1,7 @@
 """`bench requests`: what requests beside descriptions are worth, on sets and on our own queries.
 
-The requests of the sets and of the pack were written from the tools' texts only; no query of any
-set was looked at while they were written.
+The requests are those that users get: the shipped pack's (app/ranking/requests.py). Sets of which
+the pack knows no tool are left out: there it changes nothing.
 """
 
 import hashlib
@@ -31,18 +31,17 @@ from tests.bench.report import Cell, Column, Report, label, table
 
 Texts = Mapping[str, Sequence[str]]  # requests by server/tool
 
-_INPUTS = Path(__file__).with_name("inputs")
 _DEPTH = 50  # ranks looked at
 _SHOWN = ("hit1", "r5", "r10", "ndcg10", "mrr")
 _NOTES = (
-    "The requests were written from the tools' texts only, three a tool; no query was looked at.",
+    "The requests are the shipped pack's, as users get them. It knows no tool of the sets that are"
+    " left out here: with it they are as without.",
     "How far a tool's cosine moves to its best request's (0.6) and the field's weight (1) were"
     " chosen on the half of mcpproxy-golden, api-bank, metatool, azure-mcp and our queries whose"
-    " hash is even; 'other half' is what that choice did not see; livemcpbench and"
-    " bfcl-live chose nothing.",
+    " hash is even, with requests of our own that are not shipped; 'other half' is what that choice"
+    " did not see; livemcpbench chose nothing.",
     "With requests the catalogue is also taught by them, each as a catalogue without it would rank"
     " it (app/ranking/learning/taught.py), as every scan does; how, was chosen on the same halves.",
-    "livemcpbench holds servers of the pack: their tools have the pack's requests.",
     "Developer queries: 120 over the real servers, typed as developers type (raw) and as an agent"
     " would word them, frozen before anything was tuned; their author also wrote the pack.",
     "The floor of the scan: without requests one cosine, the median of our chit-chat's best; with"
@@ -62,7 +61,7 @@ def run(
     limit: int = 0,
     progress: Progress = lambda _line: None,
 ) -> Report:
-    """Both tables; sets without written requests are left out."""
+    """All tables; sets of which the pack knows no tool are left out."""
     cached = CachedEncoder(encoder, cache)
     try:
         rows = _sets(data, cached, limit, progress)
@@ -71,30 +70,14 @@ def run(
         developers, floors = _developers(real, cached)
     finally:
         cached.close()
-    heads = [label("set"), label("method"), Column("queries")]
-    first = table("Requests beside descriptions", [*heads, *map(Column, _SHOWN)], rows)
+    heads = [label("set"), Column("tools"), Column("with requests"), label("method")]
+    heads.append(Column("queries"))
+    first = table("The pack's requests beside descriptions", [*heads, *map(Column, _SHOWN)], rows)
     heads = [label("requests"), label("kind"), label("worded"), Column("searches")]
     second = table("Developer queries", [*heads, *map(Column, _SHOWN)], developers)
     titles = ("median floor", "unanswerable refused %", "answerable refused %")
     third = table("The floor of the scan", [label("requests"), *map(Column, titles)], floors)
     return Report("requests", (first, second, third), _NOTES)
-
-
-def set_requests(name: str) -> dict[str, tuple[str, ...]]:
-    """The written requests of a public set, by tool name or id; {} when there are none."""
-    file = _INPUTS / "requests" / f"{name}.tsv"
-    if not file.is_file():
-        return {}
-    lines = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines())
-    return {tool: tuple(texts) for tool, *texts in lines}
-
-
-def set_texts(given: QuerySet) -> dict[str, tuple[str, ...]]:
-    """The same by server/tool, for those tools that have some."""
-    written = set_requests(given.name)
-    named = {f"{tool.server}/{tool.name}": tool.name for tool in given.tools}
-    texts = {id_: written.get(id_) or written.get(name, ()) for id_, name in named.items()}
-    return {id_: requests for id_, requests in texts.items() if requests}
 
 
 def pack_requests(tools: Sequence[SetTool]) -> dict[str, tuple[str, ...]]:
@@ -113,13 +96,14 @@ def _sets(
     rows: list[tuple[Cell, ...]] = []
     every: dict[str, list[dict[str, float]]] = {}
     for folder in sorted(file.parent for file in data.rglob("catalogue.jsonl")):
-        if not set_requests(folder.name):
-            continue
         given = read_set(folder)
+        texts = pack_requests(given.tools)
+        known = sum(map(bool, texts.values()))
+        if not known or not given.queries:
+            continue
         progress(f"{given.name}: {len(given.tools)} tools, {len(given.queries)} queries")
         queries = sample(given.queries, limit)
         encode_queries(queries, encoder)
-        texts = set_texts(given)
         judged = {"paper": judge_paper(given, queries, encoder, encoder_ms=0.0)}
         for way, used in (("without", {}), ("with", texts)):
             with scanned(given, encoder, used) as (_db, router):
@@ -130,10 +114,11 @@ def _sets(
         for way, outcomes in judged.items():
             figures = mean(outcomes) if outcomes else dict.fromkeys(FIELDS, 0.0)
             every.setdefault(way, []).append(figures)
-            rows.append((given.name, way, len(outcomes), *(figures[name] for name in _SHOWN)))
+            shown = (figures[name] for name in _SHOWN)
+            rows.append((given.name, len(given.tools), known, way, len(outcomes), *shown))
     for way, tables in every.items():
         figures = average(tables)
-        rows.append(("macro", way, None, *(figures[name] for name in _SHOWN)))
+        rows.append(("macro", None, None, way, None, *(figures[name] for name in _SHOWN)))
     return rows
 
 

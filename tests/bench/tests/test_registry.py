@@ -8,7 +8,9 @@ import pytest
 
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
+from app.ranking.requests import pack_key, tool_text_hash
 from store import requests as stored_requests
+from store.records import ToolRecord
 from tests.bench import registry, requests
 from tests.bench.data.corpus import open_corpus
 from tests.bench.data.embeddings import CachedEncoder
@@ -44,24 +46,28 @@ def test_a_set_is_judged_alone_and_among_the_registrys_tools(data: Path, encoder
     assert all(row["cpu_ms"] > 0 and row["r5"] > 0 for row in rows if row["half"] == "both")
 
 
-def test_a_sets_requests_are_its_own_tools_and_a_registrys_are_the_shipped_ones(
+def test_every_request_among_the_registrys_tools_is_a_shipped_one(
     data: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = read_set(data / "retrieval" / "api-bank")
-    names = {tool.name for tool in given.tools}
-    stranger = [{"server": "other", "name": name, "description": ""} for name in names]
+    known = (given.tools[0], registry.read_registry(data / registry.FILE)[0])
+    shipped = {pack_key(text_of(tool)): (f"say {tool.name}",) for tool in known}
+    stranger = {"server": "other", "name": known[0].name, "description": "of another text"}
     with (data / registry.FILE).open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in stranger)
+        file.write(json.dumps(stranger) + "\n")
     used: list[Texts] = []
-    written = {name: (f"say {name}",) for name in names}
-    monkeypatch.setattr(requests, "set_requests", lambda _name: written)
+    monkeypatch.setattr(requests, "read_pack", lambda: shipped)
     monkeypatch.setattr(
         registry, "open_corpus", lambda *args: used.append(args[3]) or open_corpus(*args)
     )
     registry.run(data, encoder, sets=["api-bank"])
-    own = {f"{tool.server}/{tool.name}": written[tool.name] for tool in given.tools}
-    assert {id_: texts for id_, texts in used[0].items() if texts} == own
+    expected = {f"{tool.server}/{tool.name}": (f"say {tool.name}",) for tool in known}
+    assert {id_: texts for id_, texts in used[0].items() if texts} == expected
     assert used[1] == {}
+
+
+def text_of(tool: SetTool) -> str:
+    return tool_text_hash(ToolRecord(0, 0, "", tool.name, dict(tool.raw), "", ""))
 
 
 def test_a_server_with_a_slash_in_its_name_keeps_its_requests(

@@ -1,10 +1,14 @@
-"""What requests are worth: the written ones, and the developers' queries they are judged by."""
+"""What requests are worth: the shipped ones, and the developers' queries they are judged by."""
 
 import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from app.encoder.onnx import Encoder
+from app.ranking.requests import pack_key, tool_text_hash
+from store.records import ToolRecord
 from tests.bench import requests
 from tests.bench.data.developers import KINDS, developer_queries
 
@@ -21,8 +25,8 @@ def test_the_developers_queries_are_of_five_kinds_and_every_step_has_a_search() 
             assert [gold.tools for _text, gold in asked.steps()] == [(t,) for t in asked.gold.tools]
 
 
-def test_requests_are_judged_with_and_without_on_sets_that_have_some(
-    tmp_path: Path, encoder: Encoder
+def test_the_packs_requests_are_judged_with_and_without_on_sets_whose_tools_it_knows(
+    tmp_path: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "api-bank"
     folder.mkdir()
@@ -31,16 +35,23 @@ def test_requests_are_judged_with_and_without_on_sets_that_have_some(
     (folder / "catalogue.jsonl").write_text("\n".join(map(json.dumps, rows)))
     asked = {"query": "get me out of bed at seven", "gold": ["a/AddAlarm"]}
     (folder / "queries.jsonl").write_text(json.dumps(asked))
-    (tmp_path / "unwritten").mkdir()
-    (tmp_path / "unwritten" / "catalogue.jsonl").write_text("")
+    record = ToolRecord(0, 0, "", "AddAlarm", dict(rows[0]), "", "")
+    shipped = {pack_key(tool_text_hash(record)): ("wake me up", "out of bed at six")}
+    monkeypatch.setattr(requests, "read_pack", lambda: shipped)
+    (tmp_path / "unknown").mkdir()
+    (tmp_path / "unknown" / "catalogue.jsonl").write_text(json.dumps(rows[1]))
+    (tmp_path / "unknown" / "queries.jsonl").write_text(
+        json.dumps({"query": "what is IBM called", "gold": ["a/QueryStock"]})
+    )
     (tmp_path / "catalog").mkdir()
     git = {"name": "git_status", "description": "Shows the working tree status"}
     line = {"server": "mcp-server-git", "tools": [git]}
     (tmp_path / "catalog" / "real_catalog.jsonl").write_text(json.dumps(line))
     report = requests.run(tmp_path, encoder)
     sets, developers, floors = report.tables
-    methods = {row[1] for row in sets.rows}
+    methods = {row[3] for row in sets.rows}
     assert {row[0] for row in sets.rows} == {"api-bank", "macro"}
+    assert {row[1:3] for row in sets.rows if row[0] == "api-bank"} == {(2, 1)}
     assert {"paper", "without", "with"} <= methods
     assert [row[0] for row in floors.rows] == ["none", "pack"]
     assert {row[2] for row in developers.rows} == {"raw", "agent"}
