@@ -134,7 +134,7 @@ def _stay_disabled(db: apsw.Connection, entry: EntryRecord, server_id: int) -> N
 def _retired(db: apsw.Connection, name: str) -> int | None:
     """The id of the retired server of that name."""
     sql = f"SELECT id FROM servers WHERE name = ? AND status = '{RETIRED}'"
-    row = db.execute(sql, (_plain_name(name),)).fetchone()
+    row = db.execute(sql, (plain_name(name),)).fetchone()
     return int(row[0]) if row else None
 
 
@@ -172,7 +172,7 @@ def _insert(db: apsw.Connection, name: str, spec: ServerSpec, trusted: bool) -> 
 
 
 def _free_name(db: apsw.Connection, wanted: str) -> str:
-    base = _plain_name(wanted)
+    base = plain_name(wanted)
     # a former name stays its server's: hosts' files that name it must not reach another one
     sql = "SELECT name FROM servers UNION SELECT name FROM former_names"
     taken = {row[0] for row in db.execute(sql)}
@@ -184,10 +184,10 @@ def _free_name(db: apsw.Connection, wanted: str) -> str:
 
 def can_be_called(name: str) -> bool:
     """True if a server can have exactly this name."""
-    return _plain_name(name) == name
+    return plain_name(name) == name
 
 
-def _plain_name(wanted: str) -> str:
+def plain_name(wanted: str) -> str:
     """The name without what would confuse a tool id."""
     return re.sub(r"[^\w .@()+-]", "-", wanted)[:64].strip() or "server"
 
@@ -318,7 +318,7 @@ def rename(db: apsw.Connection, server_id: int, name: str) -> bool:
     A retired server, which is hidden, makes room. The old name still means this server where
     a host's file names it so.
     """
-    wanted = _plain_name(name)
+    wanted = plain_name(name)
     sql = "SELECT 1 FROM former_names WHERE name = ? AND server_id != ?"
     if db.execute(sql, (wanted, server_id)).fetchone():
         return False

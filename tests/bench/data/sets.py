@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import ToolcribError
+from store.servers import plain_name
 from store.typed import Json, JsonMapping
 from tests.bench.data.metrics import Gold
 
@@ -50,15 +51,17 @@ def read_sets(data: Path) -> tuple[QuerySet, ...]:
 
 
 def read_set(folder: Path) -> QuerySet:
-    """One set; queries without a label are left out."""
+    """One set, its servers named as a store names them; queries without a label are left out."""
     servers = folder / "servers.jsonl"
     described = _lines(servers) if servers.exists() else iter(())
     queries = [row for file in sorted(folder.glob("queries*.jsonl")) for row in _lines(file)]
+    listed = list(_lines(folder / "catalogue.jsonl"))
+    ids = {f"{r['server']}/{r['name']}": f"{plain_name(r['server'])}/{r['name']}" for r in listed}
     return QuerySet(
         folder.name,
-        tuple(_tool(row) for row in _lines(folder / "catalogue.jsonl")),
-        {row["server"]: row.get("description") or "" for row in described},
-        tuple(Labelled(row["query"], _gold(row)) for row in queries if row.get("gold")),
+        tuple(_tool(row) for row in listed),
+        {plain_name(row["server"]): row.get("description") or "" for row in described},
+        tuple(Labelled(row["query"], _gold(row, ids)) for row in queries if row.get("gold")),
     )
 
 
@@ -68,13 +71,16 @@ def _tool(row: JsonMapping) -> SetTool:
         "description": row.get("description") or "",
         "inputSchema": row.get("input_schema") or {"type": "object"},
     }
-    return SetTool(row["server"], row["name"], raw)
+    return SetTool(plain_name(row["server"]), row["name"], raw)
 
 
-def _gold(row: JsonMapping) -> Gold:
-    same = {other: tool for tool, others in (row.get("alt") or {}).items() for other in others}
-    gold = tuple(dict.fromkeys(row["gold"]))
-    return Gold(gold, {o: t for o, t in same.items() if o not in gold}, row.get("grades") or {})
+def _gold(row: JsonMapping, ids: Mapping[str, str]) -> Gold:
+    """A query's gold tools, by the ids that a store gives them."""
+    alike = (row.get("alt") or {}).items()
+    same = {ids.get(o, o): ids.get(tool, tool) for tool, others in alike for o in others}
+    gold = tuple(dict.fromkeys(ids.get(tool, tool) for tool in row["gold"]))
+    grades = {ids.get(tool, tool): grade for tool, grade in (row.get("grades") or {}).items()}
+    return Gold(gold, {o: t for o, t in same.items() if o not in gold}, grades)
 
 
 def _lines(file: Path) -> Iterator[Json]:
