@@ -24,7 +24,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         help="try a query: which tools it gets, and why",
         description='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
         '"tokens", "gate", "parts", "matched"}], "tokens", '
-        '"steps": [{"step", "tool"}], "note"}, best tool first. '
+        '"steps": [{"step", "tool"}], "note", '
+        '"best_off": sentence if the best match is switched off}, best tool first. '
         "A backend that runs answers with the encoder it has loaded.",
     )
     parser.add_argument("query")
@@ -82,7 +83,8 @@ def _text(ranked: Json, limit: int, *, explain: bool) -> str:
         )
         if explain:
             rows += [["", "", f"  {line}", "", "", "", ""] for line in _explained(tool)]
-    lines = [table(rows, right=frozenset({0, 3, 4, 5}))]
+    lines = [f"{ranked['best_off']}\n"] if ranked["best_off"] else []
+    lines += [table(rows, right=frozenset({0, 3, 4, 5}))]
     shown = sum(tool["in"] for tool in ranked["tools"])
     lines.append(f"\n{plural(shown, 'tool')} in · {number(ranked['tokens'])} tokens ≈")
     lines += [f"For “{one['step']}”: {one['tool']}" for one in ranked["steps"]]

@@ -62,6 +62,7 @@ _SELECT_HEAD = (
     "Toolcrib: tools that may fit this request. Load them with ToolSearch and the query"
     ' "select:{names}"; ignore this where none fits.'
 )
+_OFF_HEAD = "Toolcrib: {}"
 _STEP = 60  # characters of a step's words
 _ABOUT = 90  # characters of a description
 _WIDE = 1.0  # tokens of a character outside ASCII, at most in the usual tokenizers,
@@ -80,6 +81,7 @@ class Suggestion:
     likeness: float = 0.0  # the best tool's cosine,
     floor: float = 0.0  # what it had to reach,
     small_talk: float = 0.0  # and the nearest small talk's cosine
+    off: str = ""  # tool id of the best match that the text names as switched off
 
     @property
     def why(self) -> str:
@@ -87,6 +89,11 @@ class Suggestion:
         if self.silence == NOTHING_FITS and self.tools:
             return f"No tool fits. Nearest: {', '.join(self.tools)}."
         return SILENCES.get(self.silence, "")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every tool id of the text, as `before` of the next suggestion."""
+        return (*self.tools, self.off) if self.off else self.tools
 
     @property
     def tokens(self) -> int:
@@ -122,7 +129,12 @@ def suggest(
     what was suggested last in this conversation. `listed` wants no words, but the tools that stay
     in the host's list.
     """
-    near = max((one.iso for one in ranked.tools if one.iso is not None), default=0.0)
+    from app.ranking.gates import ON, TRUSTED
+    from app.ranking.phrases import best_off
+
+    can_be_had = [one for one in ranked.tools if one.gate not in (ON, TRUSTED)]
+    near = max((one.iso for one in can_be_had if one.iso is not None), default=0.0)
+    off = None if listed else _best_off(ranked, small_talk)
     made = Suggestion(
         tools=tuple(one.tool_id for one in ranked.tools[:MOST]),
         scores=tuple(round(one.score, 3) for one in ranked.tools[:MOST]),
@@ -132,23 +144,30 @@ def suggest(
     )
     if ranked.words_only:
         return replace(made, silence=WORDS_ONLY)
-    if near - small_talk < MARGIN:
+    silent = near - small_talk < MARGIN
+    if silent and off is None:
         return replace(made, silence=SMALL_TALK)
     fitting = [one for one in ranked.shown if one.iso is None or one.iso >= ranked.floor]
     if names is not None:
         fitting = [one for one in fitting if names(one.server, one.name)]
     chosen = fitting[: MOST_LISTED if listed else MOST]
-    if not ranked.likely or not chosen:
+    if silent or not ranked.likely:
+        chosen = []
+    if not chosen and off is None:
         return replace(made, silence=NOTHING_FITS)
     ids = tuple(one.tool_id for one in chosen)
-    if set(ids) == set(before):
+    made = replace(made, off=off.tool_id if off is not None else "")
+    if {*ids, *filter(None, [made.off])} == set(before):
         return replace(made, silence=SAME)
+    first = _OFF_HEAD.format(_plain(best_off(ranked))) if off is not None else ""
     if listed:
         text = ""
+    elif not chosen:
+        text = first
     elif names is not None:
-        text = _select_text(chosen, names)
+        text = "\n".join(filter(None, [first, _select_text(chosen, names)]))
     else:
-        text = _call_text(chosen, tool, ranked.steps, doubted)
+        text = _call_text(chosen, tool, ranked.steps, doubted, first)
     return replace(
         made,
         text=text,
@@ -156,6 +175,14 @@ def suggest(
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),
     )
+
+
+def _best_off(ranked: "Ranked", small_talk: float) -> "RankedTool | None":
+    """The best match that is off, where it is as near as a tool must be that is suggested."""
+    off = ranked.best_off
+    if off is None or off.iso is None:
+        return None
+    return off if off.iso >= ranked.floor and off.iso - small_talk >= MARGIN else None
 
 
 def _select_text(chosen: "Sequence[RankedTool]", names: Callable[[str, str], str]) -> str:
@@ -167,15 +194,16 @@ def _call_text(
     tool: "Callable[[int], CatalogTool | None]",
     steps: Sequence[str],
     doubted: Callable[[int], bool],
+    first: str,
 ) -> str:
-    """A line a tool; where the tools are for several steps of the prompt, under each step's words.
+    """`first` where there is any, then a line a tool; where the tools are for several steps of the prompt, under each step's words.
 
     Headings take no tool's place: the best tools of each step alone would be right less often.
     """
     heads = {one.step: _step_head(steps, one.step) for one in chosen}
     if len(heads) < 2:
         heads = dict.fromkeys(heads, "")
-    lines = [_CALL_HEAD.format()]
+    lines = [*filter(None, [first]), _CALL_HEAD.format()]
     taken = sum(map(tokens_at_most, [*lines, *heads.values()])) + len(heads)
     room = (MOST_TOKENS - taken) // len(chosen) - 1
     for step, head in sorted(heads.items()):

@@ -87,7 +87,10 @@ NO_EXTRAS = Extras({}, {})
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A tool's score, 0 to 1, the parts that sum to it, and the step that it serves best."""
+    """A tool's score, 0 to 1, the parts that sum to it, and the step that it serves best.
+
+    The scores of tools outside the scale, which are off, go up to 2.
+    """
 
     score: float
     parts: tuple[tuple[str, float], ...]
@@ -108,18 +111,34 @@ def shares(length: int, *, has_steps: bool, lengths: Lengths = LONGQ) -> Shares:
     )
 
 
-def scaled_cosines(cosines: Scores) -> dict[int, float]:
-    """Cosines from 0 (nothing in common) to 1 (this query's nearest tool)."""
-    reach = max(cosines.values(), default=NOTHING) - NOTHING
+def scaled_cosines(cosines: Scores, scale: Set[int] | None = None) -> dict[int, float]:
+    """Cosines from 0 (nothing in common) to 1 (the nearest tool of the scale)."""
+    reach = _best(cosines, scale, NOTHING) - NOTHING
     if reach <= 0:
         return {}
-    return {tool: max(0.0, (cosine - NOTHING) / reach) for tool, cosine in cosines.items()}
+    return {tool: _bounded(max(0.0, (c - NOTHING) / reach)) for tool, c in cosines.items()}
 
 
-def scaled_words(scores: Scores) -> dict[int, float]:
-    """bm25 from 0 to 1 (this query's best match)."""
-    top = max(scores.values(), default=0.0)
-    return {tool: score / top for tool, score in scores.items()} if top > 0 else {}
+def scaled_words(scores: Scores, scale: Set[int] | None = None) -> dict[int, float]:
+    """bm25 from 0 to 1 (the best match of the scale)."""
+    top = _best(scores, scale, 0.0)
+    return {tool: _bounded(score / top) for tool, score in scores.items()} if top > 0 else {}
+
+
+def _best(scores: Scores, scale: Set[int] | None, least: float) -> float:
+    """The best score of the tools that make the scale; of all where none of them has one."""
+    inside = (
+        scores.values()
+        if scale is None
+        else [score for tool, score in scores.items() if tool in scale]
+    )
+    best = max(inside, default=least)
+    return best if best > least else max(scores.values(), default=least)
+
+
+def _bounded(value: float) -> float:
+    """A value that keeps its order beyond 1 and stays under 2."""
+    return value if value <= 1 else 2 - 1 / value
 
 
 def fuse(
@@ -129,12 +148,17 @@ def fuse(
     *,
     weights: Shares,
     extras: Extras = NO_EXTRAS,
+    scale: Set[int] | None = None,
 ) -> dict[int, Fused]:
-    """Every tool's score with its parts; a tool counts with the one step it serves best."""
-    meaning, words = scaled_cosines(whole.meaning), scaled_words(whole.words)
-    clauses = [(scaled_cosines(s.meaning), scaled_words(s.words)) for s in steps]
-    server_change = _change(meaning, extras.server)
-    siblings = scaled_cosines(extras.siblings)
+    """Every tool's score with its parts; a tool counts with the one step it serves best.
+
+    `scale` are the tools that are on, None for all: the best of them is the measure, so that a
+    score does not depend on whether tools that are off were looked at.
+    """
+    meaning, words = scaled_cosines(whole.meaning, scale), scaled_words(whole.words, scale)
+    clauses = [(scaled_cosines(s.meaning, scale), scaled_words(s.words, scale)) for s in steps]
+    server_change = _change(meaning, extras.server, scale)
+    siblings = scaled_cosines(extras.siblings, scale)
     share = weights.siblings(extras.siblings_weight) if siblings else 0.0
     fused = {}
     for tool in tools:
@@ -157,31 +181,39 @@ def fuse(
             moved = weights.meaning * server_change.get(tool, 0.0)
             score, parts = score + moved, (*parts, (SERVER, moved))
         fused[tool] = Fused(score, parts, step)
-    fused = _with_gains(fused, extras.taught, REQUESTS, GAPS) if extras.taught else fused
-    return _with_gains(fused, extras.past, PAST_USE) if extras.past else fused
+    if extras.taught:
+        fused = _with_gains(fused, extras.taught, REQUESTS, scale=scale, gaps=GAPS)
+    return _with_gains(fused, extras.past, PAST_USE, scale=scale) if extras.past else fused
 
 
-def put_first(fused: Mapping[int, Fused], chosen: Set[int]) -> dict[int, Fused]:
-    """Scores with some tools clearly before all others, in their own order."""
-    best = max((one.score for one in fused.values()), default=0.0)
+def put_first(
+    fused: Mapping[int, Fused], chosen: Set[int], scale: Set[int] | None = None
+) -> dict[int, Fused]:
+    """Scores with some tools clearly before all others that are on, in their own order."""
+    best = _best({tool: one.score for tool, one in fused.items()}, scale, 0.0)
     past = {
         tool: best + LEAD + _ORDER * fused[tool].score - fused[tool].score
         for tool in chosen
         if tool in fused
     }
-    return _with_gains(fused, past, PAST_USE) if past else dict(fused)
+    return _with_gains(fused, past, PAST_USE, scale=scale) if past else dict(fused)
 
 
 def _with_gains(
-    fused: Mapping[int, Fused], gains: Scores, part: str, gaps: float = 1.0
+    fused: Mapping[int, Fused],
+    gains: Scores,
+    part: str,
+    *,
+    scale: Set[int] | None,
+    gaps: float = 1.0,
 ) -> dict[int, Fused]:
     """Scores after what tools gain over each other, with this much of the gaps that are then.
 
     The best stays as good as the best was, and none falls below 0.
     """
     gained = {tool: one.score + gains.get(tool, 0.0) for tool, one in fused.items()}
-    best = max((one.score for one in fused.values()), default=0.0)
-    most = max(gained.values(), default=0.0)
+    best = _best({tool: one.score for tool, one in fused.items()}, scale, 0.0)
+    most = _best(gained, scale, 0.0)
     changed = {}
     for tool, one in fused.items():
         score = max(0.0, best - gaps * (most - gained[tool]))
@@ -207,7 +239,7 @@ def _best_step(
     return best
 
 
-def _change(before: Scores, cosines: Scores) -> dict[int, float]:
+def _change(before: Scores, cosines: Scores, scale: Set[int] | None) -> dict[int, float]:
     """Change of each tool's score by other cosines; empty without any."""
-    after = scaled_cosines(cosines)
+    after = scaled_cosines(cosines, scale)
     return {tool: value - before.get(tool, 0.0) for tool, value in after.items()}

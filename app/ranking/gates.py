@@ -206,14 +206,18 @@ def judge(
     conditions: Conditions | None = None,
     state: State | None = None,
     order: Sequence[str] = tuple(EARLY),
+    best: float = 0.0,
 ) -> Judged:
-    """A verdict per candidate (given best first); `order` only decides which reason is named."""
+    """A verdict per candidate (given best first); `order` only decides which reason is named.
+
+    `best` is the score of a better tool that cannot be had: the relative cut counts from it.
+    """
     conditions = conditions or Conditions()
     session = state or State()
     early = [_early(c.row, conditions, session, order) for c in candidates]
     free = [c for c, failed in zip(candidates, early, strict=True) if not failed]
     pinned = sum(c.row.cost for c in free if c.row.pinned)
-    standing = Standing(settings, _cut(free, settings), pinned, ahead_tokens=pinned)
+    standing = Standing(settings, _cut(free, settings, best), pinned, ahead_tokens=pinned)
     verdicts = []
     for candidate, failed in zip(candidates, early, strict=True):
         if failed:
@@ -227,9 +231,9 @@ def judge(
     return Judged(tuple(verdicts), standing.cut)
 
 
-def _cut(free: Sequence[Candidate], settings: RoutingSettings) -> Cut:
+def _cut(free: Sequence[Candidate], settings: RoutingSettings, best: float) -> Cut:
     """Limit of the score gate for the tools that no other gate keeps out."""
-    top = max((c.score for c in free), default=0.0)
+    top = max([best, *(c.score for c in free)])
     isos = [c.iso for c in free if c.iso is not None]
     nearest = max(isos, default=None)
     line = max(top - settings.delta, LEAST_SCORE)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LOGGED = 30  # tools of the log that become candidates
+OFF_POOL = 10  # neighbours among the tools that are off: the best of them is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,20 @@ class DenseRetriever:
         server: str = "",
         scope: Scope | None = None,
         near: Set[int] | None = None,
+        off: Scope | None = None,
         learned: bool = True,
     ) -> DenseScores:
         """Cosines of the whole request (first text) and its steps.
 
-        With `near`, sqlite-vec is asked for the nearest tools within the scope and for these
-        tools; without it every tool counts.
+        With `near`, sqlite-vec is asked for the nearest tools within the scope, for these tools and
+        for a few of those in `off`; without it every tool counts.
         """
         if self._large and self._siblings is None:
             self._read_table()
         query_vectors = self._encoder.encode_query(texts[0][:MOST_QUERY])
         steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
         queries = [query_vectors[0], *steps]
-        cosines = self._cosines(queries, scope, near)
+        cosines = self._cosines(queries, scope, near, off)
         if not cosines[0]:
             return NO_SCORES
         taught = self._taught.gains(queries[0]) if self._taught else {}
@@ -110,13 +112,21 @@ class DenseRetriever:
         return self._floor.of(query, vector)
 
     def _cosines(
-        self, queries: Sequence[bytes], scope: Scope | None, near: Set[int] | None
+        self,
+        queries: Sequence[bytes],
+        scope: Scope | None,
+        near: Set[int] | None,
+        off: Scope | None,
     ) -> list[dict[int, float]]:
         if near is not None:
             if self._index is None:
                 encoder = self._encoder
                 self._index = IndexRetriever(self._db, encoder.key, encoder.dims, self._tables)
-            return self._index.nearest(queries, also=near, scope=scope)
+            cosines = self._index.nearest(queries, also=near, scope=scope)
+            if off is not None:
+                others = self._index.nearest(queries, limit=OFF_POOL, scope=off)
+                self._add(set().union(*others), queries, cosines)
+            return cosines
         if self._matrix is None:
             self._matrix = MatrixRetriever.from_store(self._db, self._encoder.key)
         return self._matrix.all(queries)

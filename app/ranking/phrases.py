@@ -42,6 +42,15 @@ def steps(ranked: Ranked) -> str:
     )
 
 
+def best_off(ranked: Ranked) -> str:
+    """That the best match is switched off, as sentences; "" where it is not."""
+    tool = ranked.best_off
+    if tool is None:
+        return ""
+    why = tool.verdict.reasons[0].sentence
+    return f"The best match is off: {tool.tool_id} ({why}). It can be switched on in Toolcrib."
+
+
 def _shortened(step: str) -> str:
     return step if len(step) <= LONGEST_STEP else f"{step[:LONGEST_STEP].rsplit(' ', 1)[0]} ..."
 

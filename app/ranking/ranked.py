@@ -68,6 +68,8 @@ class Ranked:
     # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
     likely: bool = False
     steps: tuple[str, ...] = ()  # of a request with several, in its own words
+    # a tool that would be before all that are on, were it (or its server) not switched off
+    best_off: RankedTool | None = None
     # the tools that are in, best first; the window asks several times a frame of a drag
     shown: tuple[RankedTool, ...] = field(init=False, compare=False, repr=False)
 

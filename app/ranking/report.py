@@ -12,6 +12,7 @@ def ranked_json(ranked: Ranked) -> Json:
         "tools": [_tool_json(tool) for tool in ranked.tools],
         "tokens": ranked.tokens,
         "note": ranked.note,
+        "best_off": phrases.best_off(ranked),
         "steps": [
             {"step": ranked.steps[step], "tool": tool.tool_id}
             for step, tool in first_of_steps(ranked.shown).items()

@@ -1,6 +1,6 @@
 """The router: one query, every tool's score, its gate and the reason, for every caller alike."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -9,15 +9,16 @@ import apsw
 from app.catalog.availability import Conditions
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.conditions import State, may_see
+from app.catalog.reasons import DISABLED, OFF
 from app.core.settings import RoutingSettings
 from app.ranking.dense import Encoding
 from app.ranking.floor import NONE, floor_for
 from app.ranking.fuse import Fused, Signals, fuse, put_first, shares
-from app.ranking.gates import Candidate, judge
+from app.ranking.gates import LEAST_SCORE, ON, TRUSTED, Candidate, Verdict, judge
 from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_scores
 from app.ranking.learning.labelled import LabelledQueries
-from app.ranking.meaning import NO_SCORES, DenseRetriever, DenseScores
+from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseRetriever, DenseScores
 from app.ranking.query.literals import read_literals, read_steps
 from app.ranking.query.spelling import Speller, corrected, corrections
 from app.ranking.ranked import Ranked, RankedTool, Request
@@ -47,6 +48,8 @@ class Scored:
     steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
     explained: bool = True  # whether words that match are looked up
+    # the best tool that is off, where it is before all that are on
+    best_off: Candidate | None = None
     vector: bytes = field(default=b"", repr=False)  # of the whole query, empty without an encoder
     # the floor that the scan set for it, once a setting needed that
     floors: list[float] = field(default_factory=list, compare=False, repr=False)
@@ -70,7 +73,8 @@ class Router:
         self._db = db
         self._catalog = catalog
         self._rows = {row.tool.id: row for row in catalog.tools if not row.tool.gone}
-        self._hides = not all(row.shown for row in self._rows.values())
+        self._on = frozenset(id_ for id_, row in self._rows.items() if row.shown)
+        self._off = frozenset(id_ for id_, row in self._rows.items() if _only_off(row))
         self._settings = settings
         self._encoder = encoder
         self._conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
@@ -142,27 +146,30 @@ class Router:
         }
         tool_text = corrected(request.tool.strip(), read)
         query = corrected(request.query.strip(), read) or tool_text
-        scope = self._scope(state or State(), only_shown=limit is not None)
+        allowed = self._allowed(state or State())
+        scope = self._scope(allowed, only_shown=limit is not None)
+        on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
         steps = read_steps(query)  # in a short query they count nothing, but group the answer
         texts = [read_literals(text) for text in (tool_text or query, *steps)]
         counted = self._settings.word_weights
+        everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
-            word_scores(self._db, text, scope=scope, weights=counted) for text in texts
+            word_scores(self._db, text, scope=everything, weights=counted) for text in texts
         ]
         use_labels = learned and self._settings.learned
         chosen = self._labelled(request, scope) if use_labels else set()
-        matching = (
-            sorted(scores, key=scores.__getitem__, reverse=True)[:POOL] for scores in keyword_scores
-        )
-        near = None if limit is None else chosen.union(*matching)
-        dense, note = self._meaning(texts, request, scope, near=near, learned=learned)
+        near = None if limit is None else chosen.union(*_matching(keyword_scores, on, off))
+        dense, note = self._meaning(texts, request, scope, near=near, off=off, learned=learned)
         weights = shares(len(query_words), has_steps=bool(steps))
         tools = self._candidate_ids(scope, near, dense.whole)
         whole, *parts = _paired(dense, keyword_scores, tools)
-        fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras)
-        fused = put_first(fused, chosen) if chosen else fused
-        candidates = self._candidates(fused, whole)[:limit]
+        fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
+        fused = put_first(fused, chosen, on) if chosen else fused
+        candidates = self._candidates(fused, whole)
+        best_off = None if chosen else _best_off(candidates, on, off, request.server)
+        if limit is not None:
+            candidates = tuple(c for c in candidates if c.row.shown)[:limit]
         words_only = not dense.whole
         notes = [note, *(_READ.format(*pair) for pair in read.items()), _as_read(query)]
         return Scored(
@@ -175,6 +182,7 @@ class Router:
             steps=tuple(steps),
             labelled=bool(chosen),
             explained=limit is None,
+            best_off=best_off,
             vector=dense.vector,
         )
 
@@ -219,7 +227,12 @@ class Router:
         query = scored.request.query or scored.request.tool
         floor = NONE if scored.labelled else settings.floor or self.floor_of(scored)
         used = replace(settings, floor=floor if settings.floor else floor_for(query, floor))
-        judged = judge(scored.candidates, used, conditions=self._conditions, state=state)
+        best_off = scored.best_off
+        if best_off is not None and (best_off.iso is not None and best_off.iso < used.floor):
+            best_off = None  # nothing fits at all
+        # where a request has several steps, others may be for the rest of it
+        best = best_off.score if best_off is not None and not scored.steps else 0.0
+        judged = judge(scored.candidates, used, conditions=self._conditions, state=state, best=best)
         tools = tuple(
             made(verdict)
             for made, verdict in zip(self._settled(scored), judged.verdicts, strict=True)
@@ -229,7 +242,7 @@ class Router:
         nearest = tools[0] if tools else None
         why = no_tool([tool.tool_id for tool in tools[:3]]) if empty else ""
         note = " ".join(part for part in (scored.note, why) if part)
-        likest = max((c.iso for c in scored.candidates if c.iso is not None), default=-1.0)
+        likest = max((c.iso for c in scored.candidates if c.iso and c.row.shown), default=-1.0)
         return Ranked(
             scored.request.query,
             tools,
@@ -241,6 +254,7 @@ class Router:
             steps=scored.steps,
             floor=floor,
             likely=scored.labelled or (not scored.words_only and likest >= floor),
+            best_off=_switched_off(best_off) if best_off else None,
         )
 
     def floor_of(self, scored: Scored) -> float:
@@ -252,14 +266,13 @@ class Router:
             scored.floors.append(by_meaning.floor(query, scored.vector) if by_meaning else 0.0)
         return scored.floors[0]
 
-    def _scope(self, state: State, *, only_shown: bool) -> Scope | None:
+    def _scope(self, allowed: frozenset[int] | None, *, only_shown: bool) -> Scope | None:
         """The filters that go inside the SQL; None when they would exclude nothing.
 
         Each costs a subquery (2 ms at 3,000 tools). Tools that are gone are left out afterwards.
         """
-        allowed = self._allowed(state)
         wanted = self._catalog.settings.servers
-        hides = only_shown and self._hides
+        hides = only_shown and len(self._on) < len(self._rows)
         if allowed is None and wanted is None and not hides:
             return None
         servers = None if wanted is None else frozenset(s.id for s in self._catalog.servers)
@@ -288,6 +301,7 @@ class Router:
         scope: Scope | None,
         *,
         near: Set[int] | None,
+        off: frozenset[int],
         learned: bool,
     ) -> tuple[DenseScores, str]:
         if not texts[0].strip():
@@ -299,7 +313,12 @@ class Router:
                 self._db, self._catalog, self._encoder, learned=self._settings.learned
             )
         dense = self._compare.compare(
-            texts, server=request.server.strip(), scope=scope, near=near, learned=learned
+            texts,
+            server=request.server.strip(),
+            scope=scope,
+            near=near,
+            off=Scope(tool_ids=off) if off else None,
+            learned=learned,
         )
         return dense, "" if dense.whole else NOT_INDEXED
 
@@ -332,22 +351,12 @@ class Router:
         if not scored.settled:
             query = {word: stem(word) for word in scored.query_words}
             scored.settled.extend(
-                partial(
-                    RankedTool,
-                    (tool := c.row.tool).id,
-                    tool.tool_id,
-                    tool.server,
-                    tool.name,
+                _maker(
+                    c,
                     rank,
-                    c.score,
-                    c.iso,
-                    c.keyword,
-                    c.parts,
                     tuple(matched_words(query, self._stems_of(c.row)))
                     if scored.explained and c.keyword > 0
                     else (),
-                    c.row.cost,
-                    c.step,
                 )
                 for rank, c in enumerate(scored.candidates, 1)
             )
@@ -360,6 +369,64 @@ class Router:
             texts = keyword_row(row.tool, [request.text for request in written])[1:]
             known = self._stems[row.tool.id] = stems(texts)
         return known
+
+
+def _only_off(row: CatalogTool) -> bool:
+    """Whether a tool would be had as soon as it, or its server, is switched on."""
+    return bool(row.reasons) and all(r.kind in (OFF, DISABLED) for r in row.reasons)
+
+
+def _matching(
+    keyword_scores: Sequence[Mapping[int, float]], on: Set[int], off: Set[int]
+) -> Iterator[list[int]]:
+    """The tools of each text that words make candidates; a few of those that are off."""
+    for scores in keyword_scores:
+        ordered = sorted(scores, key=scores.__getitem__, reverse=True)
+        yield [tool for tool in ordered if tool in on][:POOL]
+        yield [tool for tool in ordered if tool in off][:OFF_POOL]
+
+
+def _best_off(
+    candidates: Sequence[Candidate], on: Set[int], off: Set[int], server: str
+) -> Candidate | None:
+    """The best of the tools that are off, where none that is on is as good (best first).
+
+    Of the server alone that a request names by its exact name.
+    """
+    best_on = next((c for c in candidates if c.row.tool.id in on), None)
+    best = next((c for c in candidates if c.row.tool.id in off), None)
+    if best is None or best.score <= LEAST_SCORE:
+        return None
+    if best_on is not None and best.score <= best_on.score:
+        return None
+    name = server.strip().lower()
+    elsewhere = name and name != best.row.tool.server.lower()
+    return None if elsewhere else best
+
+
+def _maker(c: Candidate, rank: int, matched: tuple[str, ...] = ()) -> Callable[..., RankedTool]:
+    """A candidate as a ranked tool that lacks its verdict."""
+    tool = c.row.tool
+    return partial(
+        RankedTool,
+        tool.id,
+        tool.tool_id,
+        tool.server,
+        tool.name,
+        rank,
+        c.score,
+        c.iso,
+        c.keyword,
+        c.parts,
+        matched,
+        c.row.cost,
+        c.step,
+    )
+
+
+def _switched_off(c: Candidate) -> RankedTool:
+    """The best match that is off, with the reasons."""
+    return _maker(c, 1)(Verdict(TRUSTED if c.row.on else ON, reasons=c.row.reasons))
 
 
 def no_tool(nearest: Sequence[str]) -> str:

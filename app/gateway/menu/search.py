@@ -58,6 +58,7 @@ class SearchAnswer:
             "gates": [t.gate for t in tools[:10]],
             "shown": list(self.listed),
             "gated_out_by_state": [t.tool_id for t in tools if t.gate == "precondition"][:10],
+            "best_off": ranked.best_off.tool_id if ranked and ranked.best_off else "",
             "words_only": bool(ranked and ranked.words_only),
         }
 
@@ -190,6 +191,8 @@ class ToolSearch:
         self, fields: Json, state: "State", *, generation: int, tokens: int, level: str, note: str
     ) -> SearchAnswer:
         """The answer to one search."""
+        from app.ranking.phrases import best_off
+
         began = time.perf_counter()
         limit = _limit(fields.get("limit"))
         server = str(fields.get("server") or "")
@@ -197,13 +200,15 @@ class ToolSearch:
         ranked = self.rank(fields, state, generation, pool)
         tools = self._tiered(_of_server(ranked.tools, server))
         room = int(tokens * _CHARACTERS_A_TOKEN)
+        first = best_off(ranked)
+        room = max(0, room - len(first))
         answer = _Answer(self, tools, ranked.steps, limit=limit, budget=room, level=level)
         if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
         elif ranked.words_only and ranked.tools:
             note = f"{UNPREPARED} {note}".strip()
-        text = answer.text(note)
-        if answer.best is None:
+        text = "\n".join(filter(None, [first, answer.text(note)]))
+        if answer.best is None and not first:
             text = "\n".join(filter(None, [text, self._installable(fields)]))
         ms = (time.perf_counter() - began) * 1000
         return SearchAnswer(text, answer.best, ranked, tuple(answer.listed), ms)

@@ -92,7 +92,7 @@ class Suggester:
             listed=given.listed,
         )
         if made.text:
-            self._remember(given.conversation, made.tools)
+            self._remember(given.conversation, made.named)
         return made, (time.perf_counter() - began) * 1000
 
     def _remember(self, conversation: str, tools: tuple[str, ...]) -> None:
@@ -113,6 +113,7 @@ def event(made: Suggestion, given: HookRequest, ms: float, *, keep: bool) -> Jso
         "detail": {
             "hook": given.host,
             "tools": list(made.tools),
+            "off": made.off,
             "scores": list(made.scores),
             "likeness": made.likeness,
             "silence": made.silence,

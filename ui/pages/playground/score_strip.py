@@ -57,6 +57,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         self._colors = colors
         self._marks: Sequence[Mark] = ()
         self._counts = ""
+        self._end = 1.0  # of the scale: 1, or the score of a better tool that is off
         self._rest = 0.0  # the line's place outside of a drag
         self._reported = -1.0  # the last value of this drag that was told
         self._from: float | None = None  # where the drag began, None when there is none
@@ -136,7 +137,7 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
             return
         big = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         old = self.threshold
-        new = round(min(1.0, max(0.0, old + sign * (BIG_STEP if big else STEP))), 2)
+        new = round(min(self._end, max(0.0, old + sign * (BIG_STEP if big else STEP))), 2)
         if new != old:
             self._place(new, self._counts)
             self.moved.emit(new)
@@ -155,6 +156,11 @@ class ScoreStrip(pg.PlotWidget):  # type: ignore[misc]
         return QPointF(self.mapFromScene(box.mapViewToScene(QPointF(score, 0.5))))
 
     def _draw(self, marks: Sequence[Mark]) -> None:
+        end = max([1.0, *(mark.score for mark in marks)])
+        if end != self._end:
+            self._end = end
+            self.setXRange(0.0, end, padding=0.02)
+            self._line.setBounds((0.0, end))
         for kind, dots in self._dots.items():
             chosen = [(n, mark) for n, mark in enumerate(marks) if mark.kind == kind]
             dots.setData(
