@@ -7,13 +7,21 @@ import apsw
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
+    from typing import Any
 
 # findings in what a server says beside its tools: a key of taken_with, and their kinds
 HELD_TEXTS = "texts"
 INSTRUCTIONS, SERVER_INFO = "instructions", "serverInfo"
 PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
 NAME_KEYS = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
+
+
+# a tool's text, an object without anything where it is damaged
+_RAW = (
+    "CASE WHEN typeof(t.raw) = 'text' AND json_valid(t.raw) AND json_type(t.raw) = 'object'"
+    " THEN t.raw ELSE '{}' END"
+)
 
 
 class _Row:
@@ -45,7 +53,7 @@ class ToolRow(_Row):
     id: int
     server_id: int
     name: str
-    raw: str  # the tool's JSON text
+    raw: str  # the tool's JSON text, always an object
     problem: str
     pinned: bool
     reason: str  # a kind of app.catalog.availability, "" when a host may get it
@@ -56,10 +64,34 @@ class ToolRow(_Row):
         return not self.reason
 
 
-def profile(db: apsw.Connection, name: str) -> tuple[int, Json] | None:
-    """A profile's id and settings."""
+def profile(db: apsw.Connection, name: str) -> tuple[int, Json | None] | None:
+    """A profile's id and settings, None where they are damaged."""
     row = db.execute("SELECT id, settings FROM profiles WHERE name = ?", (name,)).fetchone()
-    return (row[0], json.loads(row[1])) if row else None
+    return None if row is None else (row[0], _object(row[1]))
+
+
+def spec_fields(row: ServerRow) -> Json:
+    """The fields of a server's spec, none where it is damaged."""
+    return _object(row.spec) or {}
+
+
+def _object(text: object) -> Json | None:
+    """The JSON object of a stored text, None where it is damaged.
+
+    As in store.damage, which costs more to load than the gateway's start may take.
+    """
+    try:
+        value = json.loads(text)  # type: ignore[arg-type]
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _entries(text: object) -> list[Json]:
+    """The JSON objects of a stored array, none where it is damaged."""
+    value = _object(f'{{"entries":{text}}}')
+    entries = value.get("entries") if value is not None else None
+    return [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
 
 
 def server_rows(db: apsw.Connection) -> list[ServerRow]:
@@ -69,14 +101,24 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
         " instructions, read_at FROM servers WHERE status != 'retired'"
         " ORDER BY name COLLATE NOCASE"
     )
-    return [
-        _without_held(
-            ServerRow(
-                *row[:2], *map(bool, row[2:4]), *row[4:6], *map(json.loads, row[6:9]), *row[9:]
-            )
-        )
-        for row in db.execute(sql)
-    ]
+    return [_server_row(row) for row in db.execute(sql)]
+
+
+def _server_row(values: "Sequence[Any]") -> ServerRow:
+    """A server without what is held or damaged of its texts."""
+    taken_with, info, capabilities = map(_object, values[6:9])
+    row = ServerRow(
+        *values[:2],
+        *map(bool, values[2:4]),
+        *values[4:6],
+        taken_with or {},
+        info or {},
+        capabilities or {},
+        *values[9:],
+    )
+    if taken_with is None:  # what is held cannot be known
+        row.instructions, row.server_info = "", plain_info(row.name, row.server_info)
+    return _without_held(row)
 
 
 def server_ids(db: apsw.Connection, names: "Collection[str] | None") -> set[int] | None:
@@ -135,9 +177,12 @@ def lists(db: apsw.Connection, server_id: int) -> tuple[list[Json], list[Json], 
     row = db.execute(sql, (server_id,)).fetchone()
     if row is None:
         return [], [], []
-    held = held_texts(json.loads(row[3]))
+    taken_with = _object(row[3])
+    if taken_with is None:  # what is held cannot be known
+        return [], [], []
+    held = held_texts(taken_with)
     prompts, resources, templates = (
-        [entry for entry in json.loads(text) if (kind, str(entry.get(key))) not in held]
+        [entry for entry in _entries(text) if (kind, str(entry.get(key))) not in held]
         for text, (kind, key) in zip(row, NAME_KEYS.items(), strict=False)
     )
     return prompts, resources, templates
@@ -160,12 +205,21 @@ def tool_rows(
     if pinned:
         where.append("a.pinned = 1")
     sql = (
-        "SELECT t.id, t.server_id, t.name, t.raw, t.problem, a.pinned, a.reason FROM tools t"
+        f"SELECT t.id, t.server_id, t.name, {_RAW}, t.problem, a.pinned, a.reason FROM tools t"
         " JOIN availability a ON a.tool_id = t.id AND a.profile_id = :profile"
         f" WHERE {' AND '.join(where)} ORDER BY t.server_id, t.position, t.id"
     )
     values = {"server": server_id, "name": name, "profile": profile_id}
-    return [ToolRow(*row[:5], bool(row[5]), row[6]) for row in db.execute(sql, values)]
+    return [_tool_row(row) for row in db.execute(sql, values)]
+
+
+def _tool_row(values: "Sequence[Any]") -> ToolRow:
+    row = ToolRow(*values[:5], bool(values[5]), values[6])
+    if row.raw == "{}":
+        from store.damage import UNUSABLE  # loads the record classes
+
+        row.problem, row.reason = UNUSABLE, row.reason or "unusable"
+    return row
 
 
 def tool_names(db: apsw.Connection) -> list[tuple[int, str]]:
@@ -175,14 +229,15 @@ def tool_names(db: apsw.Connection) -> list[tuple[int, str]]:
 
 def tool_texts(db: apsw.Connection, server_id: int) -> list[str]:
     """The JSON texts of a server's tools that are still listed."""
-    sql = "SELECT raw FROM tools WHERE server_id = ? AND gone = 0 ORDER BY position, id"
+    sql = f"SELECT {_RAW} FROM tools t WHERE server_id = ? AND gone = 0 ORDER BY position, id"
     return [row[0] for row in db.execute(sql, (server_id,))]
 
 
 def named_tool_texts(db: apsw.Connection, server_id: int) -> dict[str, list[str]]:
     """The same by the tools' names, several where names repeat, of those that were indexed."""
     sql = (
-        "SELECT t.name, t.raw FROM tools t JOIN summaries s ON s.tool_id = t.id AND s.hash = t.hash"
+        f"SELECT t.name, {_RAW} FROM tools t JOIN summaries s"
+        " ON s.tool_id = t.id AND s.hash = t.hash"
         " WHERE t.gone = 0 AND t.server_id = ? ORDER BY t.name, t.twin"
     )
     texts: dict[str, list[str]] = {}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from app.core.errors import ToolcribError
 from app.core.scrubber import Scrubber
 from app.mcp.requests import Channel
-from store.serving import ServerRow
-from store.typed import TYPE_CHECKING, Json
+from store.serving import ServerRow, spec_fields
+from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.core.paths import Paths
@@ -26,7 +26,7 @@ def from_command(
     from app.mcp.stdio import StdioChannel
     from app.system.processes import prepare
 
-    names = json.loads(row.spec).get("env_names", ()) if row is not None else ()
+    names = spec_fields(row).get("env_names", ()) if row is not None else ()
     env = {name: environ[name] for name in names if name in environ}
     launch = LaunchSpec(STDIO, command[0], tuple(command[1:]), env)
     scrubber.add((*launch.secret_values(), *inherited_secrets(environ)))
@@ -53,11 +53,13 @@ def from_row(
     from app.mcp.stdio import StdioChannel
     from app.system.processes import prepare
     from app.system.secrets import Secrets, SecretStore
-    from store.records import ServerSpec
+    from store.damage import server_spec
 
-    fields: Json = json.loads(row.spec)
-    plain: Json = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-    spec = ServerSpec(**plain)
+    spec = server_spec(row.spec)
+    if spec is None:
+        raise ToolcribError(
+            "What is stored of its command is damaged.", "Tell the user to run: toolcrib doctor"
+        )
     # a keychain is slow to load, and most servers have nothing in it
     store = SecretStore.open(paths())
     secrets = store.get(spec.key) if has_credentials(row.spec) else Secrets()
@@ -112,5 +114,10 @@ def launcher(
 
 def has_credentials(spec: str) -> bool:
     """True if a server's stored spec names any secret."""
-    content = json.loads(spec)
+    try:
+        content = json.loads(spec)
+    except ValueError:
+        return False  # damaged: it is not started
+    if not isinstance(content, dict):
+        return False
     return bool(content.get("env_names") or content.get("header_names") or "${secret:" in spec)

@@ -88,7 +88,13 @@ class ProfileView:
                     f"Toolcrib has no profile called {self.profile_name}."
                     " Export the host's file again."
                 )
-            self.profile_id, self.settings = record
+            self.profile_id, settings = record
+            if settings is None:
+                raise UnavailableError(
+                    f"What is stored of the profile {self.profile_name} is damaged."
+                    " Run: toolcrib doctor --repair"
+                )
+            self.settings = settings
             if self._rules is not None:
                 self._rules.look()
                 self.settings = self._rules.settings(self.settings)

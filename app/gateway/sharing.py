@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.serving import ServerRow
+from store.serving import ServerRow, spec_fields
 from store.typed import Json
 
 SHARED, PER_HOST, PER_SESSION = "shared", "host", "session"
@@ -83,7 +83,7 @@ def _nature(row: ServerRow) -> str:
 
 def _program(row: ServerRow) -> str:
     """Program of a server: the command and its first plain argument, a package or a script."""
-    spec = json.loads(row.spec)
+    spec = spec_fields(row)
     args = [str(arg) for arg in spec.get("args") or () if not str(arg).startswith("-")]
     return " ".join([str(spec.get("command") or ""), *args[:1]])
 
@@ -94,7 +94,7 @@ def _package(row: ServerRow) -> str:
     A program of that name (mcp-server-git), or what a runner as npx fetches by it, without its
     version; an option that could name another source or package leaves it open.
     """
-    spec = json.loads(row.spec)
+    spec = spec_fields(row)
     args = [str(arg) for arg in spec.get("args") or ()]
     program = re.split(r"[/\\]", str(spec.get("command") or ""))[-1]
     program = re.sub(r"\.(?:exe|cmd)$", "", program)

@@ -196,7 +196,7 @@ def _call_text(
     doubted: Callable[[int], bool],
     first: str,
 ) -> str:
-    """`first` where there is any, then a line a tool; where the tools are for several steps of the prompt, under each step's words.
+    """A line a tool after `first`; for several steps of the prompt, under each step's words.
 
     Headings take no tool's place: the best tools of each step alone would be right less often.
     """

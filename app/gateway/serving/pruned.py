@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from app.catalog.reasons import DISABLED, UNTRUSTED, sentence
+from app.catalog.reasons import DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
 from app.gateway.server_lists import METHODS
 from app.gateway.serving.conditions import SessionConditions
@@ -224,7 +224,11 @@ class Pruned(ServingMode):
             self.context.host.respond(message["id"], {"id": 0}, line)
         ms = (time.perf_counter() - began) * 1000
         detail = {"tools": len(texts)}
-        self.context.journal.add("list", tool=f"{self._name}/", ms=ms, detail=detail)
+        damaged = [t.name for t in tools if t.reason == UNUSABLE and t.raw == "{}"]
+        problem = f"Left out, as damaged in the store: {', '.join(damaged)}." if damaged else ""
+        self.context.journal.add(
+            "list", tool=f"{self._name}/", ms=ms, detail=detail, problem=problem
+        )
 
     def _slim_level(self) -> str:
         level = self.context.view.setting("gateway", "slim", "lossless")

@@ -265,7 +265,8 @@ class TryTab(QWidget):
         if self.answer is None:
             return ""
         ranked = self.answer.ranked
-        return " ".join(filter(None, [phrases.best_off(ranked), ranked.note, phrases.steps(ranked)]))
+        notes = [phrases.best_off(ranked), ranked.note, phrases.steps(ranked)]
+        return " ".join(filter(None, notes))
 
     def _show_note(self, kind: str, text: str, *buttons: Button) -> None:
         self._note = text
