@@ -61,6 +61,17 @@ def test_what_else_an_event_holds_is_named(detail, name, value):
     assert lines(at=1.0, kind="error", problem="it failed", detail=detail)[name] == value
 
 
+def test_a_search_names_the_best_match_that_was_off():
+    about = lines(**SEARCH, detail={**FOUND, "best_off": "time/get_current_time"})
+    assert about["Best match, which is off"] == "time/get_current_time"
+    assert "Best match, which is off" not in lines(**SEARCH, detail=FOUND)
+
+
+def test_a_call_by_exact_name_says_that_there_was_no_search():
+    about = lines(at=1.0, kind="call", tool="a/b", detail={"by_name": True})
+    assert about["Asked for"] == "by its exact name, without a search"
+
+
 def test_invisible_characters_are_spelled_out():
     assert lines(at=1.0, kind="search", query="a\u200bb")["Query"] == "a⟨U+200B⟩b"
 

@@ -247,13 +247,16 @@ class MenuHandler:
         self._noted.add(mark)
         return f"\n{server} says: {' '.join(instructions.split())[:_NOTES]}"
 
-    def _load(self, session: Session, tool_id: str, row_id: int) -> list[str]:
+    def _load(
+        self, session: Session, tool_id: str, row_id: int, *, journalled: bool = True
+    ) -> list[str]:
         new = tool_id not in session.loaded
         tokens = self._view.tokens(row_id) if new else 0
         with session.lock:
             evicted = session.loaded.load(tool_id, tokens, time.monotonic())
-        if new:
+        if new and journalled:
             self._journal.add("load", tool=tool_id, tokens=tokens)
+        if new:
             self._promote()
         return evicted
 
@@ -392,9 +395,10 @@ class MenuHandler:
     # ---- what a call under way asks for
 
     def _load_unasked(self, session: Session, tool_id: str, row_id: int) -> None:
-        """Load a tool that was called without a search."""
-        self._journal.add("miss", tool=tool_id, problem="called without a search")
-        self._note_evicted(self._load(session, tool_id, row_id))
+        """Load a tool that was called without a search; its schema reaches the model only where
+        loaded tools are listed."""
+        shown = self.gateway.promote
+        self._note_evicted(self._load(session, tool_id, row_id, journalled=shown))
 
     def _unload(self, session: Session, tool_id: str) -> None:
         """Take a tool away whose calls repeat."""

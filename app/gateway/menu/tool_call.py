@@ -40,6 +40,7 @@ class ToolCall(Route):
 
     __slots__ = (
         "_began",
+        "_by_name",
         "_check",
         "_context",
         "_flow",
@@ -81,6 +82,7 @@ class ToolCall(Route):
         self._row_id = row_id
         self._tokens = tokens
         self._guidance: str | None = None  # of a loop, once the call is noted
+        self._by_name = False  # called without a search before it
         self._check = check
         self._flow = flow
         self._hold = hold
@@ -128,6 +130,7 @@ class ToolCall(Route):
         if tool_id in session.loaded:
             session.loaded.touch(tool_id, now)
         elif self._row_id and not repeats:  # a loop does not load its tool again
+            self._by_name = True
             self._context.load(session, tool_id, self._row_id)
         return repeats
 
@@ -173,6 +176,7 @@ class ToolCall(Route):
             tokens=self._size // results.CHARACTERS_A_TOKEN,
             ms=(time.perf_counter() - self._began) * 1000,
             problem=self._problem,
+            **({"detail": {"by_name": True}} if self._by_name else {}),
         )
 
     def unreached(self, reason: str) -> None:

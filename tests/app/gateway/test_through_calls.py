@@ -19,13 +19,29 @@ def start(gateway, **answers):
     return host
 
 
-def test_a_valid_call_without_a_search_runs_and_is_noted(stocked, gateway):
-    database = stocked(TWO)
+@pytest.mark.parametrize("promote", [False, True])
+def test_a_call_by_exact_name_is_journalled_as_one_call(stocked, gateway, promote):
+    database = stocked(TWO, {"gateway": {"promote": promote}})
     host = start(gateway)
     assert text(host.run("alpha/echo", {"text": "hi"})) == "hi"
+    assert text(host.run("alpha/echo", {"text": "again"})) == "again"
     host.close()
-    assert [e.tool for e in recorded(database, "miss")] == ["alpha/echo"]
-    assert [e.tool for e in recorded(database, "call")] == ["alpha/echo"]
+    assert recorded(database, "miss") == []
+    calls = recorded(database, "call")
+    assert [(e.tool, e.problem) for e in calls] == [("alpha/echo", "")] * 2
+    assert sorted(bool(e.detail.get("by_name")) for e in calls) == [False, True]
+    # what is loaded reaches the model only where loaded tools are listed
+    assert [e.tool for e in recorded(database, "load")] == ["alpha/echo"] * promote
+
+
+def test_a_call_after_a_search_for_the_tool_is_not_one_by_name(stocked, gateway):
+    database = stocked(TWO)
+    host = start(gateway)
+    host.call("search_tools", {"query": "alpha/echo"})
+    assert text(host.run("alpha/echo", {"text": "hi"})) == "hi"
+    host.close()
+    assert [e.detail for e in recorded(database, "call")] == [{}]
+    assert [e.tool for e in recorded(database, "load")] == ["alpha/echo"]
 
 
 def test_wrong_arguments_are_explained_and_the_retry_succeeds(stocked, gateway, log):
@@ -93,7 +109,9 @@ def test_off_and_held_tools_are_not_found_and_not_called(stocked, gateway):
         profiles.set_held(db, profile, [by_id["beta/read_note"]], "new")
     db.close()
     host = start(gateway)
-    assert "read_note" not in host.search("read a note by its number").replace("arguments", "")
+    first, rest = host.search("read a note by its number").split("\n", 1)
+    assert first.startswith("The best match is off: alpha/read_note (it is turned off")
+    assert "read_note" not in rest  # what is held is not named at all
     for name, reason in (("alpha", "it is turned off"), ("beta", "it is new")):
         said = json.loads(text(host.run(f"{name}/read_note", {"number": 1})))
         assert said["error"] == "tool_not_available" and reason in said["reason"]

@@ -60,6 +60,8 @@ def _answer(event: EventRecord) -> Iterator[Line]:
     if event.kind == "search":
         yield from _searched(detail)
         return
+    if detail.get("by_name"):
+        yield "Asked for", "by its exact name, without a search"
     for key, name in _PLAIN.items():
         value = detail.get(key)
         if isinstance(value, list):
@@ -75,6 +77,7 @@ def _searched(detail: Mapping[str, object]) -> Iterator[Line]:
     score = dict(zip(candidates, scores, strict=False))
     gate = dict(zip(candidates, gates, strict=False))
     shown = _texts(detail.get("shown"))
+    yield "Best match, which is off", str(detail.get("best_off") or "")
     named = [f"{tool} ({score[tool]:.2f})" if tool in score else tool for tool in shown]
     if shown or "shown" in detail:
         yield "Shown to the model", "\n".join(named) or "nothing"
