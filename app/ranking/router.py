@@ -372,7 +372,7 @@ class Router:
 
 
 def _only_off(row: CatalogTool) -> bool:
-    """Whether a tool would be had as soon as it, or its server, is switched on."""
+    """True if a tool can be had as soon as it, or its server, is switched on."""
     return bool(row.reasons) and all(r.kind in (OFF, DISABLED) for r in row.reasons)
 
 
