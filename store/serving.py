@@ -7,8 +7,7 @@ import apsw
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Any
+    from collections.abc import Collection
 
 # findings in what a server says beside its tools: a key of taken_with, and their kinds
 HELD_TEXTS = "texts"
@@ -104,7 +103,7 @@ def server_rows(db: apsw.Connection) -> list[ServerRow]:
     return [_server_row(row) for row in db.execute(sql)]
 
 
-def _server_row(values: "Sequence[Any]") -> ServerRow:
+def _server_row(values: "tuple[object, ...]") -> ServerRow:
     """A server without what is held or damaged of its texts."""
     taken_with, info, capabilities = map(_object, values[6:9])
     row = ServerRow(
@@ -213,7 +212,7 @@ def tool_rows(
     return [_tool_row(row) for row in db.execute(sql, values)]
 
 
-def _tool_row(values: "Sequence[Any]") -> ToolRow:
+def _tool_row(values: "tuple[object, ...]") -> ToolRow:
     row = ToolRow(*values[:5], bool(values[5]), values[6])
     if row.raw == "{}":
         from store.damage import UNUSABLE  # loads the record classes
