@@ -9,8 +9,6 @@ registry does, a substring of the name. A tool counts where it is among the firs
 
 import json
 import os
-import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -42,6 +40,7 @@ from app.market.sync import sync  # noqa: E402
 from store import market  # noqa: E402
 from store.connection import transaction  # noqa: E402
 from store.market import MarketSource, MarketTool  # noqa: E402
+from tests.bench.cpu import peak_megabytes  # noqa: E402
 
 QUERIES = Path(__file__).with_name("market_queries.jsonl")
 Ranking = Callable[[str], Sequence[str]]
@@ -146,7 +145,7 @@ def sync_many(number: int = 30_000) -> None:
         child = subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.DEVNULL)
         while market.count(db)[0] < number // 2:
             time.sleep(0.05)
-        child.send_signal(signal.SIGKILL)
+        child.kill()
         child.wait()
         print(f"killed at {market.count(db)[0]:,} servers", flush=True)
         source = sources.named(db, "team")
@@ -157,7 +156,7 @@ def sync_many(number: int = 30_000) -> None:
             index.find("extract text from a PDF file")
             searches.append(1000 * (time.perf_counter() - began))
 
-        before, began, cpu = _peak(), time.perf_counter(), time.process_time()
+        before, began, cpu = peak_megabytes(), time.perf_counter(), time.process_time()
         done = sync(ctx, other, source, on_progress=look)
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -166,16 +165,12 @@ def sync_many(number: int = 30_000) -> None:
             f"went on: {done.progress.servers:,} servers, {done.progress.bytes / 1e6:.1f} MB in"
             f" {wall:.1f} s ({cpu:.1f} s of CPU with the registry's own and {len(searches)}"
             f" searches of {sorted(searches)[len(searches) // 2]:.1f} ms), {market.count(db)[0]:,}"
-            f" listed, {size / 1e6:.1f} MB on disk, peak of memory {before} -> {_peak()} MB",
+            f" listed, {size / 1e6:.1f} MB on disk, peak of memory {before} -> {peak_megabytes()} MB",
             flush=True,
         )
         print(f"{len(server.headers_seen)} requests", flush=True)
         other.close()
         db.close()
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 if __name__ == "__main__":
