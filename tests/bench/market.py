@@ -165,7 +165,8 @@ def sync_many(number: int = 30_000) -> None:
             f"went on: {done.progress.servers:,} servers, {done.progress.bytes / 1e6:.1f} MB in"
             f" {wall:.1f} s ({cpu:.1f} s of CPU with the registry's own and {len(searches)}"
             f" searches of {sorted(searches)[len(searches) // 2]:.1f} ms), {market.count(db)[0]:,}"
-            f" listed, {size / 1e6:.1f} MB on disk, peak of memory {before} -> {peak_megabytes()} MB",
+            f" listed, {size / 1e6:.1f} MB on disk, peak of memory"
+            f" {before} -> {peak_megabytes()} MB",
             flush=True,
         )
         print(f"{len(server.headers_seen)} requests", flush=True)
