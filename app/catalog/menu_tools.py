@@ -11,7 +11,7 @@ LISTING = ("names", "all")  # the pools that list tools
 _MOST_CHARACTERS = 500  # of the servers' names in the search tool's description
 _SHORT = 160  # characters of a server's instructions that fit into those of the gateway
 _ALL_SHORT = 480  # characters of all servers' short instructions together
-# what keeps Claude Code from deferring a tool, so that it stands in the first request
+# keeps Claude Code from deferring a tool, so that it is part of the first request
 ALWAYS_LOAD = "anthropic/alwaysLoad"
 _SUMMARY = 120  # characters of a tool's description in the pool `all`
 

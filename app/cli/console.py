@@ -48,7 +48,7 @@ class Console:
         try:
             if shown:
                 print(shown, file=self._out, flush=True)
-        except BrokenPipeError:  # nobody reads any more
+        except BrokenPipeError:  # the reader has closed its end
             raise
         except OSError as error:
             with contextlib.suppress(OSError):

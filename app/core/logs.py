@@ -29,7 +29,7 @@ class _Redacting(logging.Formatter):
 def log_tail(file: Path, *, most: int = 200_000) -> str:
     """The newest whole lines of a log, at most that many bytes; "" where there is none."""
     try:
-        if not file.is_file():  # a pipe that somebody planted would never be read to its end
+        if not file.is_file():  # a planted pipe would never be read to its end
             return ""
         with file.open("rb") as log:
             size = log.seek(0, 2)

@@ -18,7 +18,7 @@ from store.files import lock
 
 _PREFIX, _SUFFIX = ".toolcrib-", ".tmp"
 _RANDOM = 8  # bytes of a temporary name
-_OLD = 60.0  # seconds; where files cannot be locked, age says that nobody writes one any more
+_OLD = 60.0  # seconds; where files cannot be locked, by this age no process writes one any more
 _ACL = "system.posix_acl_access"
 _MUST_KEEP = ("user.", _ACL)  # other attributes are the system's, which sets its own
 _NEW_FILE = (

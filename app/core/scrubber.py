@@ -11,7 +11,7 @@ from store.typed import Any
 
 HIDDEN = "••••"
 SHORTEST = 6  # characters; shorter values are found in ordinary text by chance
-_SHORTEST_WORD = 4  # of a value that is hidden only where it stands as a word of its own
+_SHORTEST_WORD = 4  # of a value that is hidden only where it is a word of its own
 _LAYERS = 4  # JSON in a URL in JSON, and the JSON it is looked for in
 _ESCAPED = re.compile(r"[%&\\+]")
 _CODE = re.compile(
@@ -162,7 +162,7 @@ def _coded(value: str) -> Iterable[str]:
         yield data.hex().upper()
         for before in range(3):
             text = base64.b64encode(b"\0" * before + data).decode()
-            # without the characters that share bits with what stands before and behind
+            # without the characters that share bits with those before and behind
             core = text[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
             yield core
             yield core.replace("+", "-").replace("/", "_")

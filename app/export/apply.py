@@ -207,7 +207,7 @@ def _take_back(
             replace_file(path, data, expected=expected, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
-            for ended in record.detail.get("ended", ()):  # a restore's: what it ended stands again
+            for ended in record.detail.get("ended", ()):  # by a restore: in force again
                 exports.mark_undone(db, ended, 0.0)
 
 

@@ -25,7 +25,7 @@ _SHOWN_NAMES = frozenset({HOME_VARIABLE})
 _KEY_LINE = re.compile(
     r"""^(?P<lead>\s*(?:-\s+)?)(?P<quote>["']?)(?P<key>[\w.-]+)(?P=quote)(?P<sep>\s*[=:]\s*)(?P<value>\S.*)$"""
 )
-_SHORTEST = 3  # characters of a value that is masked wherever it stands in TOML or YAML
+_SHORTEST = 3  # characters of a value that is masked anywhere in TOML or YAML
 
 
 @dataclass(frozen=True, slots=True)

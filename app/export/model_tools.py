@@ -59,7 +59,7 @@ def model_tools(
     every = host_rows(host, catalog) if rows is None else list(rows)
     if mode == AS_IS or (mode == NATIVE and host.native is not None and host.native.partial):
         return replace(as_sent(host, every), direct=tuple(every))
-    # what nobody trusts stays as it is in the file, like what no export writes
+    # an untrusted server stays as it is in the file, like entries that no export writes
     alone = {
         row.server.id
         for row in every

@@ -9,7 +9,7 @@ from app.hosts.facts import EntryStyle, HostFacts, NativeRoute
 from store.typed import JsonMapping
 
 PROFILE_KEY = "toolcrib"
-# What Zed's own `write` profile switches on; a profile without tools would switch all of it off.
+# Tools of Zed's own `write` profile; a profile without tools would switch all of them off.
 _ZED_TOOLS = (
     *("copy_path", "create_directory", "delete_path", "diagnostics", "edit_file", "fetch"),
     *("list_directory", "move_path", "now", "find_path", "read_file", "save_file", "open"),

@@ -86,7 +86,7 @@ class Plan:
     tools_before: int = 0
     tools_after: int = 0
     later: int = 0  # tokens that the host then loads on demand
-    unread: tuple[str, ...] = ()  # servers that its files would name and that nobody has read
+    unread: tuple[str, ...] = ()  # unread servers that its files would name
     own: tuple[str, ...] = ()  # servers of its files that the one entry reaches
     also: tuple[str, ...] = ()  # servers of other hosts that it reaches, added by name
     widened: bool = False  # an earlier build wrote its entry, which reaches every server
@@ -329,7 +329,7 @@ def _described(
     ]
     alive = bool(result.files) and is_running(result.host)
     running = alive and any(change.kind_closed for change in changes)
-    if result.files:  # what stands there already was copied with it, and may be newer by now
+    if result.files:  # the present content was copied with it, and may be newer by now
         secrets = {name: secret for change in changes for name, secret in change.secrets}
         result = replace(result, secrets_to_store=tuple(secrets.items()))
     return replace(

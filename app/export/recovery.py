@@ -23,4 +23,4 @@ def recover(ctx: AppContext) -> None:
 
     unsettled = suppress(ToolcribError, StoreError)
     with unsettled, closing(ctx.open_store()) as db, writer(ctx, db, wait=0):
-        pass  # whoever takes the lock settles what the one before left
+        pass  # taking the lock settles the unfinished work of the process before

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 Pair = tuple[str | None, str | None]  # a line before and after; None where a side has no line
-Place = tuple[str, ...]  # the lines that a line stands below, as their keys
+Place = tuple[str, ...]  # the lines that enclose a line, as their keys
 _SIGN = re.compile("[:=]")
 _TABLE = re.compile(r"\[\[?[A-Za-z_]")  # of TOML; a list of JSON starts with none of these
 _CLOSING, _OPENING = "]})", "[{("

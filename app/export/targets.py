@@ -31,7 +31,7 @@ class Target:
     role: str  # servers | rules | revert
     current: bytes | None
     primary: bool = False  # gets what is written once per host
-    served: bool = False  # what it starts is in the entry that stands beside it
+    served: bool = False  # its launch is in the entry beside it
     readings: tuple[HostReading, ...] = ()  # of every server file of this export, without Toolcrib
 
     @property

@@ -24,7 +24,7 @@ LIST = "list"  # a program that says which tools to leave out of the request
 _SECONDS = 5  # after which the host goes on without us; our own limit is far below
 _OURS = re.compile(r"toolcrib-gateway(\.exe)?['\"]? hook [a-z-]+")
 # what the program does, without the start of an environment: a third of the time at each prompt.
-# Where Toolcrib has gone it ends with 1, not with 2, by which hosts would refuse the prompt
+# If Toolcrib was removed it ends with 1, not with 2, by which hosts would refuse the prompt
 _RUN = (
     "import sys; sys.path.append(sys.argv[1]); from app.gateway.hook import run; run(sys.argv[4:])"
 )

@@ -133,7 +133,7 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
         base = str(active[0].detail.get("base", ""))
         after = backups.read(base) if base else None
     elif not after and active and not active[-1].before_hash:
-        after = None  # nobody wrote anything else into the file that we made
+        after = None  # the file that we made has no other content
     return _plan(facts, path, before, after, base=after)
 
 

@@ -12,7 +12,7 @@ from store.records import EventRecord
 HIT = "hit"  # the model called one of them before the next prompt
 OTHER = "other"  # it called another tool
 NONE = "none"  # it called no tool
-UNSEEN = "unseen"  # the host calls by itself, which nobody sees
+UNSEEN = "unseen"  # the host calls by itself, and no record shows it
 SILENT = "silent"  # nothing was suggested, and no tool was called
 MISSED = "missed"  # nothing was suggested, and a tool was called
 SPOKEN = (HIT, OTHER, NONE, UNSEEN)
@@ -76,7 +76,7 @@ def suggestion_uses(db: apsw.Connection, since: float) -> tuple[SuggestionUse, .
         if event.kind == SUGGEST:
             called: list[str] = []
             prompts.append((event, called))
-            if event.host:  # else the session is nobody's, and calls are another's
+            if event.host:  # else the session has no host, and calls are another's
                 last[event.session] = called
         elif event.session in last and event.tool not in last[event.session]:
             last[event.session].append(event.tool)

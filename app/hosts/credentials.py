@@ -27,7 +27,7 @@ _SHORT_FLAGS = frozenset({"-p", "-P", "-k", "-w"})  # a password, or a port, a p
 _ASSIGNMENT = re.compile(r"(?s)^(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)=(?P<value>.+)$")
 _FLAG_VALUE = re.compile(r"(?s)^(?P<flag>--?[A-Za-z][\w.-]*)(?P<sep>[=:])(?P<value>.+)$")
 _HEADER = re.compile(r"(?s)^(?P<name>[A-Za-z0-9-]+)(?P<sep>\s*[:=]\s*)(?P<value>.+)$")
-# Shapes that are credentials wherever they stand: GitHub, GitLab, OpenAI, Slack, AWS, JWT, Bearer.
+# Shapes that are credentials anywhere: GitHub, GitLab, OpenAI, Slack, AWS, JWT, Bearer.
 _SHAPES = re.compile(
     r"gh[pousr]_[A-Za-z0-9_]{4,}|github_pat_\w{4,}|glpat-[\w-]{8,}|sk-[A-Za-z0-9_-]{16,}"
     r"|xox[abprs]-[\w-]{8,}|\bAKIA[0-9A-Z]{16}\b|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"

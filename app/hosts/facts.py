@@ -94,7 +94,7 @@ class NameRule:
 
     form: str = "{tool}"
     keep: str = ""  # characters kept, as a regex class; "" = not known, all kept
-    other: str = "_"  # what stands for the others
+    other: str = "_"  # replaces all others
     max: int = 0  # characters, 0 = none known
 
     def clean(self, part: str) -> str:

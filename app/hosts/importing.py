@@ -18,7 +18,7 @@ from app.hosts.reading import (
 )
 from store.typed import JsonMapping
 
-# Where servers stand, and the entry style that means.
+# Place of the servers in a file, and the entry style that it implies.
 _SHAPES = (
     (("mcpServers",), "any"),
     (("context_servers",), "zed"),

@@ -35,7 +35,7 @@ class FoundEntry:
     disabled: bool = False
     problem: str = ""
     project_level: bool = False
-    at: tuple[str | int, ...] = ()  # where the entry stands in the file
+    at: tuple[str | int, ...] = ()  # place of the entry in the file
     pruned: str = ""  # profile, when Toolcrib wrote this entry for one server
     server: str = ""  # catalogue name of that server; launch is None for a URL server
     behind: tuple[str, ...] | None = None  # of the entry for all servers: those that it reaches

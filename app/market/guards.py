@@ -40,7 +40,7 @@ _IMAGES = ("docker.io", "ghcr.io", "quay.io", "mcr.microsoft.com", "index.docker
 _IMAGE_ENDS = (".pkg.dev", ".azurecr.io", ".amazonaws.com")
 # Options of a runtime that an entry may use, and those of them that take the next word. Any other
 # could fetch from elsewhere, run a text as a command or take the walls of a container down, and a
-# word that belongs to no option would stand where the package's name does.
+# word that belongs to no option would be in the place of the package's name.
 _FLAGS = {
     "npx": ("-y", "--yes", "-q", "--quiet", "--prefer-offline", "--offline", "--ignore-scripts"),
     "uvx": (

@@ -29,7 +29,7 @@ from store.typed import Json
 _CONNECT_SECONDS = 20.0
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _REDIRECTS = (301, 302, 303)
-# What the SDK's writer to an older server is told of messages that we answer ourselves: of any
+# Status for the SDK's writer to an older server, for messages that we answer ourselves: of any
 # refusal or error it would end, and no answer ever come.
 _TAKEN = 202
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)

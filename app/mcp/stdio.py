@@ -17,7 +17,7 @@ from app.system.threads import start_thread
 _TAIL_BYTES = 16_384
 _TAIL_LINES = 40
 _LONGEST_LINE = 300  # characters of what is quoted in a sentence
-_BYTE_SECONDS = 1e-4  # of CPU that a byte of output stands for as a sign of life
+_BYTE_SECONDS = 1e-4  # of CPU that count as a sign of life, for each byte of output
 _EXIT_SECONDS = 0.5
 _IDLE_SECONDS = 0.5  # a server that rests this long after its stdin was closed will not exit
 _TERM_SECONDS = 2.0
@@ -90,7 +90,7 @@ class StdioChannel:
     def _write_now(self, data: bytes) -> bytes:
         """Write without waiting and return the bytes that the pipe did not take."""
         if self._stdin is None or self._closing:
-            return b""  # nobody reads any more
+            return b""  # the pipe is closed
         if not self._at_once:
             return data
         try:
@@ -124,7 +124,7 @@ class StdioChannel:
         reason = ""
         try:
             reason = self._read_lines(process.stdout, on_line)
-        finally:  # whatever happens, those who wait hear that nobody reads any more
+        finally:  # whatever happens, those who wait learn that reading has ended
             self.fault = bool(reason)
             on_end(reason or self._end_reason())
             start_thread(self.close, 0.0)  # its children may still run

@@ -39,7 +39,7 @@ def suggest(
         left = [tool for tool in left if tool not in long]
     if largest := [tool for tool in left if tool.cost >= COSTLY][:LARGEST]:
         title = f"The {tool_count(len(largest))} that take{'s' * (len(largest) == 1)} most"
-        if len(left) < len(shown):  # larger ones may stand in another move, or be pinned
+        if len(left) < len(shown):  # larger ones may be in another move, or be pinned
             title = f"{tool_count(len(largest))}, the largest of the others"
         share = 100 * sum(t.cost for t in largest) / sum(t.cost for t in shown)
         evidence = f"{share:.0f} % of all that is on. It is not known yet if they are needed."

@@ -56,7 +56,7 @@ class CallSession:
         self._connection: Connection | None = None
         self._trace: TracedChannel | None = None
         self._scrubber = Scrubber()
-        self._given_up = False  # nobody waits for its answer any more: it cannot be used again
+        self._given_up = False  # its caller has left before the answer: it cannot be used again
         self._lock = threading.Lock()
         self._closed = threading.Event()
 

@@ -15,7 +15,7 @@ from app.mcp.revisions import server_info
 from store.records import COULD_NOT_START
 from store.typed import Json
 
-# What hosts between them can do: servers show some tools only to a client that can do this.
+# Capabilities of hosts together: servers show some tools only to a client that has these.
 CAPABILITIES: Json = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}}}
 _ANSWERS: dict[str, Json] = {
     "ping": {},

@@ -187,7 +187,7 @@ def _project_folder(server: ServerRecord) -> str:
             return entry.scope.removeprefix("local:")
         if entry.scope == "project":
             folder = Path(entry.file).parent
-            hidden = folder.name.startswith(".")  # .vscode/mcp.json stands one level deeper
+            hidden = folder.name.startswith(".")  # .vscode/mcp.json is one level deeper
             return str(folder.parent if hidden else folder)
     return ""
 
@@ -329,7 +329,7 @@ def _place_file(ctx: AppContext, placing: _Placement, reading: HostReading, *, a
             host, file_entry.scope, file, file_entry.name, disabled=file_entry.disabled
         )
         placing.place(entry, file_entry, own=placing.is_own(file_entry, reading))
-    if len(others) < len(reading.entries):  # what stood there before is behind it
+    if len(others) < len(reading.entries):  # its earlier entries are behind it
         known = servers.entry_names(placing.db, host, file)
         servers.drop_missing_entries(placing.db, host, file, known - ours)
     elif not reading.problem and not reading.through and not adds:

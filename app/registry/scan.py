@@ -170,7 +170,7 @@ class _Scan:
 
             def on_reading(reading: Reading) -> None:
                 self._read_done(target, reading)
-                free()  # a server that is slow to stop holds up nobody
+                free()  # a server that is slow to stop holds up no other
 
             reading = await read_server(
                 target.placed(Path.home()),

@@ -19,10 +19,10 @@ from app.safety.concepts import lexicon
 
 _REGION = 1 << 18  # weights of one kind of features
 CHARACTERS, WORDS, FLAGS, CONCEPTS = ALL_KINDS = (0, 1, 2, 3)
-_REGIONS = (0, 1, 2, 2)  # where a kind's weights stand; there are few flags
+_REGIONS = (0, 1, 2, 2)  # start of a kind's weights; there are few flags
 SIZE = 3 * _REGION  # of the table of weights
 _RUNS = (2, 3, 4, 5)
-_CONCEPT = 1000  # numbers of one concept: itself and what stands beside it
+_CONCEPT = 1000  # numbers of one concept: itself and its neighbours
 _FEWEST = 12  # features of a kind; one or two alone would weigh too much
 _KIND_WEIGHTS = (1.0, 1.0, 1.0, 2.0)  # concepts carry over to other words, so they count more
 _ANCHOR, _ANCHOR_WEIGHT = 99, 0.3  # what every sentence has: none is without features

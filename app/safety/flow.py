@@ -100,7 +100,7 @@ class Flow:
 
     kind: str  # SECRET | PASSAGE
     tool: str  # server/tool that would get it
-    source: str  # the server it came from, "" when nobody knows
+    source: str  # the server it came from, "" when it is not known
 
     @property
     def sentence(self) -> str:

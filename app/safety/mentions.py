@@ -28,7 +28,7 @@ _LABEL = re.compile(
     r"(?:text|string|phrase|sentence|response|reply|output|prompt|message|payload|passage)s?):",
     re.I,
 )
-# what makes a sample an order: somebody who gets something, or something worth getting
+# what makes a sample an order: a person who gets something, or something worth getting
 _CARRIES = re.compile(
     r"https?://[^\s/.)]|[\w.+-]{1,40}@[\w-]{1,40}\.|(?:~|/etc|/home|/root)/|\.env\b|\bid_rsa\b"
     r"|\b(?:secret|credential|password|token|key|passphrase|cookie|conversation|chat)s?\b",

@@ -90,7 +90,7 @@ def _of_other_servers(tool: ToolRecord, others: Mapping[str, ToolRecord]) -> Ite
 
 def _called(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
     text = made_plain(tool.description)
-    # a common word is no reference; a name with a mark in it is, if an order stands before it
+    # a common word is no reference; a name with a mark in it is, if an order precedes it
     for match in islice(_CALLED.finditer(text), _MOST_CALLED):
         called = names.exact.get(match["name"], {})
         if called and tool.server not in called:

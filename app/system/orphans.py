@@ -18,7 +18,7 @@ _CLOSE = b"close\n"
 _FIRST_COPY = 10
 # The shell holds the server's pipes (3 to 5) beside us, so that our end is not yet the server's:
 # one that ends takes its escaped children out of sight. The end of its own input is our end; by
-# then a number that is not its own session's belongs to somebody else. Once the family is known
+# then a number that is not its own session's belongs to another. Once the family is known
 # the server has a second to notice the end of its input.
 _SCRIPT = """
 pid=$1 mark=$2

@@ -24,7 +24,7 @@ from app.system.orphans import Watcher
 MARK_VARIABLE = "TOOLCRIB_TREE"
 _POLL_SECONDS = 0.02
 _TWITCH_SECONDS = 0.02  # CPU that a resting process may use: timers, a wake-up
-_HURRY_SECONDS = 0.15  # what is left of each wait once somebody waits for the end
+_HURRY_SECONDS = 0.15  # the rest of each wait once a caller waits for the end
 _CHUNK = 32_768
 _PR_SET_CHILD_SUBREAPER = 36
 _WINDOWS = sys.platform == "win32"

@@ -21,7 +21,7 @@ class _Part:
     node: Node
 
 
-_Splice = tuple[int, int, str]  # start, end, what stands there instead
+_Splice = tuple[int, int, str]  # start, end, replacement
 
 
 def edit_json(text: str, edits: list[Edit]) -> str:

@@ -34,7 +34,7 @@ class Node:
         self.kind = kind  # object | array | string | number | word
         self.start = start
         self.end = end
-        self.trailing = False  # a comma stands after the last member or item
+        self.trailing = False  # a comma follows the last member or item
         self._value = value
         self._members: list[Member] = []
         self._items: list[Node] = []
@@ -104,7 +104,7 @@ class JsonText:
     root: Node
     comments: bool
     trailing_commas: bool
-    duplicates: tuple[str, ...]  # keys that stand twice in one object
+    duplicates: tuple[str, ...]  # keys that occur twice in one object
 
 
 def parse(text: str) -> JsonText:

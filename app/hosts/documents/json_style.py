@@ -23,7 +23,7 @@ class JsonStyle:
     indent: str = "  "
     colon: str = ": "
     comma: str = ", "
-    lists_open: bool = False  # lists of scalars stand one item a line
+    lists_open: bool = False  # lists of scalars have one item a line
     one_line: bool = False
 
     @classmethod
