@@ -30,8 +30,12 @@ RULES = (
 _WHAT = "Tells the agent in {file} to search Toolcrib's menu, for agents that never do."
 COST = "These instructions are part of every request of every session of this host."
 _FIRST, _LAST = re.escape(BEGIN.encode()), re.escape(END.encode())
-# a first marker whose last one is gone encloses nothing: what follows is the user's
-_BLOCK = re.compile(rb"(?:\r?\n)?%b(?:(?!%b).)*?%b(?:\r?\n)?" % (_FIRST, _FIRST, _LAST), re.DOTALL)
+# markers on lines of their own around one line of words: anything else is the user's
+_BLOCK = re.compile(
+    rb"(?:\r?\n)?(?<![^\r\n])%b(?:\r\n|\r|\n)(?!%b|%b)[^\r\n]*(?:\r\n|\r|\n)%b(?:\r?\n|\r|\Z)"
+    % (_FIRST, _FIRST, _LAST, _LAST)
+)
+_FENCE = re.compile(rb"(?<![^\r\n]) {0,3}(?:```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
         data = read_bytes(path) if is_file(path) else b""
     except ToolcribError as error:
         return RulesState(facts, path, False, f"{error.title} {error.hint}".strip())
-    return RulesState(facts, path, bool(_BLOCK.search(data)))
+    return RulesState(facts, path, _without_block(data) != data)
 
 
 def rules_status(places: Places, facts: HostFacts, *, mode: str, here: bool) -> RulesStatus | None:
@@ -115,7 +119,7 @@ def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> 
         decode(before or b"")
     except ToolcribError as error:
         raise ToolcribError(f"{path}: {error.title}", error.hint) from error
-    base = _BLOCK.sub(b"", before) if before is not None else None
+    base = _without_block(before) if before is not None else None
     return _plan(facts, path, before, _with_block(base or b""), base=base, profile=profile)
 
 
@@ -125,10 +129,10 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
     `history` are the host's writes about prompts (store.exports.hooks_of).
     """
     before = read_bytes(path) if is_file(path) else None
-    if before is None or not _BLOCK.search(before):
+    if before is None or _without_block(before) == before:
         return Plan(facts, HOOK, "")
     active = active_writes(history, path)
-    after: bytes | None = _BLOCK.sub(b"", before)
+    after: bytes | None = _without_block(before)
     if active and active[0].profile and active[0].after_hash == hash_bytes(before):
         base = str(active[0].detail.get("base", ""))
         after = backups.read(base) if base else None
@@ -145,6 +149,16 @@ def mode_of(db: apsw.Connection, facts: HostFacts) -> str:
 def is_rules(path: Path) -> bool:
     """True if a write about prompts was one of instructions, not of a hook."""
     return path.suffix == ".md"
+
+
+def _without_block(data: bytes) -> bytes:
+    """The file without Toolcrib's lines; those that a code fence quotes stay."""
+
+    def left(block: re.Match[bytes]) -> bytes:
+        quoted = len(_FENCE.findall(data, 0, block.start())) % 2 == 1
+        return block.group() if quoted else b""
+
+    return _BLOCK.sub(left, data)
 
 
 def _with_block(data: bytes) -> bytes:

@@ -169,3 +169,25 @@ def test_it_says_what_the_words_cost_and_needs_the_menu(places: Places) -> None:
     for mode in (THROUGH, AS_IS):
         with pytest.raises(ToolcribError, match="no file of instructions of Cursor"):
             rules_plan(places, host("cursor"), profile="default", mode=mode)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        f"# How it looks\n\n```\n{BEGIN}\nmine\n{END}\n```\n",
+        f"{BEGIN}\nmine\nand more of mine\n{END}\n",
+        f"Text with {BEGIN} mine {END} in a line.\n",
+        f"{BEGIN}\nmine\n\n{BEGIN}\n\nmine too\n{END}\n",
+    ],
+)
+def test_the_users_words_between_markers_are_never_taken_out(
+    places: Places, ctx: AppContext, db: apsw.Connection, theirs: str
+) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    path.write_text(theirs, encoding="utf-8")
+    write(places, facts, ctx, db)
+    path.write_text(path.read_text(encoding="utf-8") + "later\n", encoding="utf-8")
+    remove(facts, path, ctx, db)
+    assert path.read_text(encoding="utf-8") == f"{theirs}later\n"
