@@ -150,7 +150,7 @@ def test_the_report_is_on_every_host_and_the_way_out_is_in_the_menu(window, plac
         size.facts.id: size.sent.tokens for size in window.services.hosts.sizes
     }
     action(window, "Restore all hosts…").trigger()
-    said = "Toolcrib's writes stand in no host's file."
+    said = "No host's file holds a write of Toolcrib."
     qtbot.waitUntil(lambda: window.pages["hosts"].messages.text == said)
 
 

@@ -68,5 +68,5 @@ def test_the_list_is_saved_as_markdown_csv_and_json(page, services, qtbot, home)
 
 def test_the_way_out_without_any_write_says_so(page, qtbot):
     page.restore_all()
-    text = "Toolcrib's writes stand in no host's file."
+    text = "No host's file holds a write of Toolcrib."
     qtbot.waitUntil(lambda: page.messages.text == text, timeout=20_000)

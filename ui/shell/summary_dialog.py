@@ -10,7 +10,7 @@ from ui.look.text import visible
 from ui.widgets.form_dialog import FormDialog, plain_label
 
 _HINT = (
-    "Queries are held against this. Write what you would ask for; yours replaces the description,"
+    "Queries are compared with this. Write what you would ask for; yours replaces the description,"
     " and no host sees it."
 )
 _LONGEST = 600  # characters of a description

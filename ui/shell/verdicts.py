@@ -3,7 +3,7 @@
 from app.policy.budget import Budget
 
 _ON_BLOCK = {
-    "report": "nothing is stopped, it is only said",
+    "report": "nothing is stopped, the verdict is shown only",
     "ask": "Toolcrib asks before it writes such a config",
     "refuse": "Toolcrib writes no such config",
 }

@@ -94,7 +94,7 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.pool",
                 "Said at the &start",
                 tuple((words, pool) for pool, words in POOL_WORDS.items()),
-                tip="What the menu says of what stands behind it; tokens with the menu itself.",
+                tip="How much the menu describes the servers; tokens include the menu.",
             ),
             Number(
                 "gateway.search_tokens",
@@ -322,7 +322,9 @@ HTTP: tuple[Group, ...] = (
                 " and a token of its own; no other machine and no web page gets in.",
                 step_noun="answering at a URL",
             ),
-            Number("http_port", "P&ort", 1_024, 65_535, tip="Another one where this is taken."),
+            Number(
+                "http_port", "P&ort", 1_024, 65_535, tip="Choose another port if this one is busy."
+            ),
         ),
     ),
 )

@@ -34,8 +34,8 @@ _SAFE = (
     " Nothing is started yet."
 )
 _IN_FILE = (
-    "Values stand in the file, as {} reads them. The difference is shown before anything is"
-    " written. Nothing is started."
+    "The values are written to the file as {} reads them. The difference is shown before that."
+    " Nothing is started."
 )
 _WIDTH = 560  # px
 _PASTE = '{\n  "mcpServers": {\n    "time": {"command": "uvx", "args": ["mcp-server-time"]}\n  }\n}'

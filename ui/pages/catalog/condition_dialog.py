@@ -18,7 +18,7 @@ from ui.widgets.form_dialog import FormDialog, plain_label
 
 _HINT = (
     "Divide several by commas. A precondition is authenticated(scope), after(tool pattern) or"
-    " milestone(name). Rules for patterns stand in Settings, Profile."
+    " milestone(name). Rules for patterns are in Settings, Profile."
 )
 
 

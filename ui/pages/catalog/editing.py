@@ -86,7 +86,7 @@ class ServerForms(QObject):
             gone = given_with(server, catalog.servers)
             self._services.undo.push(RemoveServers(self._services.tasks, gone))
         else:
-            self._services.show_status(f"{server.name} stands in a host's file: remove it alone.")
+            self._services.show_status(f"{server.name} is in a host's file: remove it on its own.")
 
     def remove(self, server: ServerRecord) -> None:
         """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""

@@ -252,7 +252,7 @@ class ReadingView(QWidget):
 
     def _fail(self, error: ToolcribError) -> None:
         self._finish()
-        self.title.setText("Something is in the way")
+        self.title.setText("Reading is not possible")
         self.failed.emit(error)
 
     def _finish(self) -> None:

@@ -17,8 +17,8 @@ from ui.shell.services import Services
 from ui.widgets.form_dialog import FormDialog, plain_label
 
 _HINT = (
-    "What somebody types who needs this tool, a line each. Requests count beside the description,"
-    " and no host sees them."
+    "Requests that users type when they need this tool, one a line."
+    " They count beside the description, and no host sees them."
 )
 _ORIGINS = {PACK: "from Toolcrib", MODEL: "from a model", USER: "yours", LABEL: "from labels"}
 

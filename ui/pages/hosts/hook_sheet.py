@@ -21,7 +21,7 @@ _TITLES = {  # by what it is about: written, taken out; on the button
     WORDS: ("Rules snippet", "No rules snippet", "words", "the words"),
 }
 _OUT_WORDS = "The host is told of Toolcrib's menu no more. Everything else in the file stays."
-_OUT = "The host asks Toolcrib no more. Everything else in the file stays as it is."
+_OUT = "The host no longer asks Toolcrib. The rest of the file stays."
 
 
 def about_of(plan: Plan) -> str:

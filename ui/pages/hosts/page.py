@@ -280,7 +280,7 @@ class HostsPage(Page):
         elif status.state == ENDPOINT_OFF:
             self.listening.show_off(status)
         elif self._moved_on(status):
-            text = "The file changed since this preview; it is not written as it stands."
+            text = "The file changed since this preview. Make the preview anew before you write."
             self.messages.show_message(WARN, text, ("Refresh preview", self._refresh_preview))
 
     def _show_drift(self, status: HostStatus, drift: Drift) -> None:

@@ -24,7 +24,7 @@ class WayOut(QObject):
 
     def _confirm(self, names: Sequence[str], lost: Sequence[str]) -> None:
         if not names:
-            self._messages.show_message(INFO, "Toolcrib's writes stand in no host's file.")
+            self._messages.show_message(INFO, "No host's file holds a write of Toolcrib.")
         elif restore_hosts(self._over, names, lost):
             self._desk.restore_all(
                 lambda files: self._messages.show_message(
