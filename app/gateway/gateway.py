@@ -34,7 +34,7 @@ class Gateway:
         self._host = host
         self._outside = outside
         database, problem = _database(outside)
-        self._rules = ProjectRules(outside.project_folder, self._open_store)
+        self._rules = ProjectRules(outside.project_folder, self._open_known_store)
         self._profile = ProfileView(
             database,
             options.profile,
@@ -72,6 +72,14 @@ class Gateway:
         if not self._profile.database:
             raise StoreError("There is no folder for the journal.")
         return open_store(self._profile.database)
+
+    def _open_known_store(self):  # type: ignore[no-untyped-def]
+        """A connection to a store that exists; looking for a policy makes none."""
+        from store.errors import StoreError
+
+        if not os.path.exists(self._profile.database):
+            raise StoreError("There is no store yet.")
+        return self._open_store()  # type: ignore[no-untyped-call]
 
     def _events_kept(self) -> int:
         from app.core.settings import Settings
