@@ -155,7 +155,7 @@ def run(dist: Path, env: dict[str, str], *words: str) -> str:
     done = subprocess.run(
         [dist / "toolcrib", *words], env=env, capture_output=True, text=True, timeout=LIMIT
     )
-    expect(done.returncode == 0, done.stderr)
+    expect(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
     return done.stdout
 
 
