@@ -143,12 +143,13 @@ def test_a_narrow_window_has_a_narrow_sidebar(window):
 def test_geometry_and_splitters_survive_a_restart(window, open_window, ctx):
     window.resize(780, 700)  # the offscreen screen is 800 wide
     QApplication.processEvents()
+    size = window.size()  # as the contents let it be
     window.pages["catalog"].content.across.setSizes([400, 300])
     sizes = window.pages["catalog"].content.across.sizes()
     window.close()
     assert (ctx.paths.home / "window.ini").exists()
     again = open_window()
-    assert (again.width(), again.height()) == (780, 700)
+    assert again.size() == size and size.width() < 795
     assert again.pages["catalog"].content.across.sizes() == sizes
 
 

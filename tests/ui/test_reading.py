@@ -218,6 +218,7 @@ def test_without_hosts_sample_data_leads_to_a_table(open_window, qtbot):
         "Open a config file…",
         "Add a server…",
         "Try with sample data",
+        "Find servers…",
     ]
     window.catalog.empty.buttons[2].click()
     qtbot.waitUntil(lambda: len(rows(window)) == 7, timeout=20_000)

@@ -279,6 +279,7 @@ def test_it_is_off_until_it_is_switched_on_and_off_again(
     port = free_port()
     on = toolcrib("backend", "http", "on", "--port", str(port)).stdout
     assert f"http://127.0.0.1:{port}/mcp/default" in on and "/mcp/work" in on
+    (process,) = backends()  # an idle one may have ended before it was switched on
     (listening,) = process.net_connections("tcp")
     assert listening.laddr == ("127.0.0.1", port)
     lives_on(control, 4)  # longer than an idle backend does

@@ -89,8 +89,8 @@ def test_a_null_map_and_an_empty_file_become_maps():
         ('{"a": 1, "a": 2}', "twice"),
         ('{"a": {"b": 1, "b": 2}}', "twice"),
         ('{"a": ', "not valid JSON"),
-        ('{"a": [1]}', "another shape"),
-        ('{"a": "text"}', "another shape"),
+        ('{"a": [1]}', "unexpected type"),
+        ('{"a": "text"}', "unexpected type"),
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused(text, what):
