@@ -75,17 +75,6 @@ class Policy:
         """True if the policy wants the tool in the menu always."""
         return any(names_tool(pattern, tool_id) for pattern in self.always_include)
 
-    def limited(self, budget: Budget) -> Budget:
-        """The budget with the policy's limits; a number is never raised above the budget's."""
-        values = dict(self.budget)
-        if "limit" in values:
-            values["limit"] = min(values["limit"], budget.limit)
-        if values.get("max_tools") and budget.max_tools:
-            values["max_tools"] = min(values["max_tools"], budget.max_tools)
-        elif not values.get("max_tools", 1):
-            values.pop("max_tools")  # 0 sets no limit of its own
-        return budget.with_changes(**values)
-
     @property
     def own_budget(self) -> Budget:
         """The budget where there is no profile: the policy's limits over the defaults."""

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.errors import ToolcribError
-from app.policy.budget import Budget
 from app.policy.policy_file import Policy, find_policy, key_line, parse_policy, read_policy, schema
 
 WHOLE = """\
@@ -124,14 +123,6 @@ def test_any_bytes_are_a_policy_or_one_error(data: bytes) -> None:
         assert isinstance(parse_policy(b"version = 1\n" + data, "p"), Policy)
     except ToolcribError as error:
         assert error.title.startswith("p")
-
-
-def test_limits_are_narrowed_and_never_widened() -> None:
-    policy = Policy(budget={"limit": 30_000, "max_tools": 50, "on_block": "refuse"})
-    narrowed = policy.limited(Budget(limit=20_000, max_tools=10))
-    assert (narrowed.limit, narrowed.max_tools, narrowed.on_block) == (20_000, 10, "refuse")
-    without_cap = Policy(budget={"max_tools": 0}).limited(Budget(max_tools=10))
-    assert without_cap.max_tools == 10
 
 
 def test_every_key_has_a_description() -> None:
