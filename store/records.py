@@ -27,7 +27,7 @@ class ServerSpec:
 
     `args` and `url` hold `${secret:N}` in place of a credential; environment and header values
     are never here, only their names. `key` tells two specs apart (it covers the secret values
-    through a keyed digest, see app.system.secrets).
+    through a keyed digest, see app.secrets.secret_store).
     """
 
     transport: str  # stdio | http | sse

@@ -24,7 +24,7 @@ from app.registry import own_servers
 from app.registry.importing import edit_server
 from app.registry.kept_values import MissingValues, keep, lacking
 from app.registry.register import forget_secrets, register_file, stored_launch
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store import exports, servers
 from store.records import MANUAL, EntryRecord, ServerRecord
 from store.typed import Json

@@ -24,8 +24,8 @@ from app.hosts.facts import host
 from app.hosts.places import is_file
 from app.hosts.reading import hash_bytes, read_bytes
 from app.hosts.running import is_running
+from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Address, Endpoint
-from app.system.secrets import SecretStore
 from store import exports, servers
 from store.connection import require_writable, transaction
 from store.errors import StoreError

@@ -31,8 +31,8 @@ from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts
 from app.hosts.launch import STDIO, LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading, server_maps, style_of, with_entries
+from app.secrets.secret_store import Secrets
 from app.system.endpoint import Address
-from app.system.secrets import Secrets
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH
 from store.typed import JsonMapping
 

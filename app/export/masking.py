@@ -11,11 +11,11 @@ from app.core.errors import ToolcribError
 from app.core.home import HOME_VARIABLE
 from app.export.plan import FilePlan, Plan
 from app.export.side_by_side import Pair, line_pairs
-from app.hosts.credentials import MASK, hide_in_args, is_secret_name, mask
 from app.hosts.documents.encoding import decode
 from app.hosts.documents.json_spans import JsonError, Node, parse
 from app.hosts.documents.values import read_values
-from app.hosts.plain_values import is_interpolation
+from app.secrets.credentials import MASK, hide_in_args, is_secret_name, mask
+from app.secrets.plain_values import is_interpolation
 
 # Maps whose values are environment values or headers: none of them is shown.
 _HIDDEN_MAPS = frozenset(

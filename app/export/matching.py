@@ -9,9 +9,9 @@ from app.hosts.documents.edits import Path
 from app.hosts.facts import HostFacts
 from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import LaunchSpec
-from app.hosts.plain_values import is_interpolation
 from app.hosts.reading import FoundEntry, HostReading
-from app.system.secrets import Secrets
+from app.secrets.plain_values import is_interpolation
+from app.secrets.secret_store import Secrets
 from store.records import READ, ServerRecord
 from store.typed import JsonMapping
 

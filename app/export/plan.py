@@ -22,8 +22,8 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import HostReading, also_read_by, hash_bytes, read_host
 from app.hosts.running import is_running
+from app.secrets.secret_store import Secrets
 from app.system.endpoint import Address, Endpoint
-from app.system.secrets import Secrets
 from store.exports import standing
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 

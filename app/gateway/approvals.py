@@ -264,7 +264,7 @@ def _is_destructive(raw: str) -> bool:
 
 def _masked(value: Any, name: str = "") -> Any:
     """Arguments with everything that looks like a credential shown as dots."""
-    from app.hosts.credentials import MASK, credentials_in, is_secret_name
+    from app.secrets.credentials import MASK, credentials_in, is_secret_name
 
     if isinstance(value, dict):
         return {key: _masked(item, str(key)) for key, item in value.items()}

@@ -51,8 +51,8 @@ def from_row(
     from app.hosts.interpolation import expand
     from app.hosts.launch import LaunchSpec, inherited_secrets, missing
     from app.mcp.stdio import StdioChannel
+    from app.secrets.secret_store import Secrets, SecretStore
     from app.system.processes import prepare
-    from app.system.secrets import Secrets, SecretStore
     from store.damage import server_spec
 
     spec = server_spec(row.spec)

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.text import visible
-from app.hosts import credentials
 from app.hosts.fetches import fetched
 from app.hosts.launch import STDIO, LaunchSpec
-from app.hosts.shown_words import masked_words
+from app.secrets import credentials
+from app.secrets.shown_words import masked_words
 from store.records import ServerSpec
 
 # Variables that make a program load, or a package manager fetch, something else.

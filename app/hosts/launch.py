@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.hosts import credentials
-from app.system.secrets import Secrets
+from app.secrets import credentials
+from app.secrets.secret_store import Secrets
 from store.records import ServerSpec
 
 STDIO, HTTP, SSE = "stdio", "http", "sse"

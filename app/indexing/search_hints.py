@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import apsw
 
-from app.hosts.credentials import credentials_in
 from app.indexing.requests import request_problem
 from app.ranking.text import content_words, split_name
 from app.ranking.tool_search import HINT_KEY
+from app.secrets.credentials import credentials_in
 from store import queries, requests, tools
 from store.records import LabelRecord, ToolRecord
 from store.typed import Json

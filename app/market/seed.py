@@ -11,11 +11,11 @@ from functools import cache
 
 import apsw
 
-from app.hosts.credentials import is_secret_name
 from app.market.entry import ACTIVE, Entry, read_entry
 from app.market.records import row_of
 from app.ranking.requests import read_named_pack
 from app.ranking.text import split_name
+from app.secrets.credentials import is_secret_name
 from store import market
 from store.connection import transaction
 from store.market import MarketServer, MarketSource, MarketTool

@@ -8,7 +8,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.market.client import OFFICIAL, Client, Limits, source_problem
 from app.market.seed import SEED_URL
-from app.system.secrets import Secrets, SecretStore
+from app.secrets.secret_store import Secrets, SecretStore
 from store import market
 from store.connection import transaction
 from store.market import MarketSource

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from app.core.errors import ToolcribError
 from app.core.logs import redact
-from app.hosts.credentials import mask
 from app.hosts.launch import inherited_secrets
+from app.secrets.credentials import mask
 from app.system.commands import child_environment, find_command
 from store.records import ToolRecord
 

@@ -20,8 +20,8 @@ from app.mcp.traced import TracedChannel, TracedMessage
 from app.registry.conversation import answer, envelope, hello
 from app.registry.probe import channel_of, fail_pending
 from app.registry.register import Target, targets
+from app.secrets.secret_store import SecretStore
 from app.signin.auth import StoredAuth
-from app.system.secrets import SecretStore
 from store.servers import all_servers
 from store.typed import Json
 

@@ -16,8 +16,8 @@ from app.hosts.launch import LaunchSpec
 from app.hosts.reading import FoundEntry, HostReading
 from app.registry.own_servers import is_own
 from app.registry.register import RegisterResult, leads_back, register
+from app.secrets.secret_store import SecretStore, install_key
 from app.signin.grant import follow
-from app.system.secrets import SecretStore, install_key
 from store import profiles, servers
 from store.connection import transaction
 from store.records import MANUAL, EntryRecord, ServerRecord

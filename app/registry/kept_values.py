@@ -16,7 +16,7 @@ from app.hosts.launch import LaunchSpec, missing, needs_secrets
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.registry.register import register
-from app.system.secrets import SecretStore, install_key
+from app.secrets.secret_store import SecretStore, install_key
 from store import servers
 from store.records import ServerRecord
 

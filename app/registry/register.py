@@ -18,8 +18,8 @@ from app.hosts.launch import STDIO, LaunchSpec, missing, needs_secrets
 from app.hosts.places import Places
 from app.hosts.reading import FoundEntry, HostReading, read_host, reads_file
 from app.indexing.reading import LEGACY
+from app.secrets.secret_store import Secrets, SecretStore, install_key
 from app.signin.grant import forget
-from app.system.secrets import Secrets, SecretStore, install_key
 from store import exports, servers
 from store.connection import transaction
 from store.records import (

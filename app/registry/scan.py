@@ -26,8 +26,8 @@ from app.indexing.tool_checks import list_hash
 from app.registry.probe import ProbeOptions, read_server
 from app.registry.register import Target
 from app.registry.session_log import log_lines
+from app.secrets.secret_store import SecretStore
 from app.signin.auth import StoredAuth
-from app.system.secrets import SecretStore
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import READING, STOPPED, WAITING, ToolDelta

@@ -14,12 +14,12 @@ from app.core.errors import ToolcribError
 from app.hosts.interpolation import expand
 from app.hosts.launch import STDIO
 from app.registry.register import Target
+from app.secrets.secret_store import SecretStore
 from app.signin.flow import ScopeError, SignInRequest
 from app.signin.flow import sign_in as visit
 from app.signin.grant import Client, Grant, kept, key, load, save
 from app.signin.renewal import give_back
 from app.signin.scopes import union
-from app.system.secrets import SecretStore
 from store import servers
 from store.connection import transaction
 from store.records import NEEDS_SIGN_IN, ServerRecord

@@ -8,10 +8,10 @@ import httpx2
 from anyio import to_thread
 
 from app.core.errors import ToolcribError
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import Grant, load, want
 from app.signin.renewal import ENDED, EndedError, renew
 from app.signin.scopes import lacking
-from app.system.secrets import SecretStore
 
 WANTED = "it asks for a sign-in."
 _REFUSED, _FORBIDDEN = 401, 403

@@ -4,8 +4,8 @@ import ipaddress
 from dataclasses import asdict, dataclass, fields, replace
 from urllib.parse import urlsplit
 
+from app.secrets.secret_store import SecretStore
 from app.signin.scopes import union
-from app.system.secrets import SecretStore
 
 NO_SECRET, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
 

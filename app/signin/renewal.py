@@ -9,8 +9,8 @@ from urllib.parse import quote
 import httpx2
 
 from app.core.errors import ToolcribError
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import BASIC, NO_SECRET, POST, Grant, forget, is_safe, kept, key, load, save
-from app.system.secrets import SecretStore
 
 ENDED = "its sign-in has ended."
 _SECONDS = 10.0

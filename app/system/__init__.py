@@ -1,1 +1,1 @@
-"""The machine: processes, commands, secrets."""
+"""The machine: processes, commands, memory."""

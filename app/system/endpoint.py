@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from app.core.endpoint import path_of
 from app.core.paths import Paths
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 
 _KEY = "http endpoint"  # in the secret store
 _FIELD = "secret"

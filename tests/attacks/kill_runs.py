@@ -38,7 +38,7 @@ from app.core.settings import Settings  # noqa: E402
 from app.export.apply import apply, restore_all, undo_host  # noqa: E402
 from app.export.recovery import recover  # noqa: E402
 from app.host_status.drift import find_drift  # noqa: E402
-from app.system.secrets import Secrets, SecretStore  # noqa: E402
+from app.secrets.secret_store import Secrets, SecretStore  # noqa: E402
 from store import exports  # noqa: E402
 
 FAULTS = {"kill": faults.KILL, "full": errno.ENOSPC, "broken": errno.EIO}

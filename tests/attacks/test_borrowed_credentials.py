@@ -8,8 +8,8 @@ import pytest
 from app.hosts.launch import HTTP, STDIO, LaunchSpec
 from app.registry.importing import add_server
 from app.registry.register import register, targets
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import Grant, kept, save
-from app.system.secrets import SecretStore
 from store import servers
 from store.records import RETIRED
 

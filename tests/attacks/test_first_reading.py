@@ -26,7 +26,7 @@ from app.gateway.backend.rendezvous import STOP, Place  # noqa: E402
 from app.hosts.launch import LaunchSpec  # noqa: E402
 from app.registry.register import Target  # noqa: E402
 from app.registry.scan import ScanOptions, scan  # noqa: E402
-from app.system.secrets import SecretStore  # noqa: E402
+from app.secrets.secret_store import SecretStore  # noqa: E402
 from store import findings, profiles, servers, tools  # noqa: E402
 from store.connection import open_store, transaction  # noqa: E402
 from store.records import EntryRecord  # noqa: E402

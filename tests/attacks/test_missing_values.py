@@ -16,7 +16,7 @@ from app.hosts.launch import LaunchSpec, missing
 from app.hosts.places import Places
 from app.registry.kept_values import keep, lacking
 from app.registry.register import targets
-from app.system.secrets import Secrets, SecretStore
+from app.secrets.secret_store import Secrets, SecretStore
 from store import servers, serving
 from store.connection import transaction
 

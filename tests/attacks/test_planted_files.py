@@ -18,7 +18,7 @@ from app.core.safe_write import (
 )
 from app.export.apply import apply, undo_host
 from app.ranking.learning import label_files
-from app.system.secrets import Secrets, SecretStore, install_key
+from app.secrets.secret_store import Secrets, SecretStore, install_key
 
 CURSOR = {"mcpServers": {"stub": {"command": "x", "env": {"KEY": "t0p-s3cret"}}}}
 AS_ROOT = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives away")

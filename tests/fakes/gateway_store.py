@@ -14,7 +14,7 @@ from app.core.paths import Paths
 from app.hosts.launch import LaunchSpec
 from app.ranking.keyword import keyword_row
 from app.ranking.summary import make_summary
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store import events, profiles, servers, tools
 from store.connection import open_store, transaction
 from store.hashes import tool_hash

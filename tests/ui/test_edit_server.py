@@ -8,7 +8,7 @@ from app.catalog.catalog import match_tools, set_on
 from app.hosts.launch import STDIO, LaunchSpec
 from app.registry.importing import add_server, edit_server
 from app.registry.register import stored_launch
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store import servers, tools
 from store.connection import transaction
 from store.records import NewTool

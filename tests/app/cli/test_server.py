@@ -11,8 +11,8 @@ from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.registry.importing import add_server
 from app.registry.register import register
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import Grant, kept, load, save
-from app.system.secrets import SecretStore
 from store import servers
 
 SECRET = "sup3r-s3cret-value-42"

@@ -18,7 +18,7 @@ from app.export.apply import (
     undo,
     undo_host,
 )
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store import exports, servers
 
 CURSOR = {"mcpServers": {"stub": {"command": "x", "env": {"KEY": "t0p-s3cret"}}}}

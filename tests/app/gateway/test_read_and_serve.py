@@ -14,7 +14,7 @@ from app.indexing.reading import Limits
 from app.registry.probe import ProbeOptions, probe
 from app.registry.register import Target
 from app.registry.scan import ScanOptions, scan
-from app.system.secrets import install_key
+from app.secrets.secret_store import install_key
 from store import profiles, servers, tools
 from store.connection import transaction
 from store.records import EntryRecord

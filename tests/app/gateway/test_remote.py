@@ -17,8 +17,8 @@ from app.mcp.http import RemoteChannel
 from app.mcp.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY, MODERN, VERSION_KEY
 from app.mcp.requests import OwnRequest
 from app.mcp.session import Upstream
+from app.secrets.secret_store import SecretStore
 from app.signin.auth import StoredAuth
-from app.system.secrets import SecretStore
 
 SERVER = Path(__file__).parents[3] / "tests" / "fakes" / "sdk_web_server.py"
 

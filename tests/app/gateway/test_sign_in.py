@@ -16,8 +16,8 @@ from app.registry.importing import add_server
 from app.registry.register import targets
 from app.registry.scan import ScanOptions, scan
 from app.registry.signing import sign_in, sign_out
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import kept
-from app.system.secrets import SecretStore
 from store import profiles, servers
 from store.connection import transaction
 

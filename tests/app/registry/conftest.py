@@ -15,7 +15,7 @@ from app.hosts.launch import STDIO, LaunchSpec
 from app.indexing.reading import Limits
 from app.registry.probe import ProbeOptions
 from app.registry.register import Target
-from app.system.secrets import install_key
+from app.secrets.secret_store import install_key
 from store import servers
 from store.connection import transaction
 from store.records import EntryRecord

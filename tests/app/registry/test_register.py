@@ -21,7 +21,7 @@ from app.registry.importing import add_server, edit_server, import_file, import_
 from app.registry.probe import ProbeOptions
 from app.registry.register import register, targets
 from app.registry.scan import ScanOptions, scan
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store import profiles, servers
 from store.connection import transaction
 

@@ -8,9 +8,9 @@ from threading import Event
 import pytest
 
 from app.core.paths import Paths
+from app.secrets.secret_store import SecretStore
 from app.signin.flow import SignInRequest, sign_in
 from app.signin.grant import Grant, save
-from app.system.secrets import SecretStore
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
 

@@ -154,7 +154,7 @@ _RENEW = """
 import sys
 from pathlib import Path
 from app.core.paths import Paths
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from app.signin.grant import load
 from app.signin.renewal import renew
 home, url = Path(sys.argv[1]), sys.argv[2]

@@ -16,7 +16,7 @@ from app.hosts.launch import LaunchSpec
 from app.registry.importing import edit_server
 from app.registry.own_servers import given_with, is_own
 from app.registry.register import stored_launch
-from app.system.secrets import SecretStore
+from app.secrets.secret_store import SecretStore
 from store.records import MANUAL, EntryRecord, ServerRecord
 from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.removal import RemoveServers

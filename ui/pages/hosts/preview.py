@@ -14,8 +14,8 @@ from app.host_status.overview import prepare
 from app.hosts.documents.values import format_of
 from app.hosts.places import Places
 from app.policy.budget import Budget, Verdict, verdict
+from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Endpoint
-from app.system.secrets import SecretStore
 from ui.widgets.diff_rows import DiffRow, diff_rows
 
 

@@ -1,6 +1,6 @@
 """Command lines with the characters of credentials masked and nothing else.
 
-What the store keeps may hide more than a credential (app.hosts.credentials); a person who agrees
+What the store keeps may hide more than a credential (app.secrets.credentials); a person who agrees
 to a command must see all that runs. So a mask ends where a shell would go on: `API_KEY=x; rm -rf`
 is shown as `API_KEY=••••; rm -rf`.
 """
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 
-from app.hosts.credentials import MASK, is_secret_name
-from app.hosts.plain_values import is_interpolation
+from app.secrets.credentials import MASK, is_secret_name
+from app.secrets.plain_values import is_interpolation
 
 # Programs that run their arguments as code; with one of them a masked word may be what runs.
 _INTERPRETERS = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from app.core.scrubber import HIDDEN, SHORTEST
-from app.hosts.plain_values import is_interpolation, is_plain, looks_random
+from app.secrets.plain_values import is_interpolation, is_plain, looks_random
 
 _WORD = (
     r"(?:tokens?|api[-_]?keys?|apikey|secrets?|pass|passw(?:or)?d|passphrase|pwd|pw|credentials?"
@@ -166,7 +166,7 @@ def _hide_arg(arg: str, values: list[str], *, unknown: bool) -> str:
 def _hide_assignment(text: str, values: list[str], *, unknown: bool) -> str:
     """NAME=VALUE as a variable is given, else any text.
 
-    The value ends with the argument, so that no half of a password stays; app.hosts.shown_words
+    The value ends with the argument, so that no half of a password stays; app.secrets.shown_words
     decides how a script is shown to the person who agrees to it.
     """
     match = _ASSIGNMENT.match(text)

@@ -14,7 +14,7 @@ from keyring.errors import PasswordDeleteError, PasswordSetError
 
 from app.core.errors import ToolcribError
 from app.core.paths import Paths
-from app.system.secrets import Secrets, SecretStore, install_key
+from app.secrets.secret_store import Secrets, SecretStore, install_key
 
 SECRETS = Secrets(env={"API_KEY": "hunter2"}, headers={"Authorization": "Bearer x"}, values=("v",))
 

@@ -1,0 +1,1 @@
+"""Secrets: the store that keeps them, how they are recognised, how they are masked."""
