@@ -3,11 +3,15 @@
 import json
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from app.gateway.menu.effort import judge
-from app.gateway.menu.fast_check import Check, local, quick_check
+from app.gateway.menu.effort import judge, local_definition
 from store.typed import Any, Json
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 _MOST_TOOLS = 256
 _MOST_PROBLEMS = 3
@@ -17,52 +21,53 @@ _LONGEST_PARSED = 10_000  # characters of a text that is tried as JSON
 
 
 class Checker:
-    """Check of arguments against a tool's text: a quick one, and a validator where needed."""
+    """Check of arguments against a tool's text; compiled schemas of the last tools are kept."""
 
     def __init__(self) -> None:
-        self._checks: OrderedDict[str, tuple[Check, Check]] = OrderedDict()
-        self._validators: Json = {}
+        self._schemas: OrderedDict[str, _Schema] = OrderedDict()
 
     def problems(self, raw: str, arguments: object) -> list[str]:
         """Faults of the arguments; [] when there is none, or the schema itself is broken.
 
         `raw` is the tool's JSON text.
         """
-        check, bounded = self._check(raw)
-        if not bounded(arguments) or check(arguments):
+        schema = self._schema(raw)
+        if not schema.bounded(arguments):
             return []  # without a bound it is the server's to judge
-        validator = self._validator(raw)
+        validator = schema.validator
         if validator is None or validator.is_valid(arguments):
             return []
-        problems: list[str] = []
-        for error in validator.iter_errors(arguments):
-            where = "/".join(str(part) for part in error.instance_path)
-            text = f"{where}: {error.message}" if where else str(error.message)
-            problems.append(text[:_LONGEST])
-            if len(problems) == _MOST_PROBLEMS:
-                break
-        return problems
+        errors = islice(validator.iter_errors(arguments), _MOST_PROBLEMS)
+        return [_problem(error) for error in errors]
 
-    def _check(self, raw: str) -> tuple[Check, Check]:
-        """The quick look, and what says whether looking comes to an end."""
-        check = self._checks.get(raw)
-        if check is None:
-            schema = json.loads(raw).get("inputSchema")
-            plain = schema if isinstance(schema, dict) else {}
-            check = quick_check(plain), judge(plain)
-            self._checks[raw] = check
-            if len(self._checks) > _MOST_TOOLS:
-                oldest, _ = self._checks.popitem(last=False)
-                self._validators.pop(oldest, None)
-        return check
-
-    def _validator(self, raw: str) -> Any:
-        if raw not in self._validators:
-            self._validators[raw] = _compiled(json.loads(raw)["inputSchema"])
-        return self._validators[raw]
+    def _schema(self, raw: str) -> "_Schema":
+        if raw not in self._schemas:
+            self._schemas[raw] = _Schema(raw)
+            if len(self._schemas) > _MOST_TOOLS:
+                self._schemas.popitem(last=False)
+        return self._schemas[raw]
 
 
-def _compiled(schema: Json) -> Any:
+class _Schema:
+    """A tool's schema: the bound on the work of a check, and its validator."""
+
+    def __init__(self, raw: str) -> None:
+        schema = json.loads(raw).get("inputSchema")
+        self._schema: Json = schema if isinstance(schema, dict) else {}
+        self.bounded = judge(self._schema)
+
+    @cached_property
+    def validator(self) -> "jsonschema_rs.Validator | None":
+        """Compiled at the first value that it is needed for; None if it cannot be read."""
+        return _compiled(self._schema)
+
+
+def _problem(error: "jsonschema_rs.ValidationError") -> str:
+    where = "/".join(str(part) for part in error.instance_path)
+    return (f"{where}: {error.message}" if where else str(error.message))[:_LONGEST]
+
+
+def _compiled(schema: Json) -> "jsonschema_rs.Validator | None":
     import jsonschema_rs
 
     try:
@@ -108,7 +113,7 @@ def _takes_any(schema: object, root: Json, names: set[str], seen: set[int]) -> b
     parts += [schema.get(word) for word in _CONDITIONAL]
     parts += schema.get("dependentSchemas", {}).values()
     if "$ref" in schema:
-        target = local(schema["$ref"], root)
+        target = local_definition(schema["$ref"], root)
         if not isinstance(target, dict):
             return True  # it cannot be told
         parts.append(target)

@@ -6,7 +6,6 @@ A check holds the interpreter, and with it every host behind the backend.
 
 from collections.abc import Callable
 
-from app.gateway.menu.fast_check import local
 from store.typed import Json
 
 MOST = 1_000_000  # visits of a part of the schema to a part of the value
@@ -33,6 +32,15 @@ def judge(schema: Json) -> Callable[[object], bool]:
         return depth <= _DEEPEST and steps.of(depth) * size <= MOST
 
     return bounded
+
+
+def local_definition(reference: object, root: Json) -> object:
+    """The schema that #/$defs/NAME or #/definitions/NAME means, False for any other reference."""
+    parts = reference.split("/") if isinstance(reference, str) else []
+    if len(parts) != 3 or parts[0] != "#" or "$id" in root:
+        return False
+    named = root.get(parts[1])
+    return named.get(parts[2], False) if isinstance(named, dict) else False
 
 
 class _Steps:
@@ -67,7 +75,7 @@ class _Steps:
 
     def _of_keyword(self, keyword: str, rule: object, depth: int) -> int:
         if keyword in _REFERENCES:
-            target = local(rule, self._root)
+            target = local_definition(rule, self._root)
             # what is elsewhere is looked up by its path: it may be anything
             return self._of(target if isinstance(target, dict) else self._anywhere(rule), depth)
         if keyword in _LITERAL or keyword in ("$defs", "definitions"):

@@ -16,7 +16,6 @@ NEEDLESS = {
     "numpy": "20,000: the encoder before a search",
     "onnxruntime": "60,000: the encoder before a search",
     "psutil": "1,500: process trees where /proc tells them",
-    "jsonschema_rs": "5,000: arguments that a quick look is sure of",
     "asyncio": "3,000: threads serve",
     "pydantic": "20,000: the SDK",
     "app.indexing.ingest_process": "0: a list that agrees with the store needs no process",
