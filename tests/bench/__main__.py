@@ -72,6 +72,16 @@ def make_parser() -> argparse.ArgumentParser:
         experiment.add_argument("--data", type=Path, required=True, metavar="DIR")
         experiment.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
         experiment.set_defaults(run=run_experiment, experiment=name)
+    raw = kinds.add_parser(
+        "raw",
+        parents=[common],
+        help="what people type and paste themselves, in their language, on one half",
+        description=_REPORT,
+    )
+    raw.add_argument("--data", type=Path, required=True, metavar="DIR")
+    raw.add_argument("--half", choices=("open", "kept"), default="open")
+    raw.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    raw.set_defaults(run=run_raw)
     _add_scanner(kinds, common)
     costs = kinds.add_parser(
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
@@ -159,6 +169,15 @@ def run_retrieval(args: argparse.Namespace, ctx: AppContext, console: Console) -
     value = run(args.data, encoder, options, progress=console.progress)
     console.progress_done()
     console.result(value, lambda: _retrieval_text(value))
+    return 0
+
+
+def run_raw(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Judge raw queries of one half."""
+    from tests.bench.raw import run
+
+    encoder = prepared_encoder(ctx, console)
+    _print(run(args.data, encoder, half=args.half, cache=args.cache), console)
     return 0
 
 

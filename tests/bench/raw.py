@@ -1,0 +1,96 @@
+"""`bench raw`: what people type themselves, in their language, with their traces and steps.
+
+The servers' requests are left out (`cold`), or kept for a half of the tools by hash (`half`), so
+that tools with and without requests compete as on a machine with private servers.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from app.encoder.onnx import Encoder
+from app.ranking.router import Router
+from tests.bench.data.embeddings import CachedEncoder
+from tests.bench.data.metrics import Judged, judge, mean
+from tests.bench.data.raw import KINDS, RawQuery, raw_queries, raw_servers
+from tests.bench.data.sets import QuerySet, SetTool
+from tests.bench.registry import FILE, read_registry
+from tests.bench.report import Cell, Column, Report, label, table
+from tests.bench.requests import Texts, pack_requests, scanned
+
+DEPTH = 50
+_SHOWN = ("hit1", "r5", "r10", "ndcg10")
+_NOTES = (
+    "Gold was written before anything was run; halves by the hash of the query's text."
+    " First hit counts any gold tool, first step only the first step's.",
+    "refused: queries that get no tool, of those that no tool answers (none) and of the others.",
+    "half: a half of the tools, by hash, has the shipped pack's requests; with and without"
+    " are the queries whose first tool is in it or not.",
+    "The index of servers holds names and descriptions only: no parameters.",
+)
+
+
+def run(data: Path, encoder: Encoder, *, half: str, cache: Path | None = None) -> Report:
+    """Every kind of query of a half, cold and with requests for a half of the tools."""
+    tools = raw_servers(read_registry(data / FILE))
+    texts = pack_requests(tools)
+    lucky = {tool: written for tool, written in texts.items() if _is_lucky(tool)}
+    queries = raw_queries(half)
+    cached = CachedEncoder(encoder, cache)
+    rows: list[tuple[Cell, ...]] = []
+    try:
+        for way, used in (("cold", {}), ("half", lucky), ("pack", texts)):
+            rows += _way(way, used, tools, queries, cached)
+    finally:
+        cached.close()
+    heads = [label("requests"), label("kind"), Column("queries"), *map(Column, _SHOWN)]
+    heads += [Column("first step"), Column("refused %"), Column("cpu ms")]
+    return Report("raw", (table(f"Raw queries, {half} half", heads, rows),), _NOTES)
+
+
+def _is_lucky(tool: str) -> bool:
+    return hashlib.sha256(f"half {tool}".encode()).digest()[0] % 2 == 0
+
+
+def _way(
+    way: str,
+    texts: Texts,
+    tools: Sequence[SetTool],
+    queries: Sequence[RawQuery],
+    encoder: CachedEncoder,
+) -> Iterator[tuple[Cell, ...]]:
+    with scanned(QuerySet("raw", tuple(tools), {}, ()), encoder, texts) as (_db, router):
+        outcomes = [(query, *_outcome(router, query)) for query in queries]
+    groups: dict[str, list[tuple[RawQuery, Judged | None, float, bool]]] = {
+        kind: [one for one in outcomes if one[0].kind == kind] for kind in KINDS
+    }
+    answerable = [one for one in outcomes if one[0].gold.tools]
+    for language in sorted({one[0].language for one in groups["other"]}):
+        groups[f"other: {language}"] = [o for o in groups["other"] if o[0].language == language]
+    groups["answerable"] = answerable
+    if way == "half":
+        groups["with"] = [o for o in answerable if o[0].gold.tools[0] in texts]
+        groups["without"] = [o for o in answerable if o[0].gold.tools[0] not in texts]
+    for name, chosen in groups.items():
+        judged = [one[1] for one in chosen if one[1]]
+        figures = mean(judged)
+        shown = [figures[name] if judged else None for name in _SHOWN]
+        first = 100 * sum(one[2] for one in chosen) / max(1, len(chosen)) if judged else None
+        refused = 100 * sum(one[3] for one in chosen) / max(1, len(chosen))
+        spent = figures["cpu_ms"] if judged else None
+        yield (way, name, len(chosen), *shown, first, refused, spent)
+
+
+def _outcome(router: Router, query: RawQuery) -> tuple[Judged | None, float, bool]:
+    """A query's figures, whether the first tool is the first step's, and whether none is shown."""
+    started = time.process_time()
+    ranked = router.route(query.query, limit=DEPTH)
+    spent = (time.process_time() - started) * 1000
+    ids = [tool.tool_id for tool in ranked.tools]
+    refused = not ranked.shown
+    if not query.gold.tools:
+        return None, 0.0, refused
+    first = query.gold.same.get(ids[0], ids[0]) if ids else ""
+    made = judge(ids, [t.tool_id for t in ranked.shown], query.gold, cpu_ms=spent)
+    return made, float(first == query.gold.tools[0]), refused
