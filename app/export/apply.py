@@ -385,6 +385,7 @@ def _record(
             **_reached(plan),
             **({"ended": list(file.ends)} if file.ends else {}),
             **({"renamed": _renamed(change)} if change and change.name else {}),
+            **({"change": _noted(change)} if change else {}),
         },
     )
 
@@ -399,6 +400,12 @@ def _reached(plan: Plan) -> Json:
 def _renamed(change: EntryChange) -> list[str]:
     """The entry's name, its new one and its scope: one file may hold the name in several."""
     return [change.entry.name, change.name, change.entry.scope]
+
+
+def _noted(change: EntryChange) -> Json:
+    """The change for its name as an undo step; never a value."""
+    entry = change.entry
+    return {"kind": change.kind, "entry": entry.name, "name": change.name, "scope": entry.scope}
 
 
 def _put_back(

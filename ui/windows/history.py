@@ -25,7 +25,7 @@ def show_history(parent: QWidget, undo: QUndoStack) -> None:
     dialog.setWindowTitle("History")
     dialog.resize(440, 400)
     steps = QUndoView(undo, dialog)
-    steps.setEmptyLabel("As it was when the window opened")
+    steps.setEmptyLabel("As it was before these steps")
     steps.setAccessibleName("Steps")
     hint = plain_label(_HINT, faint=True)
     buttons = QDialogButtonBox()

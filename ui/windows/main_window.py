@@ -1,5 +1,7 @@
 """The main window: toolbar, sections, budget strip, pages, status bar."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
@@ -47,6 +49,7 @@ from ui.windows.approval_bar import ApprovalBar
 from ui.windows.budget_strip import BudgetStrip
 from ui.windows.commands import Commands
 from ui.windows.export_state import ExportState
+from ui.windows.kept_writes import KeptWrites
 from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
 from ui.windows.palette import CommandPalette
@@ -55,6 +58,9 @@ from ui.windows.sections import PURPOSES, SECTIONS, make_page
 from ui.windows.sidebar import Sidebar
 from ui.windows.status_line import StatusLine
 from ui.windows.window_actions import WindowActions
+
+if TYPE_CHECKING:
+    from ui.pages.hosts.page import HostsPage
 
 FIRST_SIZE = QSize(1280, 800)
 NARROW_BELOW = 1100  # pixels; below it the sidebar shows icons only
@@ -95,6 +101,7 @@ class MainWindow(QMainWindow):
         self._restore()
         self.live.load()
         self.tasks.request(damage_problem, self._show_damage)
+        self.kept_writes.read()
         self.live.follow()
 
     @property
@@ -246,6 +253,7 @@ class MainWindow(QMainWindow):
             theme, self, lambda: offers(self.services, actions, self.commands.entries(), self)
         )
         self.export_state = ExportState(self.services, self)
+        self.kept_writes = KeptWrites(self.services, lambda: self.hosts_page, self)
 
     def _actions(self) -> WindowActions:
         return WindowActions(
@@ -278,7 +286,7 @@ class MainWindow(QMainWindow):
         self.approvals.failed.connect(self.show_problem)
         self.live.failed.connect(self.show_problem)
         self.live.lost.connect(self._on_lost)
-        self.live.strayed.connect(self.undo.clear)
+        self.live.strayed.connect(self._forget_steps)
         self.live.leaving.connect(self._on_leaving)
         self.live.loaded.connect(self._on_arrived)
         self.live.loaded.connect(self._show_catalog)
@@ -300,14 +308,24 @@ class MainWindow(QMainWindow):
         assert isinstance(page, CatalogPage)
         return page
 
-    def restore_hosts(self) -> None:
-        """Put every host's files back, once that is agreed to."""
+    @property
+    def hosts_page(self) -> "HostsPage":
+        """The Hosts page, opened."""
         from ui.pages.hosts.page import HostsPage  # as all of export, not needed at the start
 
         self.open_page("hosts")
         page = self.page
         assert isinstance(page, HostsPage)
-        page.restore_all()
+        return page
+
+    def restore_hosts(self) -> None:
+        """Put every host's files back, once that is agreed to."""
+        self.hosts_page.restore_all()
+
+    def _forget_steps(self) -> None:
+        """Steps are of a profile that is not in view; those that wrote hosts' files are not."""
+        self.undo.clear()
+        self.kept_writes.read()
 
     def _show_result(self, page: Page, text: str) -> None:
         if page is self.stack.currentWidget():

@@ -18,7 +18,8 @@ def _step(plan: Plan) -> str:
         where = "from" if plan.change.kind == REMOVE else "in"
         return f"{plan.change.words} {where}"
     if plan.mode != HOOK:
-        return "Write config of"
+        restored = any(file.ends for file in plan.files)
+        return "Restore files of" if restored else "Write config of"
     if about_of(plan) == WORDS:
         return "Write rules snippet of" if plan.profile else "Take rules snippet out of"
     if about_of(plan) == LISTED:
@@ -39,12 +40,17 @@ class WriteCommand(LateCommand):
         desk: HostsSession,
         stack: QUndoStack,
         show_preview: Callable[[Plan], None],
+        *,
+        on: str = "",
     ) -> None:
-        super().__init__(f"{_step(written.plan)} {written.plan.host.name}")
+        """`on` is the day and time of a write that an earlier run of the window made."""
+        name = f"{_step(written.plan)} {written.plan.host.name}"
+        super().__init__(f"{name} ({on})" if on else name)
         self._plan, self._files, self._desk = written.plan, written, desk
         self._stack, self._show_preview = stack, show_preview
         self._pushed = False
         self._written = True
+        self.quiet = bool(on)  # the window has no news of it
         self._stepping = False  # the stack is moved back to where the files are
 
     def redo(self) -> None:

@@ -63,6 +63,7 @@ class HostsPage(Page):
         self._seen: dict[Path, str] = {}  # hashes of its files as last surveyed
         self._notice: object = None  # what the message bar said about the files
         self._latest_write: WrittenFiles | None = None  # the write that the message bar is about
+        self._unsaid: tuple[ToolcribError, WrittenFiles] | None = None  # until files are looked at
         self._way_out = False  # asked for before the files were looked at
         self._stale = True  # something changed while the page was out of view
         self._stack = QStackedWidget()
@@ -167,7 +168,7 @@ class HostsPage(Page):
         desk.previewed.connect(self._on_previewed)
         desk.wrote.connect(self._on_wrote)
         desk.refused.connect(self._on_refused)
-        desk.kept.connect(self._on_kept)
+        desk.kept.connect(self.show_kept)
         desk.failed.connect(self.messages.error)
         self.watch.stirred.connect(desk.survey)
         self.list.selectionModel().currentChanged.connect(lambda now, _old: self._open(now.row()))
@@ -218,6 +219,9 @@ class HostsPage(Page):
             self._renew_idle(status)
             if self._moved_on(status):
                 self.detail.show_stale()
+        if self._unsaid is not None and rows:
+            unsaid, self._unsaid = self._unsaid, None
+            self.show_kept(*unsaid)
         if self._way_out:
             self.restore_all()
 
@@ -333,7 +337,7 @@ class HostsPage(Page):
 
     def _on_wrote(self, written: WrittenFiles) -> None:
         self._also = None  # kept with the write
-        command = WriteCommand(written, self.desk, self.services.undo, self._preview_again)
+        command = WriteCommand(written, self.desk, self.services.undo, self.preview_again)
         self.services.undo.push(command)
         self._say_written(written, command)
         self._latest_write = written
@@ -355,7 +359,7 @@ class HostsPage(Page):
             buttons.append((f"Next: {following.host.name}", lambda: self.choose(target)))
         self.messages.show_message(DONE, f"Written. {written.plan.restart_hint}".strip(), *buttons)
 
-    def _preview_again(self, plan: Plan) -> None:
+    def preview_again(self, plan: Plan) -> None:
         """Preview the write of this host in that mode anew."""
         self.services.open_page("hosts")
         self._stack.setCurrentWidget(self.detail)
@@ -386,9 +390,16 @@ class HostsPage(Page):
         again = ("Refresh preview", self._refresh_preview)
         self.messages.error(ToolcribError(f"Not written: {error.title}", error.hint), again)
 
-    def _on_kept(self, error: ToolcribError, ids: tuple[int, ...]) -> None:
+    def show_kept(self, error: ToolcribError, written: WrittenFiles) -> None:
+        """Say why a write could not be taken back, at its host, in view."""
+        self.services.open_page("hosts")
+        if not self.model.rows:  # opened just now
+            self._unsaid = (error, written)
+            return
+        self._stack.setCurrentWidget(self.detail)
+        self.choose(written.plan.host.id)
         copies = self.preview.backups if self.preview else ()
-        backup = next((copy for copy in copies if copy.export_id in ids), None)
+        backup = next((copy for copy in copies if copy.export_id in written.ids), None)
         buttons = [("Show backups", self._open_backups)] if backup else []
         self.messages.error(error, *buttons)
 

@@ -47,7 +47,7 @@ class HostsSession(QObject):
 
     Signals: surveyed(tuple of HostStatus); previewed(Preview); hook_previewed(HookPreview);
     entry_previewed(EntryPreview); wrote(WrittenFiles); refused(error) when nothing was written;
-    kept(error, ids) when a write could not be taken back; failed(error) for anything else.
+    kept(error, WrittenFiles) when a write could not be taken back; failed(error) for anything else.
     """
 
     surveyed = Signal(object)
@@ -185,12 +185,14 @@ class HostsSession(QObject):
         ctx = self._services.ctx
 
         def change(db: Db) -> Changes:
-            undo_writes(tuple(reversed(written.ids)), ctx, db)
+            records = undo_writes(tuple(reversed(written.ids)), ctx, db)
+            if any(file.ends for file in written.plan.files):  # a restore, as of an earlier run
+                return self._put_back(db, records)
             return self._taken_in(db, written.plan.change, undone=True)
 
         def keep(error: ToolcribError) -> None:
             refused(error)
-            self.kept.emit(error, written.ids)
+            self.kept.emit(error, written)
 
         self._services.tasks.change(change, lambda _changes: done(), keep)
 
