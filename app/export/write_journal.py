@@ -16,8 +16,8 @@ from pathlib import Path
 
 from app.core.errors import ToolcribError
 from app.core.paths import LOCK_FILE
-from app.core.safe_write import exchange, is_temporary
-from app.hosts.reading import hash_bytes
+from app.core.safe_write import is_temporary, put_new
+from app.export.exchanging import Step, Version, discard, is_settled, keep, resume
 from store.files import lock
 from store.typed import Json
 
@@ -52,6 +52,11 @@ class WriteJournal:
         except OSError as error:
             raise write_error(self._path, error) from error
         self.notes.update(facts)
+
+    def note_step(self, step: Step) -> None:
+        """Note the exchange that comes next."""
+        over, under = step.over, step.under
+        self.note(step=[over.inode, over.hash, under.inode, under.hash])
 
     def read(self) -> None:
         """Take in what a killed writer noted; a line that it did not finish says nothing."""
@@ -96,19 +101,40 @@ def one_writer(home: Path, *, wait: float | None = None) -> Iterator[WriteJourna
 
 
 def settle(journal: WriteJournal) -> None:
-    """Finish what the notes say or take it back: no file beside, and what the host wrote stays."""
+    """Finish what the notes say or take it back: no file beside, and what the host wrote stays.
+
+    Raises ToolcribError where a version of the host's could not be put back.
+    """
     notes = Notes.read(journal.notes)
-    if notes.temporary and is_temporary(os.path.basename(notes.temporary)):
-        with contextlib.suppress(OSError):
-            _settle_file(notes)
-    if notes.lock:
-        with contextlib.suppress(OSError):
-            _settle_lock(notes)
+    try:
+        if notes.temporary and is_temporary(os.path.basename(notes.temporary)):
+            _settle_or_keep(notes, journal)
+    finally:
+        if notes.lock:
+            with contextlib.suppress(OSError):
+                _settle_lock(notes)
     for folder in notes.folders:  # deepest first; one with something in it stays
         with contextlib.suppress(OSError):
             os.rmdir(folder)
     if journal.notes and not journal.unfinished:
         journal.clear()
+
+
+def _settle_or_keep(notes: "Notes", journal: WriteJournal) -> None:
+    try:
+        _settle_file(notes, journal)
+    except FileNotFoundError:  # nothing is left
+        return
+    except OSError as error:
+        lost = f"{notes.target} could not be put back: {error.strerror}."
+        try:
+            kept = keep(notes.temporary, notes.target)
+        except OSError:  # the notes stay, for the next writer
+            hint = f"Its newest version may be in {notes.temporary}. Copy it, then try again."
+            raise ToolcribError(lost, hint) from error
+        if not journal.unfinished:
+            journal.clear()
+        raise ToolcribError(lost, f"Its newest version may be in {kept}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,31 +150,38 @@ class Notes:
     lock: str = ""  # the host's own lock, which is taken
     lock_id: str = ""
     folders: tuple[str, ...] = ()
+    step: tuple[int | str, ...] = ()  # inode and hash of what goes over, then of what is under
 
     @classmethod
     def read(cls, notes: Json) -> "Notes":
         """The notes of those names."""
         known = {name: notes[name] for name in cls.__slots__ if name in notes}
-        return cls(**{**known, "folders": tuple(known.get("folders", ()))})
+        lists = {name: tuple(known.get(name, ())) for name in ("folders", "step")}
+        return cls(**{**known, **lists})
+
+    def last_step(self) -> Step:
+        """The exchange that was under way; the first one is not noted, as it follows from these."""
+        if self.step:
+            inode, over, under_inode, under = self.step
+            return Step(Version(int(inode), str(over)), Version(int(under_inode), str(under)))
+        return Step(Version(self.inode, self.ours), Version(0, self.expected))
 
 
-def _settle_file(notes: Notes) -> None:
+def _settle_file(notes: Notes, journal: WriteJournal) -> None:
     left = os.lstat(notes.temporary)
     if not stat.S_ISREG(left.st_mode):
         return
-    if left.st_ino != notes.inode and notes.inode and _hash(notes.temporary) != notes.expected:
-        # the host's own write, exchanged for ours in the last moment
-        if not os.path.lexists(notes.target):
-            os.rename(notes.temporary, notes.target)
+    own = Version(notes.inode, notes.ours)
+    if notes.inode > 0 and notes.expected:
+        resume(notes.temporary, notes.target, notes.last_step(), own, journal.note_step)
+    elif notes.inode < 0 and not is_settled(notes.temporary, Version(0, notes.expected)):
+        # what was to be removed, which the host had changed; a newer one stays
+        with contextlib.suppress(FileExistsError):
+            put_new(notes.temporary, notes.target)
             return
-        if os.lstat(notes.target).st_ino == notes.inode and _hash(notes.target) == notes.ours:
-            exchange(notes.temporary, notes.target)
-    os.unlink(notes.temporary)
-
-
-def _hash(path: str) -> str:
-    with open(path, "rb") as file:
-        return hash_bytes(file.read())
+        discard(notes.temporary)
+    else:
+        discard(notes.temporary)
 
 
 def lock_id(path: str) -> str:

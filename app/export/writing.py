@@ -1,11 +1,8 @@
 """Puts bytes in place of a host's file, unless it is no longer what was previewed."""
 
 import contextlib
-import errno
 import os
-import signal
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +15,12 @@ from app.core.safe_write import (
     temporary_name,
     written_beside,
 )
+from app.export.exchanging import Version, is_settled, put_newest_back
 from app.export.write_journal import WriteJournal, lock_id, write_error
 from app.hosts.reading import hash_bytes, read_bytes
 from store.files import give_to_owner_above
 
 _LOCK_WAIT = 3.0  # seconds to wait for the host's own writer
-_MOST_EXCHANGES = 100  # with a host that writes between any two of them
 _LOCK_STALE = 30.0  # seconds after which a lock is left over from a dead process
 
 
@@ -101,26 +98,32 @@ def _make_folders(folder: str, journal: WriteJournal) -> None:
 
 def _replace(target: str, data: bytes, expected: str, journal: WriteJournal) -> None:
     ours = hash_bytes(data)
+    inode = 0
 
     def name(target: str) -> str:
         made = temporary_name(target)
-        journal.note(target=target, temporary=made, inode=0, expected=expected, ours=ours)
+        journal.note(target=target, temporary=made, inode=0, expected=expected, ours=ours, step=[])
         return made
 
+    def note_made(number: int) -> None:
+        nonlocal inode
+        inode = number
+        journal.note(inode=number)
+
     mode = None if expected else 0o600
-    with written_beside(
-        target, data, mode=mode, name=name, made=lambda inode: journal.note(inode=inode)
-    ) as temporary:
+    with written_beside(target, data, mode=mode, name=name, made=note_made) as temporary:
         if not expected:
             try:
                 put_new(temporary, target)
             except FileExistsError:
                 raise _changed(target) from None
-        elif not _exchanged(temporary, target, expected, ours):
+        elif not _exchanged(temporary, target, expected, Version(inode, ours), journal):
             raise _changed(target)
 
 
-def _exchanged(temporary: str, target: str, expected: str, ours: str) -> bool:
+def _exchanged(
+    temporary: str, target: str, expected: str, own: Version, journal: WriteJournal
+) -> bool:
     """Put a file in the target's place; False, and the target as it is, where that changed."""
     if not exchange(temporary, target):
         # no such step here: what a host writes between this look and the rename is lost
@@ -129,67 +132,23 @@ def _exchanged(temporary: str, target: str, expected: str, ours: str) -> bool:
         os.replace(temporary, target)
         return True
     try:
-        if _is_settled(temporary, expected):
+        if is_settled(temporary, Version(0, expected)):
             os.unlink(temporary)
             return True
     except BaseException:
-        exchange(temporary, target)
+        put_newest_back(temporary, target, own, own, journal.note_step)
         raise
-    _put_newest_back(temporary, target, ours)
-    return False
-
-
-def _put_newest_back(temporary: str, target: str, ours: str) -> None:
-    """Exchange until what comes out is what this process put in: the host's newest write stays.
-
-    `temporary` is the host's file that this process's own, of hash `ours`, took the place of.
-    """
-    placed = ours
-    for _ in range(_MOST_EXCHANGES):
-        newest = hash_of(Path(temporary))
-        exchange(temporary, target)
-        # this process has its own file open, which would count as a writer
-        own = placed == ours
-        if hash_of(Path(temporary)) == ours if own else _is_settled(temporary, placed):
-            os.unlink(temporary)
-            return
-        placed = newest  # what came out is newer still, so that goes back in turn
-    kept = f"{target}.toolcrib-kept-{os.urandom(4).hex()}"
-    os.rename(temporary, kept)  # under a name that no settling of leftovers removes
-    raise ToolcribError(
-        f"{target} is written all the time, so Toolcrib left it.",
-        f"Quit the host and try again. One of its versions is kept in {kept}.",
-    )
-
-
-def _is_settled(path: str, expected: str) -> bool:
-    """True if the moved file is the previewed one, and no process is writing it still."""
-    with open(path, "rb") as file:
-        return not _has_writer(file.fileno()) and hash_bytes(file.read()) == expected
-
-
-def _has_writer(handle: int) -> bool:
-    """True if another process has the file open for writing; only Linux can say."""
-    if sys.platform == "linux":
-        import fcntl
-
-        try:
-            # a lease is refused while there is a writer; SIGIO, its usual signal, would end us
-            fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
-            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-            fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-        except OSError as error:
-            return error.errno == errno.EAGAIN
+    put_newest_back(temporary, target, own, own, journal.note_step)
     return False
 
 
 def _remove(target: str, expected: str, journal: WriteJournal) -> None:
     """Take the file away, look at what was taken, and put it back if the host had changed it."""
     aside = temporary_name(target)
-    journal.note(target=target, temporary=aside, expected=expected, inode=-1)
+    journal.note(target=target, temporary=aside, expected=expected, inode=-1, step=[])
     os.rename(target, aside)
     try:
-        if not _is_settled(aside, expected):
+        if not is_settled(aside, Version(0, expected)):
             raise _changed(target)
         os.unlink(aside)
     except BaseException:

@@ -114,6 +114,7 @@ def test_package_files_hold_a_docstring_only(package: str) -> None:
 WRITERS = {
     "app.core.safe_write",
     "app.export.writing",
+    "app.export.exchanging",
     "app.export.write_journal",
     "app.encoder.export",
     "store.migrate",

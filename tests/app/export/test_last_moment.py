@@ -6,7 +6,7 @@ import pytest
 
 from app.core import safe_write
 from app.core.errors import ToolcribError
-from app.export import writing
+from app.export import exchanging, writing
 from app.export.write_journal import one_writer
 from app.hosts.reading import hash_bytes
 
@@ -43,7 +43,8 @@ def test_of_any_number_of_writes_in_the_last_moment_the_newest_stays(tmp_path, m
     folder = tmp_path / "host"
     folder.mkdir()
     host = Host(folder / "mcp.json", times)
-    monkeypatch.setattr(writing, "exchange", host.exchange)
+    for module in (writing, exchanging):
+        monkeypatch.setattr(module, "exchange", host.exchange)
     if not _exchanges(folder):
         pytest.skip("this file system cannot exchange two names")
     with pytest.raises(ToolcribError, match="changed meanwhile"):
@@ -59,7 +60,8 @@ def test_a_host_that_writes_all_the_time_is_left_and_no_version_is_thrown_away(
     folder = tmp_path / "host"
     folder.mkdir()
     host = Host(folder / "mcp.json", 10**6)
-    monkeypatch.setattr(writing, "exchange", host.exchange)
+    for module in (writing, exchanging):
+        monkeypatch.setattr(module, "exchange", host.exchange)
     if not _exchanges(folder):
         pytest.skip("this file system cannot exchange two names")
     with pytest.raises(ToolcribError, match="written all the time") as error:
