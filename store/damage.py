@@ -40,14 +40,14 @@ COLUMNS = (
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
-TABLES_OF_VERSION = 16
+TABLES_OF_VERSION = 18
 TABLES = frozenset((
     "hosts", "servers", "entries", "tools", "summaries", "token_counts", "vectors", "keywords",
     "profiles", "profile_tools", "findings", "events", "exports", "labels", "runs", "blobs",
     "requests", "request_vectors", "server_sharing", "blocked", "withheld", "availability",
     "host_records", "host_tools", "host_calls", "host_requests", "approvals", "always_allowed",
     "former_names", "market_sources", "market_servers", "market_tools", "market_vectors",
-    "market_words", "market_installs", "policies",
+    "market_words", "market_installs", "policies", "profile_policies",
 ))  # fmt: skip
 
 

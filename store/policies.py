@@ -2,6 +2,8 @@
 
 import apsw
 
+from store.records import PolicyTrust
+
 _MOST = 1_000  # files remembered
 
 
@@ -19,27 +21,22 @@ def note(db: apsw.Connection, path: str, digest: str, at: float) -> None:
     )
 
 
-def trust(db: apsw.Connection, path: str, digest: str, at: float) -> None:
-    """Let this text of a policy file count; "" takes the trust back."""
+def trust_of(db: apsw.Connection, path: str) -> PolicyTrust:
+    """The decisions on a policy file."""
+    sql = "SELECT trusted_hash, trusted_text, put_off FROM policies WHERE path = ?"
+    row = db.execute(sql, (path,)).fetchone()
+    return PolicyTrust(*row) if row else PolicyTrust()
+
+
+def set_trust(db: apsw.Connection, path: str, trust: PolicyTrust, at: float) -> None:
+    """Replace the decisions on a policy file."""
     db.execute(
-        "INSERT INTO policies (path, hash, trusted_hash, seen) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (path) DO UPDATE SET trusted_hash = excluded.trusted_hash",
-        (path, digest, digest, at),
+        "INSERT INTO policies (path, hash, trusted_hash, trusted_text, put_off, seen)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET"
+        " trusted_hash = excluded.trusted_hash, trusted_text = excluded.trusted_text,"
+        " put_off = excluded.put_off",
+        (path, trust.digest or trust.put_off, trust.digest, trust.text, trust.put_off, at),
     )
-
-
-def distrust(db: apsw.Connection, path: str) -> bool:
-    """Take the trust back; False where there was none."""
-    db.execute(
-        "UPDATE policies SET trusted_hash = '' WHERE path = ? AND trusted_hash != ''", (path,)
-    )
-    return db.changes() > 0
-
-
-def trusted_hash(db: apsw.Connection, path: str) -> str:
-    """Hash of the text that is trusted, "" for none."""
-    row = db.execute("SELECT trusted_hash FROM policies WHERE path = ?", (path,)).fetchone()
-    return str(row[0]) if row else ""
 
 
 def all_policies(db: apsw.Connection) -> list[tuple[str, str, str, float]]:

@@ -350,3 +350,12 @@ class Approval:
     hash: str  # of the tool's definition
     arguments: str  # JSON, secrets masked; "" once it is decided
     state: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTrust:
+    """Decisions on a project's policy file."""
+
+    digest: str = ""  # of the text that counts, "" for none
+    text: str = ""  # that text, to be compared with a later one
+    put_off: str = ""  # hash of the text that is not asked about any more

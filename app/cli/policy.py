@@ -9,10 +9,12 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.policy.policy_effect import effect_on
 from app.policy.policy_file import FILE_NAME, find_policy
-from app.policy.project_policy import ProjectPolicy, read_project_policy, refusals, trust_file
+from app.policy.project_policy import known_policies, read_project_policy, trust_file
 from store import policies
 from store.connection import transaction
+from store.records import PolicyTrust
 from store.typed import Json
 
 
@@ -44,14 +46,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List the files that sessions met."""
     with closing(ctx.open_store()) as db:
-        known = [
-            read_project_policy(db, path, seen)
-            for path, _hash, _trusted, seen in policies.all_policies(db)
-        ]
+        known = known_policies(db)
     value: Json = {
-        "policies": [{"path": p.path, "state": state(p), "problem": p.problem} for p in known]
+        "policies": [{"path": p.path, "state": p.state, "problem": p.problem} for p in known]
     }
-    rows = [["file", "state"], *([p.path, state(p)] for p in known)]
+    rows = [["file", "state"], *([p.path, p.state] for p in known)]
     none = "No session has met a policy file yet."
     console.result(value, lambda: table(rows) if known else none)
     return 0
@@ -62,9 +61,10 @@ def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     path = _file(args.folder)
     with closing(ctx.open_store()) as db:
         if args.part == "distrust":
+            if not policies.trust_of(db, str(path)).digest:
+                raise ToolcribError(f"{path} was not trusted.")
             with transaction(db):
-                if not policies.distrust(db, str(path)):
-                    raise ToolcribError(f"{path} was not trusted.")
+                policies.set_trust(db, str(path), PolicyTrust(), ctx.clock())
         read = (
             trust_file(db, path, ctx.clock())
             if args.part == "trust"
@@ -73,36 +73,25 @@ def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         if read.problem:
             raise ToolcribError("The policy file cannot be used.", read.problem)
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
-    shown = [row for row in catalog.shown if read.policy.allows(row.tool.tool_id)]
-    on = [row.tool.tool_id for row in catalog.shown]
-    refused = refusals(read.policy, on, [server.name for server in catalog.servers])
-    tokens = sum(row.cost for row in shown)
+    effect = effect_on(catalog, read.policy)
     value: Json = {
         "path": read.path,
-        "state": state(read),
+        "state": read.state,
         "problem": read.problem,
-        "tools": len(shown),
-        "tokens": tokens,
-        "refused": list(refused),
+        "tools": effect.tools[1],
+        "tokens": effect.tokens[1],
+        "refused": list(effect.refused),
     }
     lines = [
-        f"{read.path}: {state(read)}.",
-        f"It leaves {len(shown)} of {len(on)} tools of the profile {args.profile}"
-        f" ({tokens:,} tokens).",
-        *([read.policy.evidence.text] if read.policy.evidence else []),
-        *(f"Refused: {line}" for line in refused),
+        f"{read.path}: {read.state}.",
+        effect.summary,
+        *effect.notes,
+        *(f"Refused: {line}" for line in effect.refused),
     ]
     if not read.trusted:
         lines.append(f"It does not count yet. Trust it: toolcrib policy trust {path}")
     console.result(value, lambda: "\n".join(lines))
     return 0
-
-
-def state(policy: ProjectPolicy) -> str:
-    """State of a policy file in one or two words."""
-    if policy.problem:
-        return "cannot be used"
-    return "trusted" if policy.trusted else "not trusted"
 
 
 def _file(place: Path) -> Path:

@@ -15,6 +15,7 @@ class Changes:
     events: bool = False
     settings: bool = False
     labels: bool = False
+    policies: bool = False  # of projects
 
     def __or__(self, other: "Changes") -> "Changes":
         both = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}

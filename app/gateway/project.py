@@ -75,7 +75,7 @@ class ProjectRules:
 
         db = self._open()
         try:
-            trust = policies.trusted_hash(db, path)
+            trust = policies.trust_of(db, path).digest
             if mark == self._mark and trust == self._trust:
                 return False
             self.policy = read_project_policy(db, path, time.time())

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -12,7 +13,12 @@ from app.core.plain_read import read_plain
 from app.policy.policy_file import MOST_BYTES, Policy, names_tool, parse_policy
 from store import policies
 from store.connection import transaction
+from store.records import PolicyTrust
 from store.typed import Any, Json
+
+TRUSTED, UNTRUSTED = "trusted", "not trusted"
+CHANGED = "changed since it was trusted"
+UNREADABLE = "cannot be used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +29,28 @@ class ProjectPolicy:
     digest: str = ""
     trusted: bool = False
     policy: Policy = field(default_factory=Policy)
+    text: str = ""
+    before: PolicyTrust = field(default_factory=PolicyTrust)
     problem: str = ""  # why the file cannot be used; nothing of it counts then
 
     @property
     def counts(self) -> bool:
         """True if the session is narrowed by it."""
         return self.trusted and not self.problem
+
+    @property
+    def waits(self) -> bool:
+        """True if a decision on its present text is missing."""
+        return not (self.trusted or self.problem) and self.before.put_off != self.digest
+
+    @property
+    def state(self) -> str:
+        """State in one or two words."""
+        if self.problem:
+            return UNREADABLE
+        if self.trusted:
+            return TRUSTED
+        return CHANGED if self.before.digest else UNTRUSTED
 
     @property
     def note(self) -> str:
@@ -49,12 +71,13 @@ def read_project_policy(db: apsw.Connection, path: str, at: float) -> ProjectPol
     digest = hashlib.sha256(data).hexdigest()
     with transaction(db):
         policies.note(db, path, digest, at)
-    trusted = policies.trusted_hash(db, path) == digest
+    before = policies.trust_of(db, path)
+    read = partial(ProjectPolicy, path, digest, before.digest == digest, before=before)
     try:
         policy = parse_policy(data, path)
     except ToolcribError as error:
-        return ProjectPolicy(path, digest, trusted, problem=f"{error.title} {error.hint}")
-    return ProjectPolicy(path, digest, trusted, policy)
+        return read(problem=f"{error.title} {error.hint}")
+    return read(policy=policy, text=data.decode("utf-8-sig"))
 
 
 def narrowed(settings: Mapping[str, Any], policy: Policy) -> Json:
@@ -121,6 +144,40 @@ def trust_file(db: apsw.Connection, path: Path, at: float) -> ProjectPolicy:
     read = read_project_policy(db, str(path), at)
     if read.problem:
         raise ToolcribError(f"{path} was not trusted.", read.problem)
-    with transaction(db):
-        policies.trust(db, read.path, read.digest, at)
+    decide(db, read, at, yes=True)
     return read_project_policy(db, str(path), at)
+
+
+def decide(db: apsw.Connection, read: ProjectPolicy, at: float, *, yes: bool) -> PolicyTrust:
+    """Let the text that was read count, or put it off; the decisions before.
+
+    Another text that the file has meanwhile is not decided on. Putting off a text that counts
+    takes its trust back.
+    """
+    before = policies.trust_of(db, read.path)
+    if yes:
+        after = PolicyTrust(read.digest, read.text)
+    else:
+        kept = before if before.digest != read.digest else PolicyTrust()
+        after = replace(kept, put_off=read.digest)
+    put_back(db, read.path, after, at)
+    return before
+
+
+def put_back(db: apsw.Connection, path: str, trust: PolicyTrust, at: float) -> None:
+    """Make these the decisions on a file."""
+    with transaction(db):
+        policies.set_trust(db, path, trust, at)
+
+
+def known_policies(db: apsw.Connection) -> list[ProjectPolicy]:
+    """Policy files that sessions met, those that wait for a decision first; gone ones are left out.
+
+    The time at which a session met them stays.
+    """
+    read = [
+        read_project_policy(db, path, seen)
+        for path, _hash, _trusted, seen in policies.all_policies(db)
+        if Path(path).is_file()
+    ]
+    return sorted(read, key=lambda policy: not policy.waits)

@@ -50,6 +50,11 @@ BADGES: Mapping[str, BadgeText] = {
     "endpoint off": BadgeText("HTTP endpoint off", "warn", "alert"),
     "not readable": BadgeText("Not readable", "block", _STOP, solid=True),
     "not found": BadgeText("Not found", "neutral", "minus-circle-outline"),
+    # a project's policy file (app.policy.project_policy)
+    "policy trusted": BadgeText("Trusted", "passed", "check-circle"),
+    "policy not trusted": BadgeText("Not trusted", "warn", "shield-alert-outline"),
+    "policy changed since it was trusted": BadgeText("Changed", "warn", "alert"),
+    "policy cannot be used": BadgeText("Cannot be used", "block", _STOP, solid=True),
     # a candidate of a query
     "In": BadgeText("In", "passed", "check-circle"),
     "Out": BadgeText("Out", "neutral", "minus-circle-outline"),

@@ -53,6 +53,7 @@ from ui.windows.kept_writes import KeptWrites
 from ui.windows.navigation import NavigationHistory
 from ui.windows.offers import offers
 from ui.windows.palette import CommandPalette
+from ui.windows.policy_bar import PolicyBar
 from ui.windows.screen import bring_into_view, fit_screen
 from ui.windows.sections import PURPOSES, SECTIONS, make_page
 from ui.windows.sidebar import Sidebar
@@ -166,7 +167,13 @@ class MainWindow(QMainWindow):
 
     def cycle(self, step: int) -> None:
         """F6: the next pane among sections, budget strip and the page's own."""
-        panes = [self.nav, self.strip.bar, self.approvals.buttons[0], *self.page.panes()]
+        panes = [
+            self.nav,
+            self.strip.bar,
+            self.approvals.buttons[0],
+            self.policies.show_it,
+            *self.page.panes(),
+        ]
         seen = [p for p in panes if p.isVisible() and p.isEnabled()]
         focus = self.focusWidget()
         here = [n for n, p in enumerate(seen) if focus and (p is focus or p.isAncestorOf(focus))]
@@ -219,6 +226,7 @@ class MainWindow(QMainWindow):
         self.nav = Sidebar(theme, SECTIONS)
         self.strip = BudgetStrip(theme, self.live, self.services.hosts)
         self.approvals = ApprovalBar(theme, self.tasks)
+        self.policies = PolicyBar(self.services)
         self.purpose = ElidedLabel()
         self.purpose.setProperty("faint", True)
         self.purpose.setContentsMargins(MARGIN, GAP, MARGIN, 0)
@@ -230,9 +238,11 @@ class MainWindow(QMainWindow):
         right.setSpacing(0)
         right.addWidget(self.strip)
         right.addWidget(self.purpose)
-        beside = QHBoxLayout()
-        beside.setContentsMargins(MARGIN, 0, GAP, 0)  # as wide as the page below
+        beside = QVBoxLayout()
+        beside.setSpacing(GAP)
+        beside.setContentsMargins(MARGIN, GAP, GAP, 0)  # as wide as the page below
         beside.addWidget(self.approvals)
+        beside.addWidget(self.policies)
         right.addLayout(beside)
         right.addWidget(self.stack, 1)
         row = QHBoxLayout()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.core.errors import ToolcribError
 from app.policy.profiles import DEFAULT, why_kept
 from ui.look.text import in_menu
+from ui.shell.project_policies import show_policies
 from ui.shell.services import Services
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
 from ui.windows.profile_dialog import ProfileDialog
@@ -29,6 +30,8 @@ class ProfileMenu(QMenu):
         self._add("&New profile…", self._new)
         self.rename = self._add("&Rename…", self._rename)
         self.delete = self._add("&Delete", self._delete)
+        self.addSeparator()
+        self._add("Project &policies…", lambda: show_policies(services, parent))
         self._live.loaded.connect(self._show_known)
 
     def _show_known(self) -> None:

@@ -197,7 +197,7 @@ def test_a_file_that_cannot_be_used_is_not_trusted(db: Any, tmp_path: Path) -> N
     file.write_text("version = 3\n")
     with pytest.raises(ToolcribError, match="was not trusted"):
         trust_file(db, file, 1.0)
-    assert policies.trusted_hash(db, str(file)) == ""
+    assert policies.trust_of(db, str(file)).digest == ""
 
 
 def test_gateway_and_command_line_look_in_the_same_places(

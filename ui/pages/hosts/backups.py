@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 from app.core.text import plural
 from app.export.backups import Backup
 from ui.look.theme import GAP, ROW, Theme
-from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.session import HostsSession, when
+from ui.shell.diff_colors import diff_colors
 from ui.widgets.delegates import RowDelegate
 from ui.widgets.diff_rows import DiffRow, change_count
 from ui.widgets.diff_view import DiffView

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from app.export.masking import DiffFile
 from ui.look.text import with_tilde
 from ui.look.theme import GAP, Theme
-from ui.pages.hosts.colors import diff_colors
+from ui.shell.diff_colors import diff_colors
 from ui.widgets.diff_rows import diff_rows
 from ui.widgets.diff_view import DiffView
 from ui.widgets.elided import ElidedLabel

@@ -26,12 +26,12 @@ from store.records import AS_IS, PRUNED, THROUGH
 from ui.look.glossary import explained
 from ui.look.text import plain_tip, with_tilde
 from ui.look.theme import CARD, GAP, Theme
-from ui.pages.hosts.colors import diff_colors
 from ui.pages.hosts.hook_card import HookCard, RulesCard
 from ui.pages.hosts.http_row import HttpRow
 from ui.pages.hosts.preview import Preview, notes
 from ui.pages.hosts.reach_row import ReachRow
 from ui.shell.badges import BADGES, badge
+from ui.shell.diff_colors import diff_colors
 from ui.shell.host_names import MODE_NAMES
 from ui.shell.host_state import modes_of, state_text
 from ui.widgets.badge import Badge, BadgeText

@@ -1,4 +1,4 @@
-"""Colours of the Hosts page's differences."""
+"""Colours of differences."""
 
 from ui.look.colors import Colors
 from ui.widgets.diff_pane import PaneColors

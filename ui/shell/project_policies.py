@@ -1,0 +1,251 @@
+"""Policy files of projects: the text, what it would leave of the profile, and the decision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.text import plural, visible
+from app.policy.policy_effect import Effect, effect_on
+from app.policy.project_policy import CHANGED, TRUSTED, ProjectPolicy, known_policies
+from ui.look.text import plain_tip, with_tilde
+from ui.look.theme import GAP, MARGIN
+from ui.shell.badges import badge
+from ui.shell.diff_colors import diff_colors
+from ui.shell.policy_steps import PolicyDecision
+from ui.shell.services import Services
+from ui.widgets.badge import Badge
+from ui.widgets.dialog import Dialog
+from ui.widgets.diff_rows import diff_rows, pair_lines
+from ui.widgets.diff_view import DiffView
+from ui.widgets.empty_state import EmptyState
+from ui.widgets.label import PlainLabel
+
+_SIZE = (940, 600)
+_MOST_NAMES = 12
+_HINT = (
+    "Sessions of hosts in a project follow its .toolcrib.toml once you trust its text."
+    " It can only take tools away."
+)
+_NONE = "No policy file yet"
+_NONE_HINT = (
+    "When a host works in a folder that has a .toolcrib.toml, the file is shown here."
+    " Until you trust it, it changes nothing."
+)
+_COUNTS = "It counts: sessions in this project are narrowed by it."
+_UNDECIDED = "It changes nothing until you trust it."
+_PUT_OFF = "You put it off: it changes nothing."
+_ALTERED = "Its text changed after you trusted it. It changes nothing until you trust it again."
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A file with its effect on the profile in view."""
+
+    policy: ProjectPolicy
+    effect: Effect | None  # None where it cannot be used
+
+
+def show_policies(services: Services, parent: QWidget) -> "PoliciesDialog":
+    """Open the list; the window can be used beside it."""
+    dialog = PoliciesDialog(services, parent)
+    dialog.show()
+    dialog.refresh()
+    return dialog
+
+
+class PoliciesDialog(Dialog):
+    """Files left, the chosen one right; a decision is one step that can be undone."""
+
+    def __init__(self, services: Services, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._known: Sequence[_Known] = ()
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("projectPolicies")
+        self.setWindowTitle("Project policies")
+        theme = services.theme
+        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.list = QListWidget()
+        self.list.setAccessibleName("Policy files")
+        self.title = PlainLabel(wrap=True)
+        theme.dress(self.title, 3, QFont.Weight.DemiBold)
+        self.state = Badge(theme, badge("policy not trusted"))
+        self.meaning = PlainLabel(wrap=True)
+        self.effect = PlainLabel(wrap=True)
+        self.notes = PlainLabel(wrap=True)
+        self.notes.setProperty("faint", True)
+        self.text = QPlainTextEdit(readOnly=True)
+        self.text.setAccessibleName("Text of the file")
+        theme.dress_fixed(self.text)
+        self.diff = DiffView(diff_colors(theme.colors))
+        self.diff.before.setAccessibleName("Text that you trusted")
+        self.diff.after.setAccessibleName("Text now")
+        self.trust, self.later = QPushButton("Trust"), QPushButton("Not now")
+        self.trust.setProperty("primary", True)
+        self.empty = EmptyState(
+            theme, icon="shield-alert-outline", text=_NONE, hint=_NONE_HINT, buttons=()
+        )
+        self._texts, self._stack = QStackedWidget(), QStackedWidget()
+        self._lay_out()
+        self.list.currentRowChanged.connect(self._open)
+        self.trust.clicked.connect(lambda: self._decide(yes=True))
+        self.later.clicked.connect(lambda: self._decide(yes=False))
+        services.live.loaded.connect(self.refresh)
+        services.tasks.changed.connect(self._on_changed)
+
+    @property
+    def current(self) -> ProjectPolicy | None:
+        """The file in view."""
+        row = self.list.currentRow()
+        return self._known[row].policy if 0 <= row < len(self._known) else None
+
+    def refresh(self) -> None:
+        """Read the files again."""
+        catalog = self._services.live.catalog
+
+        def read(db: Db) -> list[_Known]:
+            return [
+                _Known(one, effect_on(catalog, one.policy) if catalog and not one.problem else None)
+                for one in known_policies(db)
+            ]
+
+        self._services.tasks.latest(self, read, self._show, owner=self)
+
+    def _on_changed(self, changes: Changes) -> None:
+        if changes.policies:
+            self.refresh()
+
+    def _show(self, known: Sequence[_Known]) -> None:
+        before = self.current
+        self._known = known
+        self.list.blockSignals(True)
+        self.list.clear()
+        for one in known:
+            item = QListWidgetItem(_name(one.policy))
+            look = badge(_badge(one.policy))
+            item.setIcon(self._services.theme.icons.icon(look.icon, "text"))
+            item.setToolTip(plain_tip(f"{one.policy.path}: {one.policy.state}"))
+            self.list.addItem(item)
+        paths = [one.policy.path for one in known]
+        row = paths.index(before.path) if before and before.path in paths else 0
+        self.list.setCurrentRow(row if known else -1)
+        self.list.blockSignals(False)
+        self._stack.setCurrentIndex(1 if known else 0)
+        self._open(self.list.currentRow())
+
+    def _open(self, row: int) -> None:
+        if not 0 <= row < len(self._known):
+            return
+        policy, effect = self._known[row].policy, self._known[row].effect
+        self.title.setText(visible(with_tilde(Path(policy.path), self._services.places.home)))
+        self.state.show_badge(badge(_badge(policy)))
+        self.meaning.setText(_meaning(policy))
+        self.effect.setText("\n".join(_effect_lines(effect)) if effect else "")
+        self.notes.setText("\n".join(map(visible, effect.notes)) if effect else "")
+        for label in (self.effect, self.notes):
+            label.setVisible(bool(label.text()))
+        if policy.state == CHANGED:
+            self.diff.show_rows(diff_rows(pair_lines(policy.before.text, policy.text)))
+        else:
+            self.text.setPlainText(visible(policy.text, "\n\t"))
+        self._texts.setCurrentWidget(self.diff if policy.state == CHANGED else self.text)
+        self._texts.setVisible(not policy.problem)
+        self.trust.setEnabled(not policy.problem and not policy.trusted)
+        self.later.setText("Trust no more" if policy.trusted else "Not now")
+        self.later.setEnabled(policy.trusted or policy.waits)
+
+    def _decide(self, *, yes: bool) -> None:
+        policy, services = self.current, self._services
+        if policy is not None:
+            self.trust.setEnabled(False)
+            self.later.setEnabled(False)
+            at = services.ctx.clock()
+            services.undo.push(PolicyDecision(services.tasks, policy, at, yes=yes))
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.state, 0, Qt.AlignmentFlag.AlignTop)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GAP)
+        buttons.addStretch(1)
+        buttons.addWidget(self.later)
+        buttons.addWidget(self.trust)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addLayout(head)
+        for label in (self.meaning, self.effect, self.notes):
+            column.addWidget(label)
+        self._texts.addWidget(self.text)
+        self._texts.addWidget(self.diff)
+        column.addWidget(self._texts, 1)
+        column.addLayout(buttons)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setHandleWidth(MARGIN)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self.list)
+        split.addWidget(right)
+        split.setSizes([240, 700])
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(split)
+        hint = PlainLabel(_HINT, wrap=True)
+        hint.setProperty("faint", True)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        whole = QVBoxLayout(self)
+        whole.setSpacing(MARGIN)
+        whole.addWidget(hint)
+        whole.addWidget(self._stack, 1)
+        whole.addWidget(close)
+
+
+def _name(policy: ProjectPolicy) -> str:
+    """The folder of a file, as the list shows it."""
+    folder = policy.path.replace("\\", "/").rpartition("/")[0]
+    return visible(folder.rpartition("/")[2] or folder)
+
+
+def _badge(policy: ProjectPolicy) -> str:
+    return f"policy {policy.state}"
+
+
+def _meaning(policy: ProjectPolicy) -> str:
+    if policy.problem:
+        return visible(policy.problem)
+    if policy.state == TRUSTED:
+        return _COUNTS
+    if not policy.waits:
+        return _PUT_OFF
+    return _ALTERED if policy.state == CHANGED else _UNDECIDED
+
+
+def _effect_lines(effect: Effect) -> list[str]:
+    lines = [effect.summary]
+    if effect.left_out:
+        more = len(effect.left_out) - _MOST_NAMES
+        names = ", ".join(map(visible, effect.left_out[:_MOST_NAMES]))
+        lines.append(f"Left out: {names}{f' and {more} more' if more > 0 else ''}.")
+    if effect.refused:
+        lines.append(f"{plural(len(effect.refused), 'demand')} refused:")
+        lines += [f"  {visible(line)}" for line in effect.refused[:_MOST_NAMES]]
+    return lines

@@ -1,0 +1,94 @@
+"""Policy file of a project that waits for a decision, at the top of the window."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+
+from app.core.changes import Changes
+from app.core.context import Db
+from app.core.text import plural, visible
+from app.policy.project_policy import CHANGED, ProjectPolicy, known_policies
+from ui.look.text import with_tilde
+from ui.look.theme import GAP, MARGIN
+from ui.shell.policy_steps import PolicyDecision
+from ui.shell.project_policies import show_policies
+from ui.shell.services import Services
+from ui.widgets.label import PlainLabel
+from ui.widgets.message_bar import INFO, paint_bar
+
+
+class PolicyBar(QFrame):
+    """Hidden while no file waits; one at a time."""
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("messageBar")
+        self.setAccessibleName("Policy files that wait for your trust")
+        self._services = services
+        self._waiting: Sequence[ProjectPolicy] = ()
+        self._icon = PlainLabel()
+        self.text = PlainLabel(wrap=True)
+        self.show_it = QPushButton("Show…")
+        self.later = QPushButton("Not now")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN, 6, MARGIN, 6)
+        row.setSpacing(GAP)
+        row.addWidget(self._icon)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.show_it)
+        row.addWidget(self.later)
+        self.show_it.clicked.connect(lambda: show_policies(services, self.window()))
+        self.later.clicked.connect(self._put_off)
+        services.live.loaded.connect(self.look)
+        services.live.written.connect(self.look)
+        services.tasks.changed.connect(self._on_changed)
+        services.theme.changed.connect(self._recolor)
+        self._recolor()
+        self.hide()
+
+    def look(self) -> None:
+        """Look which files wait."""
+        self._services.tasks.latest(self, _waiting, self._show, lambda _error: None, owner=self)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """A tint with an edge."""
+        paint_bar(self, self._services.theme, INFO)
+
+    def _on_changed(self, changes: Changes) -> None:
+        if changes.policies:
+            self.look()
+
+    def _show(self, waiting: Sequence[ProjectPolicy]) -> None:
+        self._waiting = waiting
+        self.setVisible(bool(waiting))
+        if not waiting:
+            return
+        first = waiting[0]
+        file = visible(with_tilde(Path(first.path), self._services.places.home))
+        what = (
+            f"The policy file {file} changed after you trusted it."
+            if first.state == CHANGED
+            else f"A host works in a project with a policy file: {file}."
+        )
+        more = f" {plural(len(waiting) - 1, 'more file')}." if len(waiting) > 1 else ""
+        self.text.setText(f"{what} It changes nothing until you trust it.{more}")
+
+    def _put_off(self) -> None:
+        if self._waiting:
+            services = self._services
+            at = services.ctx.clock()
+            services.undo.push(PolicyDecision(services.tasks, self._waiting[0], at, yes=False))
+
+    def _recolor(self) -> None:
+        theme = self._services.theme
+        ink, size = theme.colors.tone(INFO).ink, theme.scaled(20)
+        self._icon.setPixmap(
+            theme.icons.pixmap("information-outline", ink, size, self.devicePixelRatioF())
+        )
+        self.update()
+
+
+def _waiting(db: Db) -> list[ProjectPolicy]:
+    return [policy for policy in known_policies(db) if policy.waits]
