@@ -35,19 +35,24 @@ COLUMNS = (
     ("labels", "expected", ARRAY, "query"),
     ("runs", "settings", OBJECT, "id"),
     ("runs", "result", OBJECT, "id"),
+    ("market_installs", "entry", OBJECT, "name"),
+    ("market_installs", "given", OBJECT, "name"),
+    ("market_former", "install", OBJECT, "server_id"),
+    ("market_former", "launch", OBJECT, "server_id"),
+    ("market_former", "trusted", OBJECT, "server_id"),
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
-TABLES_OF_VERSION = 18
+TABLES_OF_VERSION = 20
 TABLES = frozenset((
     "hosts", "servers", "entries", "tools", "summaries", "token_counts", "vectors", "keywords",
     "profiles", "profile_tools", "findings", "events", "exports", "labels", "runs", "blobs",
     "requests", "request_vectors", "server_sharing", "blocked", "withheld", "availability",
     "host_records", "host_tools", "host_calls", "host_requests", "approvals", "always_allowed",
     "former_names", "market_sources", "market_servers", "market_tools", "market_vectors",
-    "market_words", "market_installs", "policies", "profile_policies",
+    "market_words", "market_installs", "market_former", "policies", "profile_policies",
 ))  # fmt: skip
 
 

@@ -333,12 +333,15 @@ class MarketInstall:
     version: str
     number: int  # of the package or address, from 1
     at: float
+    query: str = ""  # the search that found it
+    entry: str = "{}"  # server.json as it was installed
+    given: str = "{}"  # JSON: a person's values by key, null for secret ones
 
 
 def save_install(db: apsw.Connection, install: MarketInstall) -> None:
     """Note where a server came from."""
     values = astuple(install)
-    db.execute("INSERT OR REPLACE INTO market_installs VALUES (?, ?, ?, ?, ?, ?)", values)
+    db.execute("INSERT OR REPLACE INTO market_installs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
 
 def installs(db: apsw.Connection) -> dict[int, MarketInstall]:

@@ -59,6 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser, optional: Sequence[argparse.A
         "--set", action="append", default=[], metavar="KEY=VALUE", dest="values",
         help="a value that the server needs; KEY alone asks for it, unseen",
     )  # fmt: skip
+    parser.add_argument(
+        "--for", dest="purpose", default="", metavar="TEXT",
+        help="what it is added for: toolcrib profile fit ticks the tools that do it",
+    )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="show the effect, change nothing")
 
 
@@ -80,8 +84,9 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         values = given_values(args.values, choice, console)
         launch = launch_of(entry, choice, values, private=private)
         done = installing.install(
-            ctx, db, entry, choice, launch, source=known.source, name=args.name or ""
-        )
+            ctx, db, entry, choice, launch, source=known.source, name=args.name or "",
+            values=values, query=args.purpose,
+        )  # fmt: skip
     name, text = done.names[0], launch_text(launch)
     value = {"added": name, "from": entry.name, "version": entry.version, "command": text.command}
     console.result(
@@ -92,6 +97,7 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
                 *(f"      {note}" for note in text.notes),
                 f"Added. Nothing was started. Read its tools: toolcrib scan {shlex.quote(name)}",
                 f"They are held until you approve them: toolcrib trust {shlex.quote(name)}",
+                f"See which of them fit in the budget: toolcrib profile fit {shlex.quote(name)}",
             ]
         ),
     )

@@ -11,6 +11,7 @@ from app.catalog import catalog as catalogs
 from app.catalog.catalog import Catalog, load_catalog, match_tools
 from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
+from app.cli import profile_fit
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.changes import Changes
@@ -36,6 +37,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         change = _action(actions, common, name, _CHANGES[name], help_)
         change.add_argument("tools", nargs="+", help="server, server/tool, or a pattern with *")
         add_profile(change)
+    profile_fit.add_arguments(_action(actions, common, "fit", profile_fit.run_fit, _FIT))
     create = _action(actions, common, "create", _create, "a new profile")
     create.add_argument("name")
     create.add_argument("--copy", metavar="P", help="start from this profile")
@@ -49,6 +51,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     add_profile(setting)
 
 
+_FIT = "the tools of a server that fit in the budget, best first; --apply ticks them"
 Run = Callable[[argparse.Namespace, AppContext, Console], int]
 Change = Callable[[apsw.Connection, str, Iterable[int], bool], Changes]
 

@@ -1,5 +1,6 @@
 """A server out of a list: registered like one that was typed in, and held until it was reviewed."""
 
+import json
 from collections.abc import Mapping
 
 import apsw
@@ -18,6 +19,8 @@ from store import market, servers
 from store.connection import transaction
 from store.market import ListedServer, MarketInstall, MarketSource
 from store.records import RETIRED
+
+_LONGEST_QUERY = 400  # characters of a search that are remembered
 
 
 def listed_server(db: apsw.Connection, name: str, source: str = "") -> ListedServer:
@@ -82,6 +85,8 @@ def install(
     *,
     source: MarketSource,
     name: str = "",
+    values: Mapping[str, str] | None = None,
+    query: str = "",
 ) -> ImportResult:
     """Register the server under a free name; its tools are held until Review approves them."""
     taken = [one.name for one in servers.all_servers(db) if one.status != RETIRED]
@@ -90,15 +95,24 @@ def install(
     imported = add_server(ctx, db, name or launches.short_name(entry, taken), launch)
     with transaction(db):
         for server_id in imported.registered.server_ids:
-            note = MarketInstall(
-                server_id, source.url, entry.name, entry.version, choice.number, ctx.clock()
+            market.save_install(
+                db,
+                MarketInstall(
+                    server_id,
+                    source.url,
+                    entry.name,
+                    entry.version,
+                    choice.number,
+                    ctx.clock(),
+                    query=query[:_LONGEST_QUERY],
+                    entry=json.dumps(entry.raw),
+                    given=json.dumps(plain_values(choice, values or {})),
+                ),
             )
-            market.save_install(db, note)
     return imported
 
 
-def launch_for(
-    entry: Entry, choice: Choice, values: Mapping[str, str], source: MarketSource
-) -> LaunchSpec:
-    """The launch of a choice with a person's values; ToolcribError."""
-    return launches.launch_of(entry, choice, values, private=bool(source.private))
+def plain_values(choice: Choice, values: Mapping[str, str]) -> dict[str, str | None]:
+    """Values by key as they may be stored: None for a secret one."""
+    secret = {field.key for field in choice.fields if field.input.secret}
+    return {key: None if key in secret else text for key, text in values.items()}

@@ -5,14 +5,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit
 from shiboken6 import isValid
 
 from app.market import sources
 from app.market.entry import read_entry
 from app.market.launch import choices
-from store import market, servers
+from store import market, servers, tools
+from store.connection import transaction
+from store.records import EntryRecord, NewTool, ServerSpec, TokenCount
 from ui.pages.catalog.market.finder import FindServersDialog
+from ui.pages.catalog.market.fitting import FitDialog
 from ui.pages.catalog.market.input_form import InputForm
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
@@ -253,3 +257,43 @@ def test_each_kind_of_input_gets_its_field(theme, qtbot):
     assert form.editors["KEY"].placeholderText() == "sk-…"
     form.show_fields(None)
     assert form.values == {}
+
+
+def cost_of(window, name, tokens):
+    """Tools of a server, each of as many tokens, read and waiting in Review."""
+    db = window.services.ctx.open_store()
+    entry = EntryRecord("manual", "user", "by-hand.json", name)
+    new = [NewTool(f"{name}_{n}", {"name": f"{name}_{n}"}, f"h{n}") for n in range(len(tokens))]
+    with transaction(db):
+        spec = ServerSpec(transport="stdio", key=name, command=name)
+        server = servers.place(db, entry, spec, name=name, trusted=True)
+        delta = tools.save_list(db, server, new, at=1.0)
+        pairs = zip(sorted(delta.added), tokens, strict=True)
+        counts = [TokenCount(i, "o200k_base", 1, 1, 1, 0, 0, cost) for i, cost in pairs]
+        tools.save_token_counts(db, counts)
+    db.close()
+    return server
+
+
+def test_ticks_that_fit_in_the_budget_are_proposed_changed_and_taken_back(window, qtbot):
+    cost_of(window, "pdf", [9_000, 4_000, 8_000])
+    window.services.live.load()
+    qtbot.waitUntil(lambda: window.services.live.total == 21_000, timeout=WAIT)
+    page = window.catalog
+    page.show_server("pdf")
+    page.fit_server()
+    qtbot.waitUntil(lambda: window.findChild(FitDialog) is not None, timeout=WAIT)
+    dialog = window.findChild(FitDialog)
+    assert "With all 3 tools of pdf: BLOCK, 21,000 of 20,000 tokens." in dialog.about.text()
+    assert dialog.sum.text() == "With 2 ticked tools: PASS, 12,000 of 20,000 tokens."
+    assert [tool.tool.name for tool in dialog.chosen] == ["pdf_1", "pdf_2"]
+    last = dialog.list.topLevelItem(2)
+    last.setCheckState(0, Qt.CheckState.Checked)
+    assert dialog.sum.text() == "With 3 ticked tools: BLOCK, 21,000 of 20,000 tokens."
+    last.setCheckState(0, Qt.CheckState.Unchecked)
+    dialog.save.click()
+    qtbot.waitUntil(lambda: window.services.live.total == 12_000, timeout=WAIT)
+    assert window.undo.undoText() == "Fit pdf in the budget"
+    window.undo.undo()
+    qtbot.waitUntil(lambda: window.services.live.total == 21_000, timeout=WAIT)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.catalog.catalog import CatalogTool
 from app.core.errors import ToolcribError
+from app.core.text import plural
 from resources.sample.config import write_sample_config
 from store.records import AS_IS, ServerRecord
 from ui.look.text import tokens
@@ -56,6 +57,7 @@ class CatalogPage(Page):
         self.body.addWidget(self._stack, 1)
         self.sign_in = SignIn(services, self.messages, self)
         self._calls = CallHistory()
+        self._fresh = 0  # id of the server that came out of a list and was not read yet
         self._next_step = ""  # what the message bar says comes next
         self._guide = False  # whether the next step is still to be told
         self._started = False  # whether the first load decided what to show
@@ -145,8 +147,16 @@ class CatalogPage(Page):
             return
         dialog = FindServersDialog(self.services, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.added.connect(self._on_added)
+        dialog.added.connect(self._on_found)
         dialog.open()
+
+    def fit_server(self, server: ServerRecord | None = None) -> None:
+        """Propose ticks of a server that stay inside the budget; of the selected one if none."""
+        from ui.pages.catalog.market.fitting import open_fit  # not for the window's start
+
+        chosen = server or self._server_selected()
+        if chosen is not None:
+            open_fit(self.services, chosen.name, self)
 
     def take_sample(self) -> None:
         """Show the sample servers; their data stays in Toolcrib's own folder."""
@@ -288,6 +298,7 @@ class CatalogPage(Page):
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))
         self.content.tree.disable_requested.connect(self.disable_server)
         self.content.tree.remove_requested.connect(self.remove_server)
+        self.content.tree.fit_requested.connect(self.fit_server)
         self.content.tree.entry_requested.connect(
             lambda entry, kind: self._forms.change(entry, kind)
         )
@@ -343,7 +354,26 @@ class CatalogPage(Page):
         if not self._guide or not live.total or live.catalog is None:
             return
         self._guide = False
-        self._tell_next_step()
+        if not self._tell_fresh():
+            self._tell_next_step()
+
+    def _tell_fresh(self) -> bool:
+        """Say what comes next for a server that was just found and read; False for none."""
+        catalog = self.services.live.catalog
+        tools = catalog.of_server(self._fresh) if catalog and self._fresh else ()
+        if not tools:
+            return False
+        server, self._fresh = tools[0].server, 0
+        waits = " They wait in Review." if any(tool.held for tool in tools) else ""
+        text = f"{server.name} is read: {plural(len(tools), 'tool')},"
+        cost = tokens(sum(tool.cost for tool in tools))
+        self.messages.show_message(
+            INFO,
+            f"{text} {cost}.{waits} Next: approve them, and tick those that fit in the budget.",
+            ("Review", lambda: self.services.open_page("review")),
+            ("Fit in budget…", lambda: self.fit_server(server)),
+        )
+        return True
 
     def _tell_next_step(self) -> None:
         live, size = self.services.live, self.services.hosts.size
@@ -369,6 +399,10 @@ class CatalogPage(Page):
             self.messages.clear()
         else:
             self._tell_next_step()
+
+    def _on_found(self, discovery: Discovery) -> None:
+        self._fresh = next(iter(discovery.named), 0)
+        self._on_added(discovery)
 
     def _on_added(self, discovery: Discovery) -> None:
         self.messages.clear()

@@ -61,6 +61,7 @@ class CatalogTreeView(QTreeView):
     disable_requested = Signal(object)  # ServerRecord, to be enabled where it is disabled
     entry_requested = Signal(object, str)  # EntryRecord, kind of change (app.export.plan)
     remove_requested = Signal(object)  # ServerRecord
+    fit_requested = Signal(object)  # ServerRecord
     sign_out_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -175,6 +176,8 @@ class CatalogTreeView(QTreeView):
         elif can_sign_out(server):
             menu.addAction("&Sign in again…", lambda: self.sign_in_requested.emit(server))
             menu.addAction("Sign o&ut", lambda: self.sign_out_requested.emit(server))
+        if self._tree.tools_under([index]):
+            menu.addAction("Fit in bud&get…", lambda: self.fit_requested.emit(server))
         menu.addAction("&Edit server…", lambda: self.edit_requested.emit(False))
         menu.addAction("&Duplicate server…", lambda: self.edit_requested.emit(True))
         text = "E&nable in Toolcrib" if server.disabled else "Disa&ble in Toolcrib"

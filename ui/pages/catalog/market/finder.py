@@ -277,9 +277,11 @@ class FindServersDialog(Dialog):
             self.details.form.focus(lacking)
             return
         self.details.add.setEnabled(False)
-        ctx, known = self._services.ctx, shown.details
+        ctx, known, query = self._services.ctx, shown.details, self.query.text()
         self._services.tasks.work(
-            lambda _job: install(ctx, known, choice, values), self._added, failed=self._not_added
+            lambda _job: install(ctx, known, choice, values, query),
+            self._added,
+            failed=self._not_added,
         )
 
     def _added(self, discovery: Discovery) -> None:

@@ -164,7 +164,7 @@ def show(ctx: AppContext, db: Db, server_id: int) -> Shown:
 
 
 def install(
-    ctx: AppContext, known: Details, choice: Choice, values: Mapping[str, str]
+    ctx: AppContext, known: Details, choice: Choice, values: Mapping[str, str], query: str = ""
 ) -> Discovery:
     """Register a listed server as its source has it now; starts nothing. Raises ToolcribError."""
     from app.registry import installing
@@ -176,7 +176,9 @@ def install(
     launch = launch_of(entry, now, values, private=private)
     db = ctx.open_store()
     try:
-        done = installing.install(ctx, db, entry, now, launch, source=known.source)
+        done = installing.install(
+            ctx, db, entry, now, launch, source=known.source, values=values, query=query
+        )
         return discovered(ctx, db, done.registered)
     finally:
         db.close()
