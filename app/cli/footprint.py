@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.catalog.catalog import Catalog, load_catalog
+from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
@@ -36,9 +37,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Tokens of the tools that are on, counted over name, description and input "
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
-        '"verdict"}], "hiding": [{"tool", "kind"}]}; with --tools each server also has "list". '
+        '"verdict"}], "hiding": [{"tool", "kind"}], "twice": [{"server", "host", "names", '
+        '"command"}]}; with --tools each server also has "list". '
         '"hosts" is what the model of each host gets at its first request, "later" what the host '
-        'itself loads on demand, "hiding" the tools that run others, which no count includes.',
+        'itself loads on demand, "hiding" the tools that run others, which no count includes, '
+        '"twice" the servers that a host names twice.',
     )
     add_profile(cost)
     cost.add_argument("--tools", action="store_true", help="list every tool")
@@ -90,10 +93,11 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
     """Print the footprint."""
     catalog, sizes = _read(ctx, args.profile)
     cost = footprint(catalog.tools, catalog.encoding)
-    hiding = hiding_tools(catalog.tools)
+    hiding, twice = hiding_tools(catalog.tools), all_named_twice(catalog.servers)
     value = footprint_json(cost) | {
         "hosts": [size_json(size) for size in sizes],
         "hiding": [{"tool": tool.tool_id, "kind": tool.kind} for tool in hiding],
+        "twice": [_twice_json(one) for one in twice],
     }
     if args.tools:
         for server in value["servers"]:
@@ -104,6 +108,7 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
             _text(cost, catalog, tools=args.tools)
             + _hosts_text(value["hosts"])
             + _hiding_text(hiding)
+            + _twice_text(twice)
         ),
     )
     return 0
@@ -115,6 +120,31 @@ def _hiding_text(hiding: "Sequence[HidingTool]") -> str:
         return ""
     lines = ["", "", "More than these tools can be reached:", *(f"  {one.text}" for one in hiding)]
     return "\n".join(lines)
+
+
+def _twice_json(one: NamedTwice) -> Json:
+    """The stable JSON form, with the command that removes the spare name."""
+    host, spare = one.spare.host, one.spare
+    words = ["toolcrib", "server", "remove", spare.name, "--host", host]
+    if spare.scope == "project":
+        words += ["--file", spare.file]
+    names = [entry.name for entry in one.entries]
+    return {"server": one.server, "host": host, "names": names, "command": shlex.join(words)}
+
+
+def _twice_text(twice: Sequence[NamedTwice]) -> str:
+    """Servers that a host names twice, with the next step; "" without one."""
+    lines = [line for one in twice for line in _twice_lines(one)]
+    return "\n".join(["", "", *lines]) if lines else ""
+
+
+def _twice_lines(one: NamedTwice) -> tuple[str, str]:
+    from app.hosts.facts import host
+
+    return (
+        f"{one.server}: {one.text(host(one.spare.host).name)}",
+        f"  {_twice_json(one)['command']}",
+    )
 
 
 def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -133,6 +163,9 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         catalog, size = read_catalog(ctx, args.profile), None
         _require_tools(catalog, allow_empty=args.allow_empty)
     _note_unread(catalog, size, console)
+    for one in all_named_twice(catalog.servers):
+        if size is None or size.facts.id == one.spare.host:
+            console.note("\n".join(_twice_lines(one)))
     given = {
         "limit": args.budget,
         "warn_percent": args.warn,

@@ -249,6 +249,8 @@ def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
     chosen = [one for one in named if not args.host or one.host == args.host]
     if args.file:
         chosen = [one for one in chosen if one.file == str(args.file.absolute())]
+    if any(one.name == args.server for one in chosen):  # one file may name it twice
+        chosen = [one for one in chosen if one.name == args.server]
     if args.scope:
         chosen = [one for one in chosen if one.scope == args.scope]
     where = ", ".join(f"{one.host} ({one.file})" for one in named) or "no host's file"

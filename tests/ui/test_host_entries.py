@@ -1,4 +1,4 @@
-"""A server that stands in a host's file is edited, switched off and removed there by preview."""
+"""A server of a host's file is edited, switched off and removed there by preview."""
 
 from dataclasses import replace
 
@@ -183,7 +183,7 @@ def test_the_menu_names_each_host_and_a_server_of_several_says_where_to_choose(w
         "In Kiro": ["&Edit or rename…", "&Disable…", "&Remove…"],
     }
     window.catalog.edit_server()
-    assert "files stands in 2 files" in window.status.message.text()
+    assert "files is in 2 places" in window.status.message.text()
     page = change(window, qtbot, "files", REMOVE)
     assert "It is also in Kiro, where it stays." in page.entry.notes.text()
 
@@ -200,3 +200,28 @@ def test_a_file_that_is_only_read_refuses_with_its_name(window, places, qtbot):
     page = shown(window, qtbot)
     assert f"Toolcrib reads {file} but does not write it." in page.entry.notes.text()
     assert page.entry.write.isHidden()
+
+
+def test_a_launch_that_a_host_names_twice_is_flagged_and_remove_takes_the_spare_name(
+    window, ctx, places, qtbot
+):
+    file = places.home / ".kiro/settings/mcp.json"
+    file.write_text(
+        KIRO.replace('"shared"', '"again": {"command": "uvx", "args": ["s"]},\n    "shared"')
+    )
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(places))
+    db.close()
+    window.live.load()
+    qtbot.waitUntil(lambda: len(window.live.catalog.server("shared").entries) == 2, timeout=WAIT)
+    content = window.catalog.content
+    window.catalog.show_server("shared")
+    assert content.tree.currentIndex().siblingAtColumn(1).isValid()
+    assert "Kiro names it twice, as shared and again" in content.details._text.text()
+    window.catalog.remove_server()
+    page = shown(window, qtbot)
+    assert page.entry.title.text() == "Remove again from Kiro"
+    write(page, window, qtbot)
+    qtbot.waitUntil(lambda: len(window.live.catalog.server("shared").entries) == 1, timeout=WAIT)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+    assert "twice" not in content.details._text.text()

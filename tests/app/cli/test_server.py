@@ -256,3 +256,26 @@ def test_a_host_switches_a_server_off_only_where_its_file_has_a_key_for_it(verb,
     kiro = json.loads((home / ".kiro/settings/mcp.json").read_text())
     assert kiro["mcpServers"]["files"]["disabled"] is True
     assert "no key in its file" in verb("disable", "github", "--host", "cursor", code=1)
+
+
+def test_a_launch_that_a_host_names_twice_is_flagged_with_the_command_that_ends_it(
+    verb, ctx, home, capsys
+):
+    file = home / ".cursor/mcp.json"
+    two = {"mcpServers": {**CURSOR["mcpServers"], "hub": CURSOR["mcpServers"]["github"]}}
+    file.write_text(json.dumps(two, indent=2) + "\n")
+    db = ctx.open_store()
+    register(ctx, db, read_hosts(Places.here()))
+    db.close()
+    assert run(["footprint", "--json"]) == 0
+    (twice,) = json.loads(capsys.readouterr().out)["twice"]
+    assert twice["server"] == "github" and twice["names"] == ["github", "hub"]
+    assert twice["command"] == "toolcrib server remove hub --host cursor"
+    run(["footprint"])
+    assert "names it twice, as github and hub" in capsys.readouterr().out
+    run(["check", "--allow-empty"])
+    assert twice["command"] in capsys.readouterr().err
+    verb(*twice["command"].split()[2:])
+    assert json.loads(file.read_text()) == CURSOR
+    run(["footprint", "--json"])
+    assert json.loads(capsys.readouterr().out)["twice"] == []

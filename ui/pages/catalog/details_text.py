@@ -13,8 +13,9 @@ from app.hosts.display import spec_text
 from store.records import MANUAL, ServerRecord
 from store.typed import Json
 from ui.look.text import APPROX, ago, count, visible
-from ui.pages.catalog.tree_rows import status_words, tool_badge
+from ui.pages.catalog.tree_rows import status_words, tool_badge, twice_words
 from ui.shell.badges import badge
+from ui.shell.host_names import host_names
 from ui.widgets.roles import BadgeText
 
 LONG_DESCRIPTION = 400  # tokens; above it shortening pays
@@ -109,7 +110,8 @@ def server_details(
     read = f"Read {ago(now - server.read_at)}" if server.read_at else "Not read yet"
     signed_in = server.taken_with.get("signed_in") and not server.problem
     state = status_words(server) if server.problem else "You are signed in." if signed_in else ""
-    lines = [disabled_words(server, hosts), state, f"{read}.", _start(server)]
+    twice = twice_words(server, host_names())
+    lines = [disabled_words(server, hosts), state, twice, f"{read}.", _start(server)]
     return Details(
         title=server.name,
         subtitle=" · ".join(filter(None, [version, hosts])),

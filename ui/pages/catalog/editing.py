@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand
 from PySide6.QtWidgets import QWidget
 
+from app.catalog.named_twice import named_twice
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.export.entries.plan import find_entry
@@ -92,6 +93,8 @@ class ServerForms(QObject):
         """Take out a server of Toolcrib's own, or the one entry of a host's file that names it."""
         if is_own(server):
             self._services.undo.push(RemoveServers(self._services.tasks, [server]))
+        elif twice := named_twice(server):  # the name that is one too many
+            self.change(twice[0].spare, REMOVE)
         elif (entry := self._only_entry(server)) is not None:
             self.change(entry, REMOVE)
 
@@ -131,7 +134,7 @@ class ServerForms(QObject):
         if len(entries) == 1:
             return entries[0]
         self._services.show_status(
-            f"{server.name} stands in {len(entries)} files: choose one in its context menu."
+            f"{server.name} is in {len(entries)} places: choose one in its context menu."
         )
         return None
 

@@ -190,7 +190,9 @@ class CatalogTreeView(QTreeView):
         """Add the actions on the entry in the host's own file."""
         beside = [one for one in server.entries if one.host == entry.host]
         name = host_names().get(entry.host, entry.host)
-        place = f"In {name}" if len(beside) == 1 else f"In {name}, {entry.file}"
+        same = any(one.file == entry.file and one is not entry for one in beside)
+        apart = f"as {entry.name}" if same else entry.file
+        place = f"In {name}" if len(beside) == 1 else f"In {name}, {apart}"
         inside = menu.addMenu(place.replace("&", "&&"))
         switch = ("E&nable…", "enable") if entry.disabled else ("&Disable…", "disable")
         for text, kind in (("&Edit or rename…", "edit"), switch, ("&Remove…", "remove")):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.named_twice import named_twice
 from app.catalog.reasons import CHANGED
 from app.core.text import plural
 from app.policy.usage import DAY, Usage
@@ -112,7 +113,9 @@ def server_badge(branch: Branch) -> BadgeText | None:
     if held:
         return badge("some held", f"{held} held back")
     broken = sum(1 for leaf in branch.leaves if leaf.row.tool.problem)
-    return badge("problems", plural(broken, "problem")) if broken else None
+    if broken:
+        return badge("problems", plural(broken, "problem"))
+    return badge("named twice") if named_twice(branch.server) else None
 
 
 def status_words(server: ServerRecord) -> str:
@@ -125,7 +128,13 @@ def _branch(server: ServerRecord, host_names: Mapping[str, str]) -> Branch:
     ids = dict.fromkeys(entry.host for entry in server.entries)
     hosts = ", ".join(host_names.get(host, host) for host in ids)
     problem = status_words(server) if server.status in ATTENTION else server.problem
-    return Branch(server, hosts, problem=problem)
+    return Branch(server, hosts, problem=problem or twice_words(server, host_names))
+
+
+def twice_words(server: ServerRecord, host_names: Mapping[str, str]) -> str:
+    """Sentences on hosts that name the server twice, "" without one."""
+    twice = named_twice(server)
+    return " ".join(one.text(host_names.get(one.spare.host, one.spare.host)) for one in twice)
 
 
 def _states(row: CatalogTool) -> Iterable[str]:
