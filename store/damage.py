@@ -40,6 +40,7 @@ COLUMNS = (
     ("market_former", "install", OBJECT, "server_id"),
     ("market_former", "launch", OBJECT, "server_id"),
     ("market_former", "trusted", OBJECT, "server_id"),
+    ("splits", "detail", OBJECT, "profile"),
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
@@ -53,6 +54,7 @@ TABLES = frozenset((
     "host_records", "host_tools", "host_calls", "host_requests", "approvals", "always_allowed",
     "former_names", "market_sources", "market_servers", "market_tools", "market_vectors",
     "market_words", "market_installs", "market_former", "policies", "profile_policies",
+    "splits", "put_off", "hidden_tools",
 ))  # fmt: skip
 
 

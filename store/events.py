@@ -70,16 +70,13 @@ def observed(db: apsw.Connection, since: float) -> Observed:
     return Observed(*next(iter(db.execute(sql, (since,)))))
 
 
-def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:
-    """The tool ids that each session called, sessions with a single tool left out."""
+def session_calls(db: apsw.Connection, since: float) -> list[tuple[str, str, str, int]]:
+    """(session, host, tool id, calls) of each tool that a session called, by session."""
     sql = (
-        "SELECT DISTINCT session, tool FROM events WHERE kind = 'call' AND at >= ?"
-        " AND session <> '' ORDER BY session, tool"
+        "SELECT session, max(host), tool, count(*) FROM events WHERE kind = 'call' AND at >= ?"
+        " AND session <> '' AND tool <> '' GROUP BY session, tool ORDER BY session"
     )
-    sessions: dict[str, list[str]] = {}
-    for session, tool in db.execute(sql, (since,)):
-        sessions.setdefault(session, []).append(tool)
-    return [tuple(tools) for tools in sessions.values() if len(tools) > 1]
+    return list(db.execute(sql, (since,)))
 
 
 def prune(db: apsw.Connection, keep: int) -> None:

@@ -71,17 +71,14 @@ def calls_since(db: apsw.Connection, since: float) -> list[tuple[str, str, str, 
     return list(db.execute(sql, (since,)))
 
 
-def sessions_since(
+def session_calls(
     db: apsw.Connection, since: float, without: str
-) -> list[tuple[int, str, str, str]]:
-    """(record, host, server, tool) of each tool that a record names, by record.
-
-    `without`: the host whose one record holds all of its sessions.
-    """
+) -> list[tuple[int, str, str, str, str, int]]:
+    """(record, its file, host, server, tool, calls) of each tool that a record names, by record."""
     sql = (
-        "SELECT DISTINCT c.record_id, t.host, t.server, t.tool FROM host_calls c"
-        " JOIN host_tools t ON t.id = c.tool_id WHERE c.at >= ? AND t.host <> ?"
-        " ORDER BY c.record_id"
+        "SELECT c.record_id, r.file, t.host, t.server, t.tool, count(*) FROM host_calls c"
+        " JOIN host_tools t ON t.id = c.tool_id JOIN host_records r ON r.id = c.record_id"
+        " WHERE c.at >= ? AND t.host <> ? GROUP BY c.record_id, t.id ORDER BY c.record_id"
     )
     return list(db.execute(sql, (since, without)))
 

@@ -359,3 +359,14 @@ class PolicyTrust:
     digest: str = ""  # of the text that counts, "" for none
     text: str = ""  # that text, to be compared with a later one
     put_off: str = ""  # hash of the text that is not asked about any more
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRecord:
+    """A profile that was split into several, and everything that undoes it."""
+
+    id: int
+    made: float  # seconds since the epoch
+    profile: str
+    detail: Json
+    undone: float = 0.0

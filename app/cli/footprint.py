@@ -362,6 +362,7 @@ def _check_text(value: Json) -> str:
         for part in value["parts"]:
             servers = ", ".join(part["servers"])
             lines.append(f"  {part['name']}: {number(part['tokens'])} tokens, {servers}")
+        lines.append("Make them with: toolcrib profile split")
     return "\n".join(lines)
 
 
@@ -369,21 +370,26 @@ def _suggestions(
     ctx: AppContext, catalog: Catalog, size: "HostSize | None", outcome: "Verdict"
 ) -> Json:
     """The cheapest moves under the budget, and how the profile could be split."""
+    from app.policy.clusters import plan_split
     from app.policy.moves import moves_for
-    from app.policy.splitter import split
-    from app.policy.usage import DAY, called_together, read_usage
+    from app.policy.sessions import read_sessions
+    from app.policy.usage import DAY, read_usage
 
     now = ctx.clock()
     db = ctx.open_store()
     try:
         usage = read_usage(db, now)
-        together = called_together(db, now - 30 * DAY)
+        sessions = read_sessions(db, now - 30 * DAY)
     finally:
         db.close()
     tools = size.sent.tools if size else catalog.tools
     host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
     profile = (size.catalog if size else catalog).profile.name
     moves = moves_for(tools, outcome, usage, host=host, limit=limit).all
+    try:
+        parts = plan_split(profile, tools, outcome.budget, sessions).profiles
+    except ToolcribError:  # the pinned tools alone are over the budget
+        parts = ()
     return {
         "moves": [_move_json(move, profile) for move in moves],
         "parts": [
@@ -393,7 +399,7 @@ def _suggestions(
                 "tools": len(p.tools),
                 "tokens": p.tokens,
             }
-            for p in split(tools, outcome.budget, together)
+            for p in parts
         ],
     }
 

@@ -11,7 +11,7 @@ from app.catalog import catalog as catalogs
 from app.catalog.catalog import Catalog, load_catalog, match_tools
 from app.catalog.reasons import sentence
 from app.catalog.setting_checks import check_change
-from app.cli import profile_fit
+from app.cli import profile_fit, splits
 from app.cli.console import Console, number, table
 from app.cli.options import Verbs, add_profile
 from app.core.changes import Changes
@@ -46,6 +46,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     rename.add_argument("new")
     delete = _action(actions, common, "delete", _delete, "forget a profile")
     delete.add_argument("name")
+    splits.add(actions, common)
     setting = _action(actions, common, "set", _set, "change a setting, as in routing.k=8")
     setting.add_argument("assignment", metavar="NAME=VALUE")
     add_profile(setting)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from app.evidence.formats import OPENCODE
+from app.evidence.projects import project_key
 from store import host_records, servers, tools
 
 DAY = 86_400.0
@@ -72,12 +73,23 @@ def host_use(db: apsw.Connection, since: float) -> HostUse:
     return HostUse(use.first, use.calls, use.last, use.requests, use.request_days, unknown)
 
 
-def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:
-    """The tool ids that each session called, sessions with a single tool left out."""
+@dataclass(slots=True)
+class RecordedSession:
+    """Calls of one session by tool id; `folder` is that of its record, one a project or ""."""
+
+    host: str
+    folder: str
+    calls: dict[str, int] = field(default_factory=dict)
+
+
+def recorded_sessions(db: apsw.Connection, since: float) -> list[RecordedSession]:
+    """The sessions in the hosts' records that called tools of the catalogue."""
     names = ToolNames(db)
-    sessions: dict[int, list[str]] = {}
-    for record, host, server, tool in host_records.sessions_since(db, since, OPENCODE):
+    by_record: dict[int, RecordedSession] = {}
+    for record, file, host, server, tool, calls in host_records.session_calls(db, since, OPENCODE):
         tool_id = names.find(host, server, tool)
         if tool_id is not None:
-            sessions.setdefault(record, []).append(tool_id)
-    return [tuple(called) for called in sessions.values() if len(called) > 1]
+            folder = project_key(host, file)
+            session = by_record.setdefault(record, RecordedSession(host, folder))
+            session.calls[tool_id] = session.calls.get(tool_id, 0) + calls
+    return list(by_record.values())

@@ -32,7 +32,7 @@ def split(
 ) -> tuple[Part, ...]:
     """Parts that keep servers whole where they fit, and tools called `together` in one part.
 
-    `together` holds the tool ids that sessions called (store.events.called_together).
+    `together` holds the tool ids that sessions called (app.policy.sessions).
     """
     shown = [t for t in tools if t.shown]
     units = [u for server in _by_server(shown) for u in _units(server, budget)]
@@ -159,14 +159,14 @@ def _units(server: list[CatalogTool], budget: Budget) -> list[_Unit]:
     if _Unit().takes(whole.cost, len(server), budget):
         return [whole]
     units: list[_Unit] = []
-    for tool in sorted(server, key=lambda t: (_object(t.tool.name), t.tool.name)):
+    for tool in sorted(server, key=lambda t: (subject(t.tool.name), t.tool.name)):
         if not units or not units[-1].takes(tool.cost, 1, budget):
             units.append(_Unit())
         units[-1].add(tool)
     return units
 
 
-def _object(name: str) -> str:
+def subject(name: str) -> str:
     """Subject of a tool, by its name: the words after the verb."""
     words = name.replace("-", "_").split("_")
     return "_".join(words[1:]).rstrip("s") or name

@@ -84,8 +84,3 @@ def read_usage(db: apsw.Connection, now: float, *, days: float = 30.0) -> Usage:
         request_days={h: now / DAY - day for h, day in records.request_days.items()},
         unknown=records.unknown,
     )
-
-
-def called_together(db: apsw.Connection, since: float) -> list[tuple[str, ...]]:
-    """The tools that each session called, of the journal and of the hosts' records."""
-    return [*events.called_together(db, since), *evidence.called_together(db, since)]

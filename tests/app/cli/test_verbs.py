@@ -139,7 +139,7 @@ def test_what_is_proposed_for_a_host_is_of_its_own_servers(
     add_server("elsewhere", "create_issue", "big")
     with transaction(db):
         db.execute("UPDATE entries SET host = 'vscode' WHERE name = 'elsewhere'")
-    found = verb("check", "--budget", "50", "--host", "cursor", "--suggest", code=4)
+    found = verb("check", "--budget", "100", "--host", "cursor", "--suggest", code=4)
     assert {tool.split("/")[0] for move in found["moves"] for tool in move["tools"]} == {"github"}
     assert {server for part in found["parts"] for server in part["servers"]} == {"github"}
 

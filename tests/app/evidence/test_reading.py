@@ -12,7 +12,7 @@ import pytest
 
 from app.evidence import reading
 from app.evidence.reading import DAY, KEPT_DAYS, ReadReport, read_records
-from app.evidence.use import called_together, host_use
+from app.evidence.use import host_use, recorded_sessions
 from store import host_records
 
 NOW = 1_795_700_000.0  # 2026-11-26
@@ -238,7 +238,8 @@ def test_names_that_hosts_respell_are_found_in_the_catalogue(
     use = host_use(db, NOW - DAY)
     assert use.calls == {"my.files/read-file": 1, "my.files/write.file": 1}
     assert use.unknown == 0
-    assert [set(one) for one in called_together(db, NOW - DAY)] == [set(use.calls)]
+    sessions = recorded_sessions(db, NOW - DAY)
+    assert [(one.folder, one.calls) for one in sessions] == [("-repo", use.calls)]
 
 
 def test_a_name_that_two_tools_have_counts_for_neither(

@@ -1,6 +1,7 @@
 import apsw
 import pytest
 
+from app.policy.sessions import HOST, Owner, Session, read_sessions
 from app.policy.usage import DAY, read_usage
 from store import events
 from store.connection import transaction
@@ -32,8 +33,14 @@ def test_an_empty_journal_is_no_evidence(db: apsw.Connection) -> None:
     assert (found.days, found.total, found.enough) == (0, 0, False)
 
 
-def test_tools_called_in_one_session_are_found_together(db: apsw.Connection) -> None:
+def test_sessions_hold_their_calls_and_their_host(db: apsw.Connection) -> None:
     calls = [("1", "a/x"), ("1", "b/y"), ("1", "a/x"), ("2", "a/x"), ("", "a/x"), ("", "b/y")]
     with transaction(db):
-        events.add(db, [EventRecord(NOW, "call", session=s, tool=t) for s, t in calls])
-    assert events.called_together(db, NOW - DAY) == [("a/x", "b/y")]
+        events.add(
+            db, [EventRecord(NOW, "call", host="Cursor", session=s, tool=t) for s, t in calls]
+        )
+    cursor = Owner(HOST, "cursor")
+    assert read_sessions(db, NOW - DAY) == [
+        Session(cursor, {"a/x": 2, "b/y": 1}),
+        Session(cursor, {"a/x": 1}),
+    ]
