@@ -28,14 +28,14 @@ from app.policy import profiles as profile_names
 from app.policy.budget import Budget
 from app.policy.clusters import NewProfile, SplitPlan, plan_split
 from app.policy.policy_file import FILE_NAME, find_policy
-from app.policy.project_policy import trust_file
+from app.policy.project_policy import put_back, trust_file
 from app.policy.sessions import HOST, Owner, read_sessions
 from app.policy.usage import DAY
 from app.system.endpoint import Endpoint
-from store import exports, policies, profiles, splits
+from store import exports, profiles, splits
 from store.connection import transaction
 from store.errors import StoreError
-from store.records import PRUNED, THROUGH, SplitRecord
+from store.records import PRUNED, THROUGH, PolicyTrust, SplitRecord
 from store.typed import Json
 
 EVIDENCE_DAYS = 30
@@ -249,7 +249,7 @@ def undo_split(ctx: AppContext, db: apsw.Connection, split_id: int | None = None
     standing = [number for number in ids if not _is_undone(db, number)]
     if standing:
         writes.undo_writes(standing, ctx, db)
-    notes = list(_without_policies(db, record.detail.get("policies", {})))
+    notes = list(_without_policies(db, record.detail.get("policies", {}), ctx.clock()))
     gone: list[str] = []
     for name in record.detail.get("profiles", ()):
         if profiles.by_name(db, name) is None:
@@ -270,17 +270,16 @@ def _is_undone(db: apsw.Connection, export_id: int) -> bool:
     return record is None or bool(record.undone_at)
 
 
-def _without_policies(db: apsw.Connection, made: Json) -> Iterator[str]:
+def _without_policies(db: apsw.Connection, made: Json, now: float) -> Iterator[str]:
     """Remove the policy files that are as they were made; a sentence for each that stays."""
     for name, digest in made.items():
         path = Path(name)
         try:
-            now = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-            if now == digest:
+            present = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+            if present == digest:
                 path.unlink()
-                with transaction(db):
-                    policies.distrust(db, name)
-            elif now:
+                put_back(db, name, PolicyTrust(), now)
+            elif present:
                 yield f"{path} was changed since, and stays."
         except OSError as error:
             yield f"{path} stays: {error.strerror}."

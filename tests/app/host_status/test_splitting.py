@@ -87,9 +87,9 @@ def test_a_project_gets_a_policy_file_that_is_trusted_and_goes_with_the_split(
     policy = read_policy(path)
     profile = split.plan.profile_for(owner)
     assert profile is not None and policy.only == tuple(t.tool.tool_id for t in profile.tools)
-    assert policies.trusted_hash(served.db, str(path))
+    assert policies.trust_of(served.db, str(path)).digest
     undo_split(served.ctx, served.db)
-    assert not path.exists() and not policies.trusted_hash(served.db, str(path))
+    assert not path.exists() and not policies.trust_of(served.db, str(path)).digest
 
 
 def test_a_policy_that_was_edited_stays_and_is_named(served, tmp_path: Path) -> None:
