@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import Paths
-from app.gateway.backend.web import endpoint, server
+from app.gateway.backend.web import endpoint, peers, server
 from app.gateway.backend.web.server import WebServer
 from app.gateway.backend.web.sessions import WebSessions
 from app.system.endpoint import endpoint_secret, renew_secret, token_of
@@ -169,6 +169,59 @@ def test_a_client_that_never_ends_its_request_is_let_go_and_holds_up_nobody(
             link.close()
     unfinished = head(port, "Content-Type: application/json", "Content-Length: 99") + b"{"
     assert raw(port, unfinished).startswith(b"HTTP/1.1 408")
+
+
+def half_sent(port: int, stack: contextlib.ExitStack, data: bytes) -> socket.socket:
+    link = stack.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+    link.sendall(data)
+    return link
+
+
+def test_half_sent_heads_take_no_request_from_a_client_with_a_token(port: int) -> None:
+    begun = b"POST /mcp/default HTTP/1.1\r\nX-"
+    with contextlib.ExitStack() as stack:
+        for number in range(300):
+            half_sent(port, stack, begun)
+            if not number % 60:
+                assert post(port, Accept="image/png").status == 406
+        assert post(port, Accept="image/png").status == 406
+
+
+def test_of_too_many_half_sent_heads_the_oldest_go_and_a_known_client_stays(port: int) -> None:
+    begun = b"POST /mcp/default HTTP/1.1\r\nX-"
+    body = b"[]"
+    whole = head(port, "Content-Type: application/json", f"Content-Length: {len(body)}") + body
+    kept = head(port, "Content-Type: application/json", "Content-Length: 99") + b"{"
+    with contextlib.ExitStack() as stack:
+        known = half_sent(port, stack, kept)
+        links = [half_sent(port, stack, begun) for _ in range(peers.MOST_STRANGERS + 20)]
+        for link in links[:20]:
+            with contextlib.suppress(ConnectionResetError):
+                assert link.recv(1) == b""
+        links[-1].sendall(b"Y: 1\r\n" + whole.partition(b"\r\n")[2])
+        assert links[-1].recv(1 << 16).startswith(b"HTTP/1.1 400")
+        known.sendall(b" " * 98)
+        assert known.recv(1 << 16).startswith(b"HTTP/1.1 400"), "its body was waited for"
+
+
+def test_a_peer_with_too_many_requests_is_refused_and_no_other(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "MOST_REQUESTS", 4)
+    begun = head(port, "Content-Type: application/json", "Content-Length: 99") + b"{"
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            half_sent(port, stack, begun)
+        until(lambda: post(port, Accept="image/png").status == 503)
+        work = post(port, "/mcp/work", token_of(SECRET, "work"), Accept="image/png")
+        assert work.status == 406
+    until(lambda: post(port, Accept="image/png").status == 406)
+
+
+def until(holds: Callable[[], object], seconds: float = 20) -> None:
+    limit = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < limit, "it did not happen in time"
 
 
 def test_a_second_request_on_the_same_connection_may_take_no_longer(

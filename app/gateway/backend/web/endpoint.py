@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from app.core.endpoint import behind_of, target_of
 from app.gateway.backend.web.access import Access, headers_of
 from app.gateway.backend.web.exchange import Exchange
+from app.gateway.backend.web.peers import MOST_REQUESTS, Requests, recognise
 from app.gateway.backend.web.replies import EVENTS, JSON, Reply, Send
 from app.gateway.backend.web.session import WebSession
 from app.gateway.backend.web.sessions import Target, WebSessions
@@ -34,6 +35,7 @@ class Endpoint:
     def __init__(self, sessions: WebSessions, access: Access) -> None:
         self._sessions = sessions
         self._access = access
+        self._requests = Requests()
 
     async def __call__(self, scope: Json, receive: Receive, send: Send) -> None:
         """One HTTP request."""
@@ -63,8 +65,24 @@ class Endpoint:
                 reply.add_header("www-authenticate", "Bearer")
             await reply.refuse(status, reason)
             return
+        recognise(scope)
+        address = (scope.get("client") or ("", 0))[0]
+        with self._requests.counted((address, target[0])) as fits:
+            if fits:
+                await self._handle(scope["method"], target, headers, receive, reply)
+            else:
+                await reply.refuse(503, f"You have {MOST_REQUESTS} requests under way already.")
+
+    async def _handle(
+        self,
+        method: str,
+        target: Target,
+        headers: Mapping[str, str],
+        receive: Receive,
+        reply: Reply,
+    ) -> None:
         handler = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
-        handle = handler.get(scope["method"])
+        handle = handler.get(method)
         if handle is None:
             await _refuse_method(reply, "POST, GET, DELETE")
         else:

@@ -9,24 +9,44 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.gateway.backend.web.access import Access
 from app.gateway.backend.web.endpoint import Endpoint
+from app.gateway.backend.web.peers import Connection, surplus
 from app.gateway.backend.web.sessions import WebSessions
 from app.system.threads import start_thread
 
 _ADDRESS = "127.0.0.1"
 _HEAD_SECONDS = 10.0  # that a client may take to send a request's head
 _LARGEST_HEAD = 64 << 10  # bytes
-_MOST_CONNECTIONS = 256
+_BACKLOG = 256  # connections that wait to be taken
 _END_SECONDS = 3.0
 
 
 class _BoundedProtocol(H11Protocol):
-    """uvicorn's own, with a time limit on heads: without it a client may send one for ever."""
+    """uvicorn's own, with a time limit on heads: without it a client may send one for ever.
+
+    Of connections that have shown no token the oldest goes where there are too many: a head that
+    is meant to end does so at once.
+    """
 
     _limit: asyncio.TimerHandle | None = None
+    _connection = Connection(0.0)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._connection = Connection(self.loop.time())
+        self.app_state = self._connection.state()
         self._expect_head()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        open_now = [
+            one
+            for one in self.connections
+            if isinstance(one, _BoundedProtocol) and not one.transport.is_closing()
+        ]
+        oldest = surplus(one._connection for one in open_now)
+        for one in open_now:
+            if one._connection is oldest:
+                one.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         before = self.cycle
@@ -64,7 +84,7 @@ class WebServer:
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind((_ADDRESS, port))
-            self._socket.listen(_MOST_CONNECTIONS)
+            self._socket.listen(_BACKLOG)
         except OSError:
             self._socket.close()
             raise
@@ -94,7 +114,6 @@ def _config(endpoint: Endpoint) -> Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
         timeout_graceful_shutdown=1,
     )
