@@ -1,0 +1,1 @@
+"""The team server: a shared catalogue, its ranking, its gateway over HTTP."""

@@ -1,0 +1,287 @@
+"""Tools of the team with their vectors, requests and words."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from pgvector import HalfVector
+from psycopg.types.json import Json as AsJson
+
+from store.team.connecting import Connection
+from store.team.reading import all_of, changed, first_of
+from store.team.records import NewRequest, NewTool, Tool
+
+DIMS = 384  # of the vector columns
+_COLUMNS = (
+    "t.id, t.server_id, s.name, t.name, t.tool_id, t.raw, t.hash, t.trusted_hash, t.held,"
+    " t.problem, t.installed, t.position, t.summary, t.tokens, coalesce(d.decision, ''), t.updated"
+)
+_FROM = (
+    "tools t JOIN servers s ON s.id = t.server_id"
+    " LEFT JOIN decisions d ON d.tool_id = t.id AND d.hash = t.hash"
+)
+_SAVE = (
+    "INSERT INTO tools (organisation_id, server_id, scope_id, tool_id, name, raw, hash,"
+    " trusted_hash, held, problem, installed, position, summary, tokens, words, length)"
+    " SELECT s.organisation_id, s.id, s.scope_id, s.name || '/' || %(name)s::text, %(name)s,"
+    " %(raw)s, %(hash)s, %(trusted)s, %(held)s, %(problem)s, %(installed)s, %(position)s,"
+    " %(summary)s, %(tokens)s, %(words)s::tsvector, %(length)s FROM servers s"
+    " WHERE s.organisation_id = %(organisation)s AND s.id = %(server)s"
+    " ON CONFLICT (organisation_id, tool_id) DO UPDATE SET raw = excluded.raw,"
+    " hash = excluded.hash, trusted_hash = excluded.trusted_hash, held = excluded.held,"
+    " problem = excluded.problem, installed = excluded.installed, position = excluded.position,"
+    " summary = excluded.summary, tokens = excluded.tokens, words = excluded.words,"
+    " length = excluded.length, updated = now() RETURNING id, scope_id"
+)
+
+
+def save(
+    connection: Connection, organisation_id: int, server_id: int, tools: Iterable[NewTool]
+) -> list[int]:
+    """Save a server's list: new and changed tools are written, others of it deleted; the ids.
+
+    Raises LookupError if the caller has no such server.
+    """
+    ids: list[int] = []
+    words: Counter[str] = Counter()
+    scope = 0
+    for tool in tools:
+        row = connection.execute(
+            _SAVE.encode(), _values(organisation_id, server_id, tool)
+        ).fetchone()
+        if row is None:
+            raise LookupError(f"no server {server_id}")
+        id_, scope = _numbers(row)
+        ids.append(id_)
+        _save_vectors(connection, organisation_id, scope, id_, tool)
+        _save_requests(connection, organisation_id, scope, id_, tool.requests)
+        words.update(tool.vocabulary)
+    changed(
+        connection,
+        "DELETE FROM tools WHERE organisation_id = %(organisation)s AND server_id = %(server)s"
+        " AND NOT id = ANY(%(kept)s)",
+        {"organisation": organisation_id, "server": server_id, "kept": ids},
+    )
+    _save_vocabulary(connection, organisation_id, server_id, words)
+    refresh_mean(connection, organisation_id, server_id)
+    return ids
+
+
+def every(
+    connection: Connection, organisation_id: int, *, after: int = 0, most: int = 1_000
+) -> list[Tool]:
+    """Tools that the caller sees, by id; page on with `after`."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
+        " AND t.id > %(after)s ORDER BY t.id LIMIT %(most)s"
+    )
+    values = {"organisation": organisation_id, "after": after, "most": most}
+    return all_of(connection, Tool, sql, values)
+
+
+def some(connection: Connection, organisation_id: int, ids: Sequence[int]) -> list[Tool]:
+    """Those of these tools that the caller sees."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
+        " AND t.id = ANY(%(ids)s) ORDER BY t.id"
+    )
+    return all_of(connection, Tool, sql, {"organisation": organisation_id, "ids": list(ids)})
+
+
+def named(connection: Connection, organisation_id: int, tool_id: str) -> Tool | None:
+    """The tool called `server/tool`, if the caller sees it."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM {_FROM} WHERE t.organisation_id = %(organisation)s"
+        " AND t.tool_id = %(tool)s"
+    )
+    return first_of(connection, Tool, sql, {"organisation": organisation_id, "tool": tool_id})
+
+
+def count(connection: Connection, organisation_id: int) -> int:
+    """Number of tools that the caller sees."""
+    sql = "SELECT count(*) FROM tools WHERE organisation_id = %(organisation)s"
+    rows = all_of(connection, int, sql, {"organisation": organisation_id})
+    return rows[0]
+
+
+def set_held(connection: Connection, organisation_id: int, tool_id: int, *, held: bool) -> bool:
+    """Keep a tool from all members, or let it go."""
+    sql = (
+        "UPDATE tools SET held = %(held)s, updated = now()"
+        " WHERE organisation_id = %(organisation)s AND id = %(id)s"
+    )
+    values = {"organisation": organisation_id, "id": tool_id, "held": held}
+    return changed(connection, sql, values) > 0
+
+
+def vectors(
+    connection: Connection, organisation_id: int, model: str, ids: Sequence[int]
+) -> dict[int, tuple[str, bytes]]:
+    """Text hash and vector (float32 bytes) of those of these tools that have one."""
+    sql = (
+        "SELECT tool_id, hash, v FROM tool_vectors WHERE organisation_id = %(organisation)s"
+        " AND model = %(model)s AND tool_id = ANY(%(ids)s)"
+    )
+    values = {"organisation": organisation_id, "model": model, "ids": list(ids)}
+    return dict(all_of(connection, _vector, sql, values))
+
+
+def requests(
+    connection: Connection, organisation_id: int, ids: Sequence[int]
+) -> dict[int, list[NewRequest]]:
+    """The requests of those of these tools that the caller sees, without vectors."""
+    sql = (
+        "SELECT tool_id, text, source, text_hash FROM requests"
+        " WHERE organisation_id = %(organisation)s AND tool_id = ANY(%(ids)s) ORDER BY id"
+    )
+    values = {"organisation": organisation_id, "ids": list(ids)}
+    by_tool: dict[int, list[NewRequest]] = {}
+    for tool, request in all_of(connection, _request, sql, values):
+        by_tool.setdefault(tool, []).append(request)
+    return by_tool
+
+
+def refresh_mean(connection: Connection, organisation_id: int, server_id: int) -> None:
+    """Write a server's mean vector anew, for the ranking of large catalogues."""
+    sql = (
+        "SELECT v.v FROM tool_vectors v JOIN tools t ON t.id = v.tool_id"
+        " WHERE v.organisation_id = %(organisation)s AND t.server_id = %(server)s"
+    )
+    values = {"organisation": organisation_id, "server": server_id}
+    rows = [_floats(row[0]) for row in connection.execute(sql.encode(), values).fetchall()]
+    if not rows:
+        return
+    total = np.stack(rows).mean(axis=0, dtype=np.float32)
+    length = float(np.linalg.norm(total))
+    changed(
+        connection,
+        "UPDATE servers SET mean = %(mean)s, alike = %(alike)s"
+        " WHERE organisation_id = %(organisation)s AND id = %(server)s",
+        values
+        | {
+            "mean": half((total / np.float32(max(length, 1e-9))).tobytes()),
+            "alike": length,
+        },
+    )
+
+
+def half(data: bytes) -> HalfVector:
+    """A vector of float32 bytes as the database keeps it; raises ValueError for another length."""
+    if len(data) != DIMS * 4:
+        raise ValueError(f"a vector of {len(data) // 4} numbers, not {DIMS}")
+    return HalfVector(np.frombuffer(data, dtype="<f4"))
+
+
+def _values(organisation_id: int, server_id: int, tool: NewTool) -> dict[str, object]:
+    return {
+        "organisation": organisation_id,
+        "server": server_id,
+        "name": tool.name,
+        "raw": AsJson(tool.raw),
+        "hash": tool.hash,
+        "trusted": tool.trusted_hash,
+        "held": tool.held,
+        "problem": tool.problem,
+        "installed": tool.installed,
+        "position": tool.position,
+        "summary": tool.summary,
+        "tokens": tool.tokens,
+        "words": tool.words,
+        "length": tool.length,
+    }
+
+
+def _save_vectors(
+    connection: Connection, organisation_id: int, scope: int, id_: int, tool: NewTool
+) -> None:
+    sql = (
+        "INSERT INTO tool_vectors (tool_id, organisation_id, scope_id, model, hash, v) VALUES"
+        " (%(tool)s, %(organisation)s, %(scope)s, %(model)s, %(hash)s, %(v)s)"
+        " ON CONFLICT (tool_id, model) DO UPDATE SET hash = excluded.hash, v = excluded.v"
+        " WHERE tool_vectors.hash <> excluded.hash"
+    )
+    for model, (hash_, data) in tool.vectors.items():
+        values = {
+            "tool": id_,
+            "organisation": organisation_id,
+            "scope": scope,
+            "model": model,
+            "hash": hash_,
+            "v": half(data),
+        }
+        changed(connection, sql, values)
+
+
+def _save_requests(
+    connection: Connection,
+    organisation_id: int,
+    scope: int,
+    id_: int,
+    written: Sequence[NewRequest],
+) -> None:
+    base = {"organisation": organisation_id, "scope": scope, "tool": id_}
+    changed(
+        connection,
+        "DELETE FROM requests WHERE organisation_id = %(organisation)s AND tool_id = %(tool)s"
+        " AND NOT text = ANY(%(texts)s)",
+        base | {"texts": [request.text for request in written]},
+    )
+    for request in written:
+        sql = (
+            "INSERT INTO requests (organisation_id, scope_id, tool_id, text, source, text_hash)"
+            " VALUES (%(organisation)s, %(scope)s, %(tool)s, %(text)s, %(source)s, %(hash)s)"
+            " ON CONFLICT (tool_id, text) DO UPDATE SET source = excluded.source,"
+            " text_hash = excluded.text_hash RETURNING id"
+        )
+        values = base | {"text": request.text, "source": request.source, "hash": request.text_hash}
+        row = connection.execute(sql.encode(), values).fetchone()
+        for model, data in request.vectors.items() if row else ():
+            changed(
+                connection,
+                "INSERT INTO request_vectors"
+                " (request_id, organisation_id, scope_id, tool_id, model, v) VALUES"
+                " (%(request)s, %(organisation)s, %(scope)s, %(tool)s, %(model)s, %(v)s)"
+                " ON CONFLICT (request_id, model) DO NOTHING",
+                base | {"request": row[0] if row else 0, "model": model, "v": half(data)},
+            )
+
+
+def _save_vocabulary(
+    connection: Connection, organisation_id: int, server_id: int, words: Counter[str]
+) -> None:
+    base = {"organisation": organisation_id, "server": server_id}
+    changed(
+        connection,
+        "DELETE FROM vocabulary WHERE organisation_id = %(organisation)s"
+        " AND server_id = %(server)s",
+        base,
+    )
+    changed(
+        connection,
+        "INSERT INTO vocabulary (organisation_id, scope_id, server_id, word, count)"
+        " SELECT s.organisation_id, s.scope_id, s.id, w.word, w.n FROM servers s,"
+        " unnest(%(words)s::text[], %(counts)s::int[]) w(word, n)"
+        " WHERE s.organisation_id = %(organisation)s AND s.id = %(server)s",
+        base | {"words": list(words), "counts": list(words.values())},
+    )
+
+
+def _numbers(row: Sequence[object]) -> tuple[int, int]:
+    first, second = row
+    assert isinstance(first, int) and isinstance(second, int)
+    return first, second
+
+
+def _floats(value: object) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
+    assert isinstance(value, HalfVector)
+    single: np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+    single = value.to_numpy().astype(np.float32)
+    return single
+
+
+def _vector(id_: int, hash_: str, value: HalfVector) -> tuple[int, tuple[str, bytes]]:
+    return id_, (hash_, _floats(value).tobytes())
+
+
+def _request(id_: int, text: str, source: str, text_hash: str) -> tuple[int, NewRequest]:
+    return id_, NewRequest(text, source, text_hash)
