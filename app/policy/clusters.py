@@ -65,7 +65,8 @@ class NewProfile:
             return "It has every tool that is on now."
         calls = sum(one.lost for one in self.served)
         seen = sum(one.calls for one in self.served)
-        used = f" {calls:,} of {plural(seen, 'call')} seen went to them." if seen else ""
+        share = f"{calls:,}" if calls else "None"
+        used = f" {share} of the {plural(seen, 'call')} seen went to them." if seen else ""
         return f"Without {plural(self.lost_tools, 'tool')} ({self.lost_tokens:,} tokens).{used}"
 
 

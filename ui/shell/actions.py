@@ -28,6 +28,7 @@ _PAST = {
     "Forget": "Forgot",
     "Approve": "Approved",
     "Hold": "Held",
+    "Split": "Split",
     "Switch": "Switched",
     "Rename": "Renamed",
     "Remove": "Removed",

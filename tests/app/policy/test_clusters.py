@@ -81,7 +81,7 @@ def test_tools_called_in_one_session_share_a_profile_across_servers(make: Make) 
     first = plan.profiles[0]
     assert {"a/t0", "c/t1"} <= {t.tool.tool_id for t in first.tools} and first.tokens == 500
     assert [(one.owner.key, one.calls, one.kept) for one in first.served] == [("cursor", 6, 5)]
-    assert first.loss == "Without 7 tools (700 tokens). 1 of 6 calls seen went to them."
+    assert first.loss == "Without 7 tools (700 tokens). 1 of the 6 calls seen went to them."
     assert all(profile.tokens <= 500 for profile in plan.profiles)
 
 

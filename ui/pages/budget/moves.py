@@ -41,11 +41,13 @@ _OFF_ALREADY = "That alone frees {:,} of tools that are off already."
 class BudgetMoves(QFrame):
     """Headline, evidence, moves with ticks.
 
-    Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib.
+    Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib;
+    split_wanted when profiles by use are to be shown.
     """
 
     off_wanted = Signal(object)
     through_wanted = Signal()
+    split_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -64,12 +66,15 @@ class BudgetMoves(QFrame):
         self.off.clicked.connect(lambda: self.off_wanted.emit(self.model.tools))
         self.through = QPushButton("Serve hosts through Toolcrib…")
         self.through.clicked.connect(self.through_wanted)
+        self.split = QPushButton("Split the profile…")
+        self.split.setToolTip("Several profiles of tools used together, each inside the budget")
+        self.split.clicked.connect(self.split_wanted)
         self._lay_out()
         self.model.dataChanged.connect(lambda *_: self._count())
         self.model.modelReset.connect(self._count)
         theme.changed.connect(self._fonts)
         self._fonts()
-        for widget in (self.view, self.sum, self.off, self.through):
+        for widget in (self.view, self.sum, self.off, self.through, self.split):
             widget.hide()  # until something is known
 
     def show_plan(
@@ -95,6 +100,7 @@ class BudgetMoves(QFrame):
         self.evidence.setText(" ".join(line for line in lines if line))
         self._plan = plan if over and moves else None
         self.through.setVisible(over)
+        self.split.setVisible(over)
         self.model.show(moves)
         self.view.setVisible(bool(moves))
         self.off.setVisible(bool(moves))
@@ -105,7 +111,7 @@ class BudgetMoves(QFrame):
         self.evidence.setText("Read your servers in the Catalog; then this says what they cost.")
         self._plan = None
         self.model.show(())
-        for widget in (self.view, self.off, self.through):
+        for widget in (self.view, self.off, self.through, self.split):
             widget.hide()
 
     def _count(self) -> None:
@@ -125,6 +131,7 @@ class BudgetMoves(QFrame):
         row.setSpacing(GAP)
         row.addWidget(self.off)
         row.addWidget(self.through)
+        row.addWidget(self.split)
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(CARD, CARD, CARD, CARD)

@@ -24,15 +24,20 @@ from app.core.settings import BudgetSettings
 from app.gateway.backend.http_access import endpoint
 from app.host_status.overview import survey
 from app.host_status.sizes import HostSize, host_sizes, in_view
+from app.host_status.splitting import Split
 from app.host_status.status import HostStatus
 from app.policy.budget import Verdict, verdict_on
 from app.policy.moves import Moves, moves_for
 from app.policy.profiles import DEFAULT
+from app.policy.sessions import Owner
 from app.policy.usage import read_usage
+from store.records import SplitRecord
 from ui.look.theme import GAP, MARGIN, ROW
 from ui.pages.budget.form import BudgetForm
 from ui.pages.budget.moves import BudgetMoves
 from ui.pages.budget.rows import SHARE, WAY, BudgetTable
+from ui.pages.budget.split_dialog import SplitDialog
+from ui.pages.budget.split_step import SplitCommand, look, make
 from ui.shell.actions import SettingsCommand, Tick
 from ui.shell.page import Page
 from ui.shell.services import Services
@@ -82,6 +87,7 @@ class BudgetPage(Page):
         self.form.changed.connect(self._set)
         self.moves.off_wanted.connect(self._turn_off)
         self.moves.through_wanted.connect(lambda: services.open_page("hosts"))
+        self.moves.split_wanted.connect(self.open_split)
         services.theme.changed.connect(self._recolor)
         self._recolor()
 
@@ -170,6 +176,35 @@ class BudgetPage(Page):
     def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
         if tools:
             self.services.undo.push(Tick(self.services.live, tools, False))
+
+    def open_split(self) -> None:
+        """Show the profiles that the one in view would be split into."""
+        services, profile = self.services, self.services.live.profile
+        services.tasks.request(
+            lambda db: look(services, db, profile),
+            self._show_split,
+            self.messages.error,
+            owner=self,
+        )
+
+    def _show_split(self, split: Split) -> None:
+        dialog = SplitDialog(split, self.services.theme, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.wanted.connect(lambda owners: self._make_split(dialog, owners))
+        dialog.open()
+
+    def _make_split(self, dialog: SplitDialog, owners: Sequence[Owner]) -> None:
+        def made(record: SplitRecord) -> None:
+            dialog.accept()
+            self.services.undo.push(SplitCommand(self.services, record, owners))
+
+        make(
+            self.services,
+            dialog.split,
+            owners,
+            made,
+            lambda error: dialog.show_problem(error.title, error.hint),
+        )
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.command.text())

@@ -1,0 +1,138 @@
+"""The split of a profile: what would be made, who gets what, and what would be written."""
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QTreeView, QWidget
+
+from app.core.text import plural
+from app.export.masking import masked_change, masked_diff
+from app.host_status.splitting import Assignment, Split
+from ui.look.theme import ROW, Theme
+from ui.pages.budget.split_rows import AssignmentTable, SplitTable
+from ui.shell.diff_colors import diff_colors
+from ui.widgets.delegates import TextDelegate
+from ui.widgets.diff_rows import DiffRow, diff_rows
+from ui.widgets.diff_view import DiffView
+from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.rows import as_rows
+
+_NO_OWNERS = "No calls are known yet, so no host or project is proposed. Choose profiles in Hosts."
+_WHO = "Tick who gets its profile now. A host's file or a project's .toolcrib.toml is written."
+_NOTHING = "One profile holds every tool. There is nothing to split."
+_TABLE_ROWS = 4
+_WIDTH = 96  # letters
+
+
+class SplitDialog(FormDialog):
+    """Stays open until the split is made or dropped.
+
+    Signals: wanted(owners).
+    """
+
+    wanted = Signal(object)
+
+    def __init__(self, split: Split, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(f"Split the profile {split.plan.base}", "Make them", parent)
+        self.setObjectName("splitDialog")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * _WIDTH)
+        self._theme = theme
+        self.split = split
+        plan = split.plan
+        count = plural(len(plan.profiles), "profile")
+        limit = f"{plan.budget.limit:,}"
+        self.headline = plain_label(f"{count} of at most {limit} tokens ≈ each")
+        theme.dress(self.headline, 1, QFont.Weight.DemiBold)
+        self.evidence = plain_label(f"{plan.evidence} Undo takes all of it back.", faint=True)
+        self.profiles = SplitTable(self)
+        self.profiles.replace_rows(plan.profiles)
+        self.profile_view = self._table(self.profiles, "Profiles to be made")
+        self.loss = plain_label("", faint=True)
+        self.assignments = AssignmentTable(self)
+        self.assignments.show(split.assignments)
+        self.assignment_view = self._table(self.assignments, "Who gets which profile")
+        self.who = plain_label(_WHO if split.assignments else _NO_OWNERS, faint=True)
+        self.reason = plain_label("", faint=True)
+        self.diff = DiffView(diff_colors(theme.colors))
+        for side in (self.diff.before, self.diff.after):
+            theme.dress_fixed(side)
+        self.diff.setMinimumHeight(theme.scaled(120))
+        self.diff.hide()
+        self.lay_out(
+            self.headline,
+            self.evidence,
+            self.profile_view,
+            self.loss,
+            self.who,
+            self.assignment_view,
+            self.reason,
+            self.diff,
+        )
+        self.assignment_view.setVisible(bool(split.assignments))
+        self.reason.hide()
+        self._connect()
+        if len(plan.profiles) < 2:
+            self.save.setEnabled(False)
+            self.loss.setText(_NOTHING)
+        else:
+            self.profile_view.setCurrentIndex(self.profiles.index(0, 0))
+        self._count()
+
+    def press(self) -> None:
+        """Ask for it."""
+        self.save.setEnabled(False)
+        self.wanted.emit(self.assignments.owners)
+
+    def show_problem(self, title: str, hint: str) -> None:
+        """Nothing was made, and why."""
+        self.save.setEnabled(True)
+        self.refuse(f"{title} {hint}".strip(), self.profile_view)
+
+    def _connect(self) -> None:
+        self.profile_view.selectionModel().currentChanged.connect(self._explain)
+        self.assignment_view.selectionModel().currentChanged.connect(self._show_change)
+        self.assignments.dataChanged.connect(lambda *_: self._count())
+
+    def _count(self) -> None:
+        made = f"Make {plural(len(self.split.plan.profiles), 'profile')}"
+        owners = self.assignments.owners
+        self.save.setText(f"{made}, write {plural(len(owners), 'file')}" if owners else made)
+
+    def _explain(self, now: QModelIndex, _before: QModelIndex) -> None:
+        profile = self.profiles.row(now.row())
+        if profile is not None:
+            self.loss.setText(f"{profile.name}: {profile.loss}")
+
+    def _show_change(self, now: QModelIndex, _before: QModelIndex) -> None:
+        row = self.assignments.row(now.row())
+        changes = change_rows(row) if row is not None else ()
+        self.reason.setText(_reason(row) if row is not None else "")
+        self.reason.setVisible(bool(self.reason.text()))
+        self.diff.show_rows(changes)
+        self.diff.setVisible(bool(changes))
+
+    def _table(self, model: SplitTable | AssignmentTable, name: str) -> QTreeView:
+        view = QTreeView()
+        view.setAccessibleName(name)
+        view.setModel(model)
+        as_rows(view, self._theme, model.columns, delegate=TextDelegate)
+        rows = max(2, min(_TABLE_ROWS, model.rowCount()))
+        head = view.header().sizeHint().height()
+        view.setMinimumHeight(head + rows * self._theme.scaled(ROW) + 8)
+        return view
+
+
+def _reason(row: Assignment) -> str:
+    if row.refusal:
+        return row.refusal
+    files = [file.path for file in row.host_plan.files] if row.host_plan else [row.policy]
+    names = ", ".join(str(file) for file in files)
+    return f"Would be written: {names}" if names else "Its file is as it should be already."
+
+
+def change_rows(row: Assignment) -> tuple[DiffRow, ...]:
+    """The change of a host's files or a project's policy, secrets masked."""
+    if row.policy is not None:
+        change = masked_change(row.policy, None, row.text.encode(), "text")
+        return diff_rows(change.pairs, hidden=change.hidden)
+    files = masked_diff(row.host_plan) if row.host_plan is not None else ()
+    return tuple(one for file in files for one in diff_rows(file.pairs, hidden=file.hidden))
