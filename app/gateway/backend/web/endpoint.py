@@ -1,32 +1,30 @@
 """The endpoint itself, an ASGI application: Streamable HTTP of 2025-11-25 and of 2026-07-28."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from app.core.endpoint import behind_of, target_of
 from app.gateway.backend.web.access import Access, headers_of
 from app.gateway.backend.web.exchange import Exchange
 from app.gateway.backend.web.peers import MOST_REQUESTS, Requests, recognise
-from app.gateway.backend.web.replies import EVENTS, JSON, Reply, Send
+from app.gateway.backend.web.reading import (
+    LARGEST_BODY,
+    GoneError,
+    Receive,
+    body_of,
+    message_of,
+    takes_events,
+    unfit,
+)
+from app.gateway.backend.web.replies import EVENTS, Reply, Send
+from app.gateway.backend.web.responding import respond, stream_events
 from app.gateway.backend.web.session import WebSession
 from app.gateway.backend.web.sessions import Target, WebSessions
 from app.gateway.backend.web.stateless import header_error, is_stateless
 from app.mcp import jsonrpc
-from app.mcp.limits import NotJsonError, TooLargeError
-from app.mcp.protocol import HANDSHAKE, INVALID_REQUEST, PARSE_ERROR, params_of
-from store.typed import Any, Json
+from app.mcp.protocol import HANDSHAKE, params_of
+from store.typed import Json
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-LARGEST_BODY = 16 << 20  # bytes
-_BODY_SECONDS = 20.0  # that a client may take to send a request's body
-_JSON_SECONDS = 3.0  # without an answer, after which a stream begins
-_ALIVE_SECONDS = 15.0
 _SESSION = "mcp-session-id"
-_STATUS = {-32022: 400, -32021: 400, -32020: 400, -32602: 400, -32601: 404}  # without sessions
-
-
-class GoneError(Exception):
-    """The client went away, or was too slow."""
 
 
 class Endpoint:
@@ -93,15 +91,15 @@ class Endpoint:
     async def _post(
         self, target: Target, headers: Mapping[str, str], receive: Receive, reply: Reply
     ) -> None:
-        refusal = _unfit(headers)
+        refusal = unfit(headers)
         if refusal is not None:
             await reply.refuse(*refusal)
             return
-        body = await asyncio.wait_for(_body(receive), _BODY_SECONDS)
+        body = await body_of(receive)
         if body is None:
             await reply.refuse(413, f"A message has at most {LARGEST_BODY:,} bytes.")
             return
-        message, reason, code = _message(body)
+        message, reason, code = message_of(body)
         if message is None:
             await reply.refuse(400, reason, code=code)
         elif is_stateless(headers, message):
@@ -127,7 +125,7 @@ class Endpoint:
         meta = params_of(message).get("_meta")
         session = self._sessions.stateless(target, meta if isinstance(meta, dict) else {})
         await _hand_on(
-            session, message, receive, reply, stateless=True, events=_takes_events(headers)
+            session, message, receive, reply, stateless=True, events=takes_events(headers)
         )
 
     async def _in_session(
@@ -150,7 +148,7 @@ class Endpoint:
             await _refuse_session(reply, key)
         elif "method" in message and "id" in message:
             await _hand_on(
-                session, message, receive, reply, stateless=False, events=_takes_events(headers)
+                session, message, receive, reply, stateless=False, events=takes_events(headers)
             )
         else:
             session.take(session.host.translated(message))
@@ -165,7 +163,7 @@ class Endpoint:
             await _refuse_method(reply, "POST")  # only a session has a stream
         elif session is None:
             await _refuse_session(reply, key)
-        elif not _takes_events(headers):
+        elif not takes_events(headers):
             await reply.refuse(406, f"This is {EVENTS}.")
         else:
             stream = Exchange()
@@ -173,7 +171,7 @@ class Endpoint:
             try:
                 await reply.events()
                 await reply.alive()
-                await _stream(stream, receive, reply)
+                await stream_events(stream, receive, reply)
             finally:
                 session.host.unlisten(stream)
 
@@ -217,7 +215,7 @@ async def _hand_on(
     number, own = session.host.open(message, exchange)
     session.take(own)
     try:
-        await _respond(exchange, receive, reply, stateless=stateless, events=events)
+        await respond(exchange, receive, reply, stateless=stateless, events=events)
     except (GoneError, TimeoutError):
         # closing the stream takes a request back; in a session it says nothing
         if stateless:
@@ -225,63 +223,6 @@ async def _hand_on(
         raise
     finally:
         session.host.leave(number)
-
-
-async def _respond(
-    exchange: Exchange, receive: Receive, reply: Reply, *, stateless: bool, events: bool
-) -> None:
-    first = await _next(exchange, receive, _JSON_SECONDS if events else None)
-    while first and not events:  # a client that wants JSON alone gets the answer alone
-        first = await _next(exchange, receive, None)
-    if first == b"":
-        if exchange.answer:
-            status = _STATUS.get(exchange.code, 200) if stateless else 200
-            await reply.whole(status, exchange.answer)
-        else:
-            await reply.whole(202)
-        return
-    await reply.events()
-    if first:
-        await reply.event(first)
-    await _stream(exchange, receive, reply)
-
-
-async def _stream(exchange: Exchange, receive: Receive, reply: Reply) -> None:
-    """Everything up to the answer."""
-    while True:
-        data = await _next(exchange, receive, _ALIVE_SECONDS)
-        if data is None:
-            await reply.alive()
-        elif data:
-            await reply.event(data)
-        else:
-            break
-    if exchange.answer:
-        await reply.event(exchange.answer)
-    await reply.end()
-
-
-async def _next(exchange: Exchange, receive: Receive, seconds: float | None) -> bytes | None:
-    """The next message, b"" at the end, None after so long; raises GoneError without a client."""
-    message = asyncio.ensure_future(exchange.get())
-    gone = asyncio.ensure_future(_gone(receive))
-    try:
-        done, _ = await asyncio.wait(
-            (message, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-        )
-        if message in done:
-            return message.result()
-        if gone in done:
-            raise GoneError
-        return None
-    finally:
-        message.cancel()
-        gone.cancel()
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _target(scope: Json) -> Target | None:
@@ -292,57 +233,3 @@ def _target(scope: Json) -> Target | None:
     except ValueError:
         return None
     return (*named, behind) if named is not None else None
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """The request's body, None where it is too large; raises GoneError."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            raise GoneError
-        part: bytes = event.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            return None
-        if not event.get("more_body"):
-            return b"".join(parts)
-
-
-def _unfit(headers: Mapping[str, str]) -> tuple[int, str] | None:
-    """Status and reason that refuse a POST before its body is read, None when it is fit."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        return 415, f"A message is {JSON}."
-    length = headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > LARGEST_BODY:
-        return 413, f"A message has at most {LARGEST_BODY:,} bytes."
-    accepted = headers.get("accept", "*/*").lower()
-    if not any(one in accepted for one in (JSON, "application/*", "*/*")):
-        return 406, f"An answer is {JSON} or {EVENTS}."
-    return None
-
-
-def _takes_events(headers: Mapping[str, str]) -> bool:
-    accepted = headers.get("accept", "*/*").lower()
-    return any(one in accepted for one in (EVENTS, "text/*", "*/*"))
-
-
-def _message(body: bytes) -> tuple[Json | None, str, int]:
-    """The one message of a body; else the reason and the code of the refusal."""
-    try:
-        messages, _ = jsonrpc.parse(body)
-    except TooLargeError as error:
-        return None, f"You sent {error}.", INVALID_REQUEST
-    except NotJsonError:
-        return None, "Parse error", PARSE_ERROR
-    message = messages[0]
-    named = isinstance(message.get("method"), str)
-    answers = "result" in message or "error" in message
-    if body.lstrip()[:1] == b"[" or not (named or answers):
-        return None, "A body is one JSON-RPC message.", INVALID_REQUEST
-    if "id" in message and type(message["id"]) not in (int, str, float):
-        return None, "The id is no number or text.", INVALID_REQUEST
-    return message, "", 0
