@@ -52,13 +52,16 @@ class RemoteChannel:
         *,
         auth: StoredAuth | None,
         bounds: Bounds | None = None,
+        transport_of: Callable[[], httpx2.AsyncBaseTransport] | None = None,
     ) -> None:
+        """`transport_of` makes what requests go through, instead of the system's proxies."""
         self.fault = False
         self.junk_lines = 0
         self.refusal = 0  # the last status of 400 or more
         self.auth = auth
         self._launch = launch
         self._secrets = tuple(secrets)
+        self._transport_of = transport_of
         self._transport = transport or launch.transport
         self._bodies = Bodies(bounds or Bounds(), self._too_large)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -213,7 +216,7 @@ class RemoteChannel:
         timeout: httpx2.Timeout | None = None,  # noqa: ARG002 - the SDK's, which is ours to set
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        # hooks and no transport of our own, which would turn the system's proxies off
+        # hooks for bounds: a transport of our own would turn the system's proxies off
         hooks = [self._bodies.bound]
         if self.auth is not None:
             self.auth.on_answer = self._note
@@ -225,6 +228,7 @@ class RemoteChannel:
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
             auth=auth or self.auth,
             event_hooks={"response": hooks},
+            transport=self._transport_of() if self._transport_of is not None else None,
         )
 
     def _too_large(self, reason: str) -> None:

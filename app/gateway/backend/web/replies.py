@@ -29,6 +29,12 @@ class Reply:
         await self._begin(status, {"content-length": str(len(body)), **kind})
         await self._write({"type": "http.response.body", "body": body})
 
+    async def text(self, status: int, text: str, kind: str) -> None:
+        """A response of plain text."""
+        body = text.encode()
+        await self._begin(status, {"content-length": str(len(body)), "content-type": kind})
+        await self._write({"type": "http.response.body", "body": body})
+
     async def refuse(self, status: int, reason: str, *, code: int = -32000) -> None:
         """A refusal with its reason; what is left of the request is not read."""
         error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}}

@@ -1,0 +1,299 @@
+"""Verbs of toolcrib-team that change or check the database, as the operator."""
+
+import argparse
+import datetime
+import getpass
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import psycopg
+
+from app.core.errors import ToolcribError
+from app.secrets.secret_store import Secrets
+from app.team_server.bearer import IssuerAwayError, read_document
+from app.team_server.configuration import DATABASE, Configuration
+from app.team_server.configuration import from_environ as configured
+from app.team_server.credentials import seal
+from app.team_server.reading import read_server
+from app.team_server.sealing import Sealer, new_key
+from app.team_server.url_guard import UrlGuard
+from store.team import members, organisations, servers, tokens, tools, upstream_secrets
+from store.team.connecting import PATH, Connection, connect
+from store.team.migrate import migrate, newest, version
+from store.team.records import EVERYBODY, Member, NewServer, Organisation
+
+
+def say(text: str) -> None:
+    """A line for the person, or the program, that runs this."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """A line about what went wrong."""
+    sys.stderr.write(f"{text}\n")
+
+
+def database() -> str:
+    """Address of the database. Raises ToolcribError."""
+    address = os.environ.get(DATABASE, "")
+    if not address:
+        raise ToolcribError(f"{DATABASE} is not set.", "Set it to postgresql://USER@HOST/NAME")
+    return address
+
+
+@contextmanager
+def operator(dsn: str) -> Iterator[Connection]:
+    """A transaction of the operator on a connection of its own."""
+    with connect(dsn) as connection, connection.transaction():
+        connection.execute("SELECT set_config('search_path', %s, true)", (PATH,))
+        yield connection
+
+
+def organisation_of(connection: Connection, name: str) -> Organisation:
+    """The organisation of this name. Raises ToolcribError."""
+    known = organisations.find(connection, name)
+    if known is None:
+        raise ToolcribError(
+            f"There is no organisation {name}.", "Its first member makes it: toolcrib-team user add"
+        )
+    return known
+
+
+def member_of(connection: Connection, organisation: str, name: str) -> Member:
+    """The member of this name. Raises ToolcribError."""
+    known = members.named(connection, organisation_of(connection, organisation).id, name)
+    if known is None:
+        raise ToolcribError(
+            f"There is no member {name}.",
+            f"See: toolcrib-team user list --organisation {organisation}",
+        )
+    return known
+
+
+# ---- database
+
+
+def run_migrate(_args: argparse.Namespace) -> int:
+    """`toolcrib-team migrate`."""
+    dsn = database()
+    before = version(dsn)
+    migrate(dsn)
+    after = version(dsn)
+    say(f"The schema is {after}." if before != after else f"The schema was {after} already.")
+    return 0
+
+
+def run_check(_args: argparse.Namespace) -> int:
+    """`toolcrib-team check`: 0 when all is well."""
+    given = configured(os.environ)
+    problems = [*_key_problems(), *_address_problems(given), *_database_problems(given.database)]
+    for url in given.issuers:
+        problems += _issuer_problems(url)
+    for problem in problems:
+        say(f"Problem: {problem}")
+    if not problems:
+        say("The team server can run: database, schema, key, address and issuers are fine.")
+    return 1 if problems else 0
+
+
+def _key_problems() -> list[str]:
+    try:
+        Sealer.from_environ(os.environ)
+    except ToolcribError as error:
+        return [f"{error.title} {error.hint}"]
+    return []
+
+
+def _address_problems(given: Configuration) -> list[str]:
+    local = given.host.partition(":")[0] in ("127.0.0.1", "localhost")
+    if given.url.startswith("https://") or local:
+        return []
+    return [f"{given.url} is not encrypted; put a proxy with TLS before it."]
+
+
+def _database_problems(dsn: str) -> list[str]:
+    try:
+        present, known = version(dsn), newest()
+    except psycopg.Error as error:
+        return [f"The database does not answer: {type(error).__name__}."]
+    if present == known:
+        return []
+    return [f"The schema is {present or 'missing'}, this program wants {known}: migrate first."]
+
+
+def _issuer_problems(url: str) -> list[str]:
+    try:
+        named = read_document(f"{url.rstrip('/')}/.well-known/openid-configuration").get("issuer")
+    except IssuerAwayError as error:
+        return [f"{url}: {error}"]
+    return [] if named == url else [f"{url}: its document names another issuer."]
+
+
+# ---- members and tokens
+
+
+def run_user_add(args: argparse.Namespace) -> int:
+    """`toolcrib-team user add`."""
+    if bool(args.issuer) != bool(args.subject):
+        raise ToolcribError("An issuer needs a subject, and a subject an issuer.", "Give both.")
+    with operator(database()) as db:
+        organisation = organisations.find(db, args.organisation)
+        if organisation is None:
+            organisation = organisations.create(db, args.organisation)
+        try:
+            with db.transaction():
+                members.add(
+                    db,
+                    organisation.id,
+                    args.name,
+                    args.role,
+                    groups=args.group,
+                    issuer=args.issuer,
+                    subject=args.subject,
+                )
+        except psycopg.errors.UniqueViolation as error:
+            raise ToolcribError(
+                f"There is a member {args.name}, or one of this subject, already.",
+                "Choose another name, or remove that member first.",
+            ) from error
+    say(f"{args.name} is a {args.role} of {args.organisation}.")
+    return 0
+
+
+def run_user_remove(args: argparse.Namespace) -> int:
+    """`toolcrib-team user remove`."""
+    with operator(database()) as db:
+        member = member_of(db, args.organisation, args.name)
+        members.remove(db, member.organisation_id, member.member_id)
+    say(f"{args.name} has no access any more.")
+    return 0
+
+
+def run_user_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team user list`."""
+    with operator(database()) as db:
+        rows = members.every(db, organisation_of(db, args.organisation).id)
+    for row in rows:
+        gone = "  removed" if row.removed is not None else ""
+        say(f"{row.name}  {row.role}  {' '.join(row.groups)}{gone}".rstrip())
+    return 0
+
+
+def run_token_issue(args: argparse.Namespace) -> int:
+    """`toolcrib-team token issue`: the token alone on stdout."""
+    expires = None
+    if args.days > 0:
+        expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(args.days)
+    with operator(database()) as db:
+        member = member_of(db, args.organisation, args.member)
+        id_, value = tokens.issue(db, member, args.name, allow=args.allow, expires=expires)
+    note(f"Token {id_} of {args.member}. It is shown once.")
+    say(value)
+    return 0
+
+
+def run_token_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team token list`."""
+    with operator(database()) as db:
+        rows = tokens.of_member(db, member_of(db, args.organisation, args.member).member_id)
+    for row in rows:
+        state = (
+            "revoked" if row.revoked else f"expires {row.expires:%Y-%m-%d}" if row.expires else ""
+        )
+        say(f"{row.id}  {row.name}  {' '.join(row.allow or ())}  {state}".rstrip())
+    return 0
+
+
+def run_token_revoke(args: argparse.Namespace) -> int:
+    """`toolcrib-team token revoke`."""
+    with operator(database()) as db:
+        if not tokens.revoke(db, args.id):
+            raise ToolcribError(f"There is no token {args.id} that counts.", "List tokens first.")
+    say(f"Token {args.id} counts no more.")
+    return 0
+
+
+def run_new_key(_args: argparse.Namespace) -> int:
+    """`toolcrib-team token new-key`."""
+    say(new_key())
+    return 0
+
+
+# ---- servers
+
+
+def run_server_add(args: argparse.Namespace) -> int:
+    """`toolcrib-team server add`."""
+    given = configured(os.environ)
+    if args.url:
+        UrlGuard(given.inside).check_text(args.url)
+    new = NewServer(
+        name=args.name,
+        transport="http" if args.url else "stdio",
+        spec={"command": args.program} if args.program else {},
+        url=args.url or "",
+        sign_in=args.sign_in,
+        grants=_grants(args.group),
+    )
+    with operator(given.database) as db:
+        organisation = organisation_of(db, args.organisation)
+        servers.save(db, organisation.id, new)
+    if args.sign_in == "none":
+        number = read_server(given, organisation.id, args.name)
+        say(f"{args.name} was added with {number} tools.")
+    else:
+        say(f"{args.name} was added. Its tools are read once it has a credential.")
+    return 0
+
+
+def _grants(groups: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
+
+
+def run_server_credential(args: argparse.Namespace) -> int:
+    """`toolcrib-team server credential`: the value comes from a prompt or from stdin."""
+    given, sealer = configured(os.environ), Sealer.from_environ(os.environ)
+    asking = sys.stdin.isatty()
+    value = getpass.getpass(f"{args.header}: ") if asking else sys.stdin.readline().rstrip("\n")
+    if not value:
+        raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
+    secrets = Secrets(headers={args.header: value})
+    with operator(given.database) as db:
+        organisation = organisation_of(db, args.organisation)
+        server = servers.named(db, organisation.id, args.name)
+        if server is None or server.sign_in != "organisation":
+            raise ToolcribError(
+                f"{args.name} takes no credential of the organisation.",
+                "Add it with --sign-in organisation.",
+            )
+        upstream_secrets.save(
+            db,
+            organisation.id,
+            server.id,
+            seal(sealer, secrets, organisation.id, server.id, 0),
+            key_name=sealer.name,
+        )
+    number = read_server(given, organisation.id, args.name, secrets)
+    say(f"The credential of {args.name} is kept, and {number} tools were read.")
+    return 0
+
+
+def run_server_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team server list`."""
+    with operator(database()) as db:
+        id_ = organisation_of(db, args.organisation).id
+        rows = servers.every(db, id_)
+        of_server: dict[int, list[bool]] = {}
+        after = 0
+        while page := tools.every(db, id_, after=after):
+            for tool in page:
+                of_server.setdefault(tool.server_id, []).append(tool.held)
+            after = page[-1].id
+    for row in rows:
+        states = of_server.get(row.id, [])
+        held = f", {sum(states)} held" if any(states) else ""
+        say(f"{row.name}  {row.url or row.spec.get('command', '')}  {len(states)} tools{held}")
+    return 0

@@ -1,0 +1,389 @@
+"""Requests below /v1/: who one is, what changed, what one sends, what editors change."""
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import parse_qs
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from app.core.errors import ToolcribError
+from app.gateway.backend.web.reading import LARGEST_BODY
+from app.mcp.limits import TooLargeError, check_shape
+from app.policy.policy_file import parse_policy
+from app.ranking.text import query_hash
+from app.secrets.secret_store import Secrets
+from app.team_server import refusal
+from app.team_server.application import Request, read_body
+from app.team_server.caller_view import TEAM_POLICY
+from app.team_server.credentials import Credentials
+from app.team_server.identity import Caller
+from app.team_server.refusal import RefusedError
+from app.team_server.service import in_thread
+from app.team_server.url_guard import UrlGuard
+from store.errors import StoreError
+from store.team import (
+    changes,
+    labels,
+    organisations,
+    policies,
+    profiles,
+    reviews,
+    servers,
+    tools,
+    use,
+)
+from store.team.connecting import Connection, as_member
+from store.team.profiles import ChangedMeanwhileError
+from store.team.records import ADMIN, EDITOR, Change, TickRow
+from store.typed import Json
+
+_MOST = 1_000  # changes of one answer
+_DEFAULT = 500
+_MOST_SENT = 500  # labels or counts of one request
+_LONGEST_QUERY = 500
+_LONGEST_POLICY = 100_000
+_MOST_TICKS = 20_000
+_KINDS = frozenset({"search", "call", "error", "miss"})
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TOOL = re.compile(r"[^\x00-\x1f\x7f]{1,200}/[^\x00-\x1f\x7f]{1,300}")
+_DAYS_BACK = 31
+_MOST_NAMED = 50  # tools of one label
+_MOST_HEADERS = 8
+Answer = Callable[[Request, bytes], Json]
+
+
+class TeamApi:
+    """Answers requests below /v1/; everything is read and written as the caller."""
+
+    def __init__(
+        self, pool: ConnectionPool[Connection], credentials: Credentials, guard: UrlGuard
+    ) -> None:
+        self._pool = pool
+        self._credentials = credentials
+        self._guard = guard
+
+    async def __call__(self, request: Request) -> None:
+        """One request. Raises RefusedError."""
+        answer = self._handler(request.method, request.path)
+        body = await read_body(request) if request.method in ("POST", "PUT") else b""
+        try:
+            value = await in_thread(answer, request, body)
+        except ChangedMeanwhileError as error:
+            raise RefusedError(409, f"{error.title} {error.hint}") from error
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise refusal.no_right() from error
+        except psycopg.OperationalError as error:
+            raise refusal.away() from error
+        except psycopg.Error as error:
+            raise RefusedError(400, "The team server does not take this.") from error
+        except StoreError as error:
+            raise refusal.no_right() from error
+        except ToolcribError as error:
+            raise RefusedError(400, f"{error.title} {error.hint}".strip()) from error
+        await request.reply.whole(200, json.dumps(value, ensure_ascii=False).encode())
+
+    def _handler(self, method: str, path: str) -> Answer:
+        whole: Mapping[tuple[str, str], Answer] = {
+            ("GET", "/v1/me"): self._me,
+            ("GET", "/v1/changes"): self._changes,
+            ("POST", "/v1/labels"): self._labels,
+            ("POST", "/v1/use"): self._use,
+        }
+        named: Mapping[tuple[str, str], Answer] = {
+            ("PUT", "/v1/profiles"): self._save_profile,
+            ("DELETE", "/v1/profiles"): self._delete_profile,
+            ("PUT", "/v1/policies"): self._save_policy,
+            ("PUT", "/v1/credentials"): self._save_credential,
+        }
+        handler = whole.get((method, path)) or named.get((method, path.rpartition("/")[0]))
+        if handler is None:
+            raise refusal.no_right()
+        return handler
+
+    # ---- what everybody may ask
+
+    def _me(self, request: Request, _body: bytes) -> Json:
+        member = request.caller.member
+        with as_member(self._pool, member) as connection:
+            organisation = organisations.get(connection, member.organisation_id)
+            seen = [row.name for row in profiles.every(connection, member.organisation_id)]
+            last = changes.last(connection, member.organisation_id)
+        return {
+            "organisation": organisation.name if organisation is not None else "",
+            "member": member.name,
+            "role": member.role,
+            "profiles": seen,
+            "cursor": last,
+        }
+
+    def _changes(self, request: Request, _body: bytes) -> Json:
+        query = parse_qs(request.query, keep_blank_values=True, max_num_fields=8)
+        cursor = _number(query.get("cursor", ["0"]), 2**62)
+        limit = min(_MOST, max(1, _number(query.get("limit", [str(_DEFAULT)]), 10**6)))
+        organisation = request.caller.member.organisation_id
+        with as_member(self._pool, request.caller.member) as connection:
+            rows = changes.since(connection, organisation, cursor, most=limit)
+            items = _Items(connection, organisation).of(rows)
+        last = rows[-1].cursor if rows else cursor
+        return {"items": items, "cursor": last, "more": len(rows) == limit}
+
+    # ---- what members send
+
+    def _labels(self, request: Request, body: bytes) -> Json:
+        rows = _objects(_object(body), "labels")
+        member = request.caller.member
+        with as_member(self._pool, member) as connection:
+            for row in rows:
+                query, expected = row.get("query"), row.get("tools")
+                if not isinstance(query, str) or not 0 < len(query) <= _LONGEST_QUERY:
+                    raise RefusedError(400, "A label has a query of 1 to 500 characters.")
+                named = _tool_ids(expected)
+                labels.add(connection, member, query, named, words=query_hash(query))
+        return {"taken": len(rows)}
+
+    def _use(self, request: Request, body: bytes) -> Json:
+        rows = [_count(row) for row in _objects(_object(body), "counts")]
+        with as_member(self._pool, request.caller.member) as connection:
+            use.count(connection, request.caller.member, rows)
+        return {"taken": len(rows)}
+
+    def _save_credential(self, request: Request, body: bytes) -> Json:
+        given = _object(body)
+        headers = _headers(given.get("headers"))
+        shared = given.get("shared") is True
+        _need(request.caller, (ADMIN,) if shared else (ADMIN, EDITOR, "member"))
+        name = request.path.rpartition("/")[2]
+        member = request.caller.member
+        with as_member(self._pool, member) as connection:
+            server = servers.named(connection, member.organisation_id, name)
+        if server is None or server.sign_in != ("organisation" if shared else "member"):
+            raise refusal.no_right()
+        secrets = Secrets(headers=headers)
+        self._credentials.save(request.caller, server, secrets, shared=shared)
+        return {"saved": name}
+
+    # ---- what editors change
+
+    def _save_profile(self, request: Request, body: bytes) -> Json:
+        _need(request.caller, (EDITOR, ADMIN))
+        name, given = _name(request.path), _object(body)
+        settings, version = given.get("settings", {}), given.get("version", 0)
+        rows = _objects(given, "ticks", _MOST_TICKS)
+        if not isinstance(settings, dict) or type(version) is not int:
+            raise RefusedError(400, "A profile has settings, ticks and a version.")
+        ticks = [
+            TickRow(
+                _tool_ids([row.get("tool")])[0],
+                bool(row.get("on", True)),
+                row.get("pinned") is True,
+            )
+            for row in rows
+        ]
+        organisation = request.caller.member.organisation_id
+        with as_member(self._pool, request.caller.member) as connection:
+            before = profiles.named(connection, organisation, name)
+            grants = before.grants if before is not None else ("organisation",)
+            profiles.save(
+                connection, organisation, name, settings, ticks, grants=grants, version=version
+            )
+            saved = profiles.named(connection, organisation, name)
+        return {"name": name, "version": saved.version if saved is not None else 0}
+
+    def _delete_profile(self, request: Request, _body: bytes) -> Json:
+        _need(request.caller, (EDITOR, ADMIN))
+        organisation = request.caller.member.organisation_id
+        with as_member(self._pool, request.caller.member) as connection:
+            row = profiles.named(connection, organisation, _name(request.path))
+            if row is None or not profiles.delete(connection, organisation, row.id):
+                raise refusal.no_right()
+        return {"deleted": row.name}
+
+    def _save_policy(self, request: Request, body: bytes) -> Json:
+        _need(request.caller, (ADMIN,))
+        name, text = _name(request.path), _object(body).get("text")
+        if not isinstance(text, str) or len(text) > _LONGEST_POLICY:
+            raise RefusedError(400, "A policy is a text of at most 100,000 characters.")
+        parse_policy(text.encode(), f"policy {name}")
+        with as_member(self._pool, request.caller.member) as connection:
+            policies.save(connection, request.caller.member.organisation_id, name, text)
+        return {"name": name, "everywhere": name == TEAM_POLICY}
+
+
+class _Items:
+    """Changed rows as JSON; a row that the caller does not see is gone for him."""
+
+    def __init__(self, connection: Connection, organisation: int) -> None:
+        self._connection = connection
+        self._organisation = organisation
+
+    def of(self, rows: list[Change]) -> list[Json]:
+        """The items of these changes, in their order, of the kinds that members get."""
+        read: Mapping[str, Callable[[list[int]], dict[int, Json]]] = {
+            "servers": self._servers,
+            "tools": self._tools,
+            "profiles": self._profiles,
+            "policies": self._policies,
+            "decisions": self._decisions,
+        }
+        bodies: dict[str, dict[int, Json]] = {}
+        for kind, reader in read.items():
+            ids = [row.row_id for row in rows if row.kind == kind and not row.gone]
+            bodies[kind] = reader(ids) if ids else {}
+        items: list[Json] = []
+        for row in rows:
+            if row.kind in read:
+                body = bodies[row.kind].get(row.row_id)
+                kind = _SINGULAR[row.kind]
+                gone = {"kind": kind, "id": row.row_id, "deleted": True}
+                items.append(gone if body is None else {"kind": kind, "id": row.row_id, **body})
+        return items
+
+    def _servers(self, ids: list[int]) -> dict[int, Json]:
+        return {
+            row.id: {
+                "name": row.name,
+                "transport": row.transport,
+                "spec": row.spec,
+                "url": row.url,
+                "sign_in": row.sign_in,
+                "instructions": row.instructions,
+                "enabled": row.enabled,
+            }
+            for row in servers.some(self._connection, self._organisation, ids)
+        }
+
+    def _tools(self, ids: list[int]) -> dict[int, Json]:
+        return {
+            row.id: {
+                "server": row.server,
+                "name": row.name,
+                "raw": row.raw,
+                "hash": row.hash,
+                "trusted_hash": row.trusted_hash,
+                "held": row.held,
+                "problem": row.problem,
+                "installed": row.installed,
+                "position": row.position,
+            }
+            for row in tools.some(self._connection, self._organisation, ids)
+        }
+
+    def _profiles(self, ids: list[int]) -> dict[int, Json]:
+        return {
+            row.id: {
+                "name": row.name,
+                "settings": row.settings,
+                "version": row.version,
+                "ticks": [
+                    {"tool": tick.tool_id, "on": tick.on, "pinned": tick.pinned}
+                    for tick in row.ticks
+                ],
+            }
+            for row in profiles.some(self._connection, self._organisation, ids)
+        }
+
+    def _policies(self, ids: list[int]) -> dict[int, Json]:
+        return {
+            row.id: {"name": row.name, "text": row.text}
+            for row in policies.every(self._connection, self._organisation)
+            if row.id in ids
+        }
+
+    def _decisions(self, ids: list[int]) -> dict[int, Json]:
+        return {
+            row.id: {"tool": row.tool_id, "hash": row.hash, "decision": row.decision}
+            for row in reviews.decisions(self._connection, self._organisation, ids)
+        }
+
+
+_SINGULAR = {
+    "servers": "server",
+    "tools": "tool",
+    "profiles": "profile",
+    "policies": "policy",
+    "decisions": "review",
+}
+
+
+def _need(caller: Caller, roles: tuple[str, ...]) -> None:
+    if caller.member.role not in roles or caller.member.allow is not None:
+        raise refusal.no_right()
+
+
+def _name(path: str) -> str:
+    name = path.rpartition("/")[2]
+    if not _NAME.fullmatch(name):
+        raise RefusedError(400, "A name has letters, digits, dots, dashes: 1 to 100 of them.")
+    return name
+
+
+def _number(values: list[str], most: int) -> int:
+    text = values[0] if len(values) == 1 else ""
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > most:
+        raise RefusedError(400, "cursor and limit are numbers.")
+    return int(text)
+
+
+def _object(body: bytes) -> Json:
+    """The JSON object of a body. Raises RefusedError."""
+    if len(body) > LARGEST_BODY:
+        raise RefusedError(413, "The body is too large.")
+    try:
+        check_shape(body)
+        value = json.loads(body)
+    except (TooLargeError, ValueError, RecursionError) as error:
+        raise RefusedError(400, "The body is no JSON object.") from error
+    if not isinstance(value, dict):
+        raise RefusedError(400, "The body is no JSON object.")
+    return value
+
+
+def _objects(given: Json, key: str, most: int = _MOST_SENT) -> list[Json]:
+    rows = given.get(key, [] if key == "ticks" else None)
+    if not isinstance(rows, list) or len(rows) > most:
+        raise RefusedError(400, f"{key} is a list of at most {most} objects.")
+    if not all(isinstance(row, dict) for row in rows):
+        raise RefusedError(400, f"{key} is a list of at most {most} objects.")
+    return rows
+
+
+def _tool_ids(value: object) -> list[str]:
+    listed = value if isinstance(value, list) else []
+    named = [one for one in listed if isinstance(one, str) and _TOOL.fullmatch(one)]
+    if not 0 < len(named) <= _MOST_NAMED or len(named) != len(listed):
+        raise RefusedError(400, "Tools are named server/tool.")
+    return named
+
+
+def _count(row: Json) -> tuple[datetime.date, str, str, int]:
+    today = datetime.datetime.now(datetime.UTC).date()
+    tool, kind, number = row.get("tool", ""), row.get("kind"), row.get("count")
+    try:
+        day = datetime.date.fromisoformat(str(row.get("day")))
+    except ValueError as error:
+        raise RefusedError(400, "A day is written 2026-11-26.") from error
+    if not today - datetime.timedelta(_DAYS_BACK) <= day <= today + datetime.timedelta(1):
+        raise RefusedError(400, "Counts are of the last 31 days.")
+    if kind not in _KINDS or type(number) is not int or not 0 < number <= 1_000_000:
+        raise RefusedError(400, "A count has a kind and a number above 0.")
+    if tool != "":
+        _tool_ids([tool])
+    return day, str(kind), str(tool), number
+
+
+def _headers(value: object) -> dict[str, str]:
+    """Headers of a credential. Raises RefusedError."""
+    given = value if isinstance(value, dict) else {}
+    if not 0 < len(given) <= _MOST_HEADERS or not all(_is_header(*one) for one in given.items()):
+        raise RefusedError(400, "A credential is an object of headers.")
+    return {str(name): str(text) for name, text in given.items()}
+
+
+def _is_header(name: object, value: object) -> bool:
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    plain = value.isascii() and value.isprintable() and 0 < len(value) <= 8_192
+    return plain and re.fullmatch(r"[A-Za-z0-9-]{1,100}", name) is not None

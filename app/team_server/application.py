@@ -1,0 +1,314 @@
+"""The ASGI application of the team's server: routes, limits, and the protocol over HTTP."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from app.gateway.backend.web.access import headers_of
+from app.gateway.backend.web.exchange import Exchange
+from app.gateway.backend.web.peers import recognise
+from app.gateway.backend.web.reading import (
+    LARGEST_BODY,
+    GoneError,
+    Receive,
+    body_of,
+    message_of,
+    takes_events,
+    unfit,
+)
+from app.gateway.backend.web.replies import Reply, Send
+from app.gateway.backend.web.responding import respond
+from app.gateway.backend.web.stateless import header_error, is_stateless
+from app.mcp import jsonrpc
+from app.mcp.protocol import HANDSHAKE, INTERNAL_ERROR, negotiated, params_of
+from app.team_server import refusal
+from app.team_server.identity import Caller, Identities, same
+from app.team_server.limiting import Buckets
+from app.team_server.metrics import Metrics
+from app.team_server.refusal import METADATA_PATH, RefusedError, Resource
+from app.team_server.service import Service, in_thread
+from app.team_server.session_id import SessionIds
+from store.team.connecting import Connection, is_ready
+from store.typed import Json
+
+_SESSION = "mcp-session-id"
+_MCP = "/mcp"
+_LONGEST_PROFILE = 100
+_READY_SECONDS = 1.0  # that an answer of the database is remembered by /readyz
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request whose caller is known."""
+
+    caller: Caller
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    receive: Receive
+    reply: Reply
+
+
+Api = Callable[[Request], Awaitable[None]]  # what answers below /v1/
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Parts that the application is made of."""
+
+    pool: ConnectionPool[Connection]
+    resource: Resource
+    hosts: frozenset[str]  # values of Host that are taken
+    identities: Identities
+    sessions: SessionIds
+    service: Service
+    buckets: Buckets
+    metrics: Metrics
+    upstreams: Callable[[], int]  # number of connections
+    metrics_token: str = ""  # "" switches /metrics off
+
+
+class Application:
+    """Answers every request; keeps nothing that another replica would need."""
+
+    def __init__(self, parts: Parts, api: Api) -> None:
+        self._parts = parts
+        self._api = api
+        self.draining = False  # readiness fails, and all else goes on
+        self._ready_at, self._ready = 0.0, False
+
+    async def __call__(self, scope: Json, receive: Receive, send: Send) -> None:
+        """One HTTP request."""
+        if scope["type"] != "http":
+            return
+        began, metrics = time.perf_counter(), self._parts.metrics
+        statuses: list[int] = []
+
+        async def counted(event: Json) -> None:
+            if event["type"] == "http.response.start":
+                statuses.append(event["status"])
+            await send(event)
+
+        reply = Reply(counted)
+        metrics.under_way += 1
+        try:
+            await self._answer(scope, receive, reply)
+        finally:
+            metrics.under_way -= 1
+            route = _route(scope["path"])
+            metrics.count("requests", route=route, status=str(statuses[0] if statuses else 499))
+            metrics.time(route, time.perf_counter() - began)
+
+    async def _answer(self, scope: Json, receive: Receive, reply: Reply) -> None:
+        try:
+            await self._routed(scope, receive, reply)
+        except RefusedError as error:
+            await self._refuse(reply, error)
+        except (GoneError, TimeoutError):
+            if not reply.begun:
+                with suppress(TimeoutError):
+                    await reply.refuse(408, "The request did not arrive in time.")
+
+    async def _refuse(self, reply: Reply, error: RefusedError) -> None:
+        if error.status in (401, 403):
+            reply.add_header("www-authenticate", self._parts.resource.challenge(error))
+        if error.wait:
+            reply.add_header("retry-after", str(error.wait))
+        await reply.refuse(error.status, error.text)
+
+    async def _routed(self, scope: Json, receive: Receive, reply: Reply) -> None:
+        headers = headers_of(scope["headers"])
+        if headers is None:
+            raise RefusedError(400, "A header came twice.")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise RefusedError(400, "The request has two lengths.")
+        reply.add_header("cache-control", "no-store")
+        path = _plain_path(scope)
+        if scope["method"] == "GET" and path in ("/healthz", "/readyz", "/metrics"):
+            await self._operate(path, headers, reply)
+            return
+        self._check_host(headers)
+        if scope["method"] == "GET" and path in (METADATA_PATH, METADATA_PATH + _MCP):
+            await reply.whole(200, json.dumps(self._parts.resource.metadata()).encode())
+            return
+        caller = await in_thread(self._parts.identities.caller, headers)
+        recognise(scope)
+        query = (scope.get("query_string") or b"").decode("latin-1")
+        request = Request(caller, scope["method"], path, query, headers, receive, reply)
+        await self._limited(request)
+
+    def _check_host(self, headers: Mapping[str, str]) -> None:
+        """Refuse names of other machines: a page of the web that rebinds its name uses its own."""
+        if headers.get("host", "").lower() not in self._parts.hosts:
+            raise RefusedError(421, "The Host header names another machine.")
+        origin = headers.get("origin")
+        if origin is not None and origin.lower().partition("://")[2] not in self._parts.hosts:
+            raise RefusedError(403, "The Origin header names another site.")
+
+    async def _limited(self, request: Request) -> None:
+        key = request.caller.key
+        wait = self._parts.buckets.wait(key)
+        if wait:
+            raise RefusedError(429, "Too many requests. Try again soon.", wait=ceil(wait))
+        if not self._parts.buckets.enter(key):
+            raise RefusedError(429, "Too many requests at the same time.", wait=1)
+        try:
+            if request.path.startswith("/v1/"):
+                await self._api(request)
+            else:
+                await self._mcp(request)
+        finally:
+            self._parts.buckets.leave(key)
+
+    # ---- for the operator
+
+    async def _operate(self, path: str, headers: Mapping[str, str], reply: Reply) -> None:
+        if path == "/healthz":
+            await reply.whole(200, b'{"status":"ok"}')
+            return
+        ready = await self._is_ready()
+        if path == "/readyz":
+            word = "draining" if self.draining else "ready" if ready else "database away"
+            code = 200 if ready and not self.draining else 503
+            await reply.whole(code, json.dumps({"status": word}).encode())
+            return
+        wanted = self._parts.metrics_token
+        given = headers.get("authorization", "").partition(" ")[2]
+        if not wanted or not same(given, wanted):
+            raise RefusedError(404, "There is nothing at this address.")
+        text = self._parts.metrics.text(upstreams=self._parts.upstreams(), ready=ready)
+        await reply.text(200, text, "text/plain; version=0.0.4; charset=utf-8")
+
+    async def _is_ready(self) -> bool:
+        now = time.monotonic()
+        if now - self._ready_at > _READY_SECONDS:
+            self._ready = await in_thread(is_ready, self._parts.pool)
+            self._ready_at = time.monotonic()
+        return self._ready
+
+    # ---- the protocol
+
+    async def _mcp(self, request: Request) -> None:
+        profile = _profile(request.path)
+        if request.method != "POST":
+            request.reply.add_header("allow", "POST")
+            raise RefusedError(405, "Methods here: POST.")
+        body = await read_body(request)
+        message, reason, code = message_of(body)
+        if message is None:
+            await request.reply.refuse(400, reason, code=code)
+        elif is_stateless(request.headers, message):
+            await self._stateless(request, profile, message)
+        else:
+            await self._in_session(request, profile, message)
+
+    async def _stateless(self, request: Request, profile: str, message: Json) -> None:
+        if "method" not in message or "id" not in message:
+            await request.reply.whole(202)
+            return
+        mismatch = header_error(request.headers, message)
+        if mismatch is not None:
+            await request.reply.whole(400, jsonrpc.dump(mismatch))
+            return
+        await self._hand_on(request, profile, message, modern=True)
+
+    async def _in_session(self, request: Request, profile: str, message: Json) -> None:
+        if request.headers.get("mcp-protocol-version", HANDSHAKE[-1]) not in HANDSHAKE:
+            raise RefusedError(400, f"Protocol versions here: {', '.join(HANDSHAKE)}.")
+        key, member = request.headers.get(_SESSION), request.caller.key
+        begins = message.get("method") == "initialize" and "id" in message
+        if key is None and begins:
+            version = negotiated(params_of(message).get("protocolVersion"))
+            new = self._parts.sessions.make(member, profile, version)
+            request.reply.add_header(_SESSION, new)
+        elif key is None:
+            raise RefusedError(400, "There is no Mcp-Session-Id; begin with initialize.")
+        elif self._parts.sessions.read(key, member, profile) is None:
+            text = "That session has ended; begin with initialize."
+            await request.reply.refuse(404, text, code=-32001)
+            return
+        if "method" in message and "id" in message:
+            await self._hand_on(request, profile, message, modern=False)
+        else:
+            await request.reply.whole(202)  # a notification, or an answer to no request of ours
+
+    async def _hand_on(
+        self, request: Request, profile: str, message: Json, *, modern: bool
+    ) -> None:
+        """Work on a request while its client waits; a client that leaves takes it back."""
+        exchange = Exchange(message["id"], message["method"])
+        service = self._parts.service
+        if message["method"] != "tools/call":
+            answer = await service.answer(request.caller, profile, message, modern=modern)
+            _settle(exchange, answer)
+            await respond(exchange, request.receive, request.reply, stateless=modern, events=False)
+            return
+
+        async def work() -> None:
+            try:
+                answer = await service.answer(request.caller, profile, message, modern=modern)
+            except RefusedError as error:
+                answer = jsonrpc.error(message["id"], INTERNAL_ERROR, error.text)
+            except Exception as error:  # noqa: BLE001 - the client must hear of it, whatever it was
+                self._parts.metrics.count("calls", outcome=type(error).__name__)
+                text = "The team server could not do this."
+                answer = jsonrpc.error(message["id"], INTERNAL_ERROR, text)
+            _settle(exchange, answer)
+
+        task = asyncio.ensure_future(work())
+        try:
+            events = takes_events(request.headers)
+            await respond(exchange, request.receive, request.reply, stateless=modern, events=events)
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError, psycopg.Error):
+                await task
+
+
+def _settle(exchange: Exchange, answer: Json) -> None:
+    code = answer["error"].get("code", 0) if "error" in answer else 0
+    exchange.end(jsonrpc.dump(answer), code)
+
+
+async def read_body(request: Request) -> bytes:
+    """A POST's body. Raises RefusedError, GoneError, TimeoutError."""
+    problem = unfit(request.headers)
+    if problem is not None:
+        raise RefusedError(*problem)
+    body = await body_of(request.receive)
+    if body is None:
+        raise RefusedError(413, f"A message has at most {LARGEST_BODY:,} bytes.")
+    return body
+
+
+def _plain_path(scope: Json) -> str:
+    """The path as it was sent: one that is written in another way than ours names nothing."""
+    raw = bytes(scope.get("raw_path") or b"").decode("latin-1").partition("?")[0]
+    return raw if raw == scope["path"] else ""
+
+
+def _profile(path: str) -> str:
+    """The profile that an address names. Raises RefusedError."""
+    if path == _MCP:
+        return ""
+    head, _, name = path.rpartition("/")
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if head != _MCP or not plain.isalnum() or not name.isascii() or len(name) > _LONGEST_PROFILE:
+        raise refusal.no_right()
+    return name
+
+
+def _route(path: str) -> str:
+    """The route of a path, one of few."""
+    for route in ("/mcp", "/v1", "/healthz", "/readyz", "/metrics", METADATA_PATH):
+        if path == route or path.startswith(route + "/"):
+            return route
+    return "other"

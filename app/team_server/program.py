@@ -1,0 +1,163 @@
+"""The program toolcrib-team: entry, verbs, errors as sentences."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psycopg
+
+from app.core.errors import ToolcribError
+from app.core.home import home_folder
+from app.team_server import administration as admin
+from app.team_server.configuration import DATABASE
+from app.team_server.configuration import from_environ as configured
+from app.team_server.sealing import KEY_VARIABLE, Sealer
+from store.errors import StoreError
+from store.team.records import ADMIN, EDITOR, MEMBER
+
+_ROLES = (MEMBER, EDITOR, ADMIN)
+_ADDRESS = "127.0.0.1:8700"
+Run = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; 0 when it is done, 1 when it cannot be, 2 for wrong words."""
+    args = make_parser().parse_args(argv)
+    run: Run = args.run
+    try:
+        return run(args)
+    except (ToolcribError, StoreError) as error:
+        admin.note(f"toolcrib-team: {error.title}")
+        if error.hint:
+            admin.note(f"  {error.hint}")
+    except psycopg.OperationalError:
+        admin.note("toolcrib-team: the database does not answer.")
+        admin.note(f"  Check {DATABASE}, and that Postgres runs.")
+    except KeyboardInterrupt:
+        admin.note("toolcrib-team: stopped.")
+        return 130
+    return 1
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all verbs."""
+    parser = argparse.ArgumentParser(
+        prog="toolcrib-team",
+        description="One reviewed catalogue of MCP tools for a team, and its gateway.",
+    )
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_running(verbs)
+    _add_people(verbs)
+    _add_servers(verbs)
+    return parser
+
+
+Verbs = argparse._SubParsersAction
+
+
+def _verb(
+    verbs: "Verbs[argparse.ArgumentParser]", name: str, text: str, run: Run
+) -> argparse.ArgumentParser:
+    made = verbs.add_parser(name, help=text, description=text)
+    made.set_defaults(run=run)
+    return made
+
+
+def _add_running(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    serve = _verb(verbs, "serve", "serve members until SIGTERM", _serve)
+    serve.add_argument("--listen", default=_ADDRESS, metavar="ADDRESS:PORT")
+    serve.add_argument(
+        "--drain",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="time between a failing readiness and the last new connection",
+    )
+    _verb(verbs, "migrate", "bring the database to this version's schema", admin.run_migrate)
+    _verb(verbs, "check", "check database, schema, key, address and issuers", admin.run_check)
+    trial = _verb(verbs, "trial", "start a whole team server with a sample organisation", _trial)
+    trial.add_argument("--folder", type=Path, default=Path(home_folder()) / "team-trial")
+    trial.add_argument("--port", type=int, default=8700, help="0 for any free port")
+
+
+def _add_people(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    user = verbs.add_parser("user", help="add, list and remove members").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    add = _verb(user, "add", "add a member; makes the organisation too", admin.run_user_add)
+    add.add_argument("name")
+    add.add_argument("--role", choices=_ROLES, default=MEMBER)
+    add.add_argument("--group", action="append", default=[])
+    add.add_argument("--issuer", default="", help="OIDC issuer that knows this member")
+    add.add_argument("--subject", default="", help="the issuer's subject of this member")
+    remove = _verb(user, "remove", "end a member's access at once", admin.run_user_remove)
+    remove.add_argument("name")
+    listing = _verb(user, "list", "list members", admin.run_user_list)
+    token = verbs.add_parser("token", help="issue, list and revoke static tokens").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    issue = _verb(token, "issue", "print a new token, once", admin.run_token_issue)
+    issue.add_argument("member")
+    issue.add_argument("--name", default="token")
+    issue.add_argument("--days", type=int, default=90, help="0: it does not expire")
+    issue.add_argument("--allow", action="append", metavar="SERVER/TOOL", help="for an agent")
+    tokens = _verb(token, "list", "list a member's tokens", admin.run_token_list)
+    tokens.add_argument("member")
+    revoke = _verb(token, "revoke", "end a token at once", admin.run_token_revoke)
+    revoke.add_argument("id", type=int)
+    _verb(token, "new-key", f"print a key for {KEY_VARIABLE}", admin.run_new_key)
+    for one in (add, remove, listing, issue, tokens):
+        one.add_argument("--organisation", required=True)
+
+
+def _add_servers(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    server = verbs.add_parser("server", help="add, read and list servers").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    add = _verb(server, "add", "add a server and read its tools", admin.run_server_add)
+    add.add_argument("name")
+    place = add.add_mutually_exclusive_group(required=True)
+    place.add_argument("--url")
+    place.add_argument("--program", help="name of a program that this operator lists")
+    add.add_argument("--sign-in", choices=("none", "member", "organisation"), default="none")
+    add.add_argument("--group", action="append", help="only members of this group see it")
+    credential = _verb(
+        server, "credential", "keep the organisation's credential", admin.run_server_credential
+    )
+    credential.add_argument("name")
+    credential.add_argument("--header", default="Authorization")
+    listing = _verb(server, "list", "list servers with their tools", admin.run_server_list)
+    for one in (add, credential, listing):
+        one.add_argument("--organisation", required=True)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from app.team_server.serving import listen, make, serve
+
+    given = configured(os.environ)
+    sealer = Sealer.from_environ(os.environ)
+    address, _, port = args.listen.rpartition(":")
+    if not port.isdigit():
+        raise ToolcribError("--listen has no port.", f"Write it like {_ADDRESS}")
+    try:
+        own = listen(address.strip("[]"), int(port))
+    except OSError as error:
+        raise ToolcribError(
+            f"{args.listen} cannot be had: {error.strerror}.", "Choose another with --listen."
+        ) from error
+    replica = make(given, sealer)
+    admin.say(f"Serving {given.url} at {address}:{own.getsockname()[1]}")
+    serve(replica, own, drain_seconds=args.drain)
+    return 0
+
+
+def _trial(args: argparse.Namespace) -> int:
+    from app.team_server.sampling import run_trial
+
+    return run_trial(args.folder, args.port)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The trial: Postgres in a folder, a sample organisation with real servers, and the server."""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+from app.core.errors import ToolcribError
+from app.core.safe_write import private_folder, write_file
+from app.team_server import trial
+from app.team_server.administration import operator, say
+from app.team_server.configuration import Configuration
+from app.team_server.reading import read_server
+from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
+from app.team_server.serving import listen, make, serve
+from resources.sample.config import SCRIPT
+from store.team import members, organisations, profiles, servers, tokens
+from store.team.migrate import migrate
+from store.team.records import ADMIN, EDITOR, MEMBER, NewServer, TickRow
+
+ORGANISATION = "sample-team"
+SERVERS = ("notes", "files", "tracker")
+PROFILE = "everyday"
+_PEOPLE = (("alex", ADMIN), ("robin", EDITOR), ("sam", MEMBER))
+_PINNED = "notes/search_notes"
+
+
+def run_trial(folder: Path, port: int) -> int:
+    """Start everything in a folder and serve until it is stopped."""
+    folder = folder.expanduser().absolute()
+    private_folder(folder)
+    key = _key(folder / "key")
+    own = _listening(port)
+    url = f"http://127.0.0.1:{own.getsockname()[1]}"
+    # Postgres runs as a user of its own where root starts it: it cannot enter a private folder
+    cluster = trial.start(folder / "postgres")
+    try:
+        given = Configuration(database=cluster.dsn(), url=url, programs=_programs(folder / "state"))
+        migrate(given.database)
+        issued = _fill(given)
+        _print(url, folder, issued)
+        replica = make(given, Sealer.from_environ({KEY_VARIABLE: key}))
+        serve(replica, own)
+    finally:
+        own.close()
+        cluster.stop()
+    return 0
+
+
+def _key(file: Path) -> str:
+    if not file.exists():
+        write_file(file, new_key().encode())
+    return file.read_text(encoding="ascii").strip()
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return listen("127.0.0.1", port)
+    except OSError as error:
+        raise ToolcribError(f"Port {port} is busy.", "Choose another: --port 0") from error
+
+
+def _programs(state: Path) -> dict[str, tuple[str, ...]]:
+    """The sample servers, which the operator of a trial lists."""
+    python = sys.executable
+    place = f"TOOLCRIB_SAMPLE_STATE={state}"
+    return {f"sample-{name}": (place, python, str(SCRIPT), name) for name in SERVERS}
+
+
+def _fill(given: Configuration) -> dict[str, str]:
+    """Make the sample organisation where there is none; new tokens by name of the member."""
+    with operator(given.database) as db:
+        known = organisations.find(db, ORGANISATION)
+        organisation = known or organisations.create(db, ORGANISATION)
+        if known is None:
+            for name, role in _PEOPLE:
+                members.add(db, organisation.id, name, role)
+            for name in SERVERS:
+                new = NewServer(name, "stdio", {"command": f"sample-{name}"})
+                servers.save(db, organisation.id, new)
+    if known is None:
+        for name in SERVERS:
+            read_server(given, organisation.id, name)
+    with operator(given.database) as db:
+        if known is None:
+            ticks = [TickRow(_PINNED, pinned=True)]
+            profiles.save(db, organisation.id, PROFILE, {}, ticks)
+        issued: dict[str, str] = {}
+        for name, _role in _PEOPLE:
+            member = members.named(db, organisation.id, name)
+            if member is not None:
+                issued[name] = tokens.issue(db, member, "trial")[1]
+    return issued
+
+
+def _print(url: str, folder: Path, issued: dict[str, str]) -> None:
+    say(f"The team server of the trial is at {url}")
+    say(f"  Its data is in {folder}")
+    for name, role in _PEOPLE:
+        if name in issued:
+            say(f"  Token of {name} ({role}): {issued[name]}")
+    say(f"  On a member's machine: toolcrib team join {url}")
+    say(f"  For a host by URL: {url}/mcp/{PROFILE} with the header Authorization: Bearer TOKEN")
+    say(f"Stop it with Ctrl+C. Process {os.getpid()}.")

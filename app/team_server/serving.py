@@ -1,0 +1,141 @@
+"""A replica: the application under uvicorn, from the first connection to the last answer."""
+
+import asyncio
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import FrameType
+
+from psycopg_pool import ConnectionPool
+from uvicorn import Config, Server
+
+from app.gateway.backend.web.bounded import BoundedProtocol
+from app.team_server.api import TeamApi
+from app.team_server.application import Application, Parts
+from app.team_server.bearer import Issuer
+from app.team_server.configuration import Configuration
+from app.team_server.credentials import Credentials
+from app.team_server.finding import TeamFinder
+from app.team_server.identity import Identities
+from app.team_server.limiting import Buckets
+from app.team_server.metrics import Metrics
+from app.team_server.refusal import Resource
+from app.team_server.sealing import Sealer
+from app.team_server.service import Service
+from app.team_server.session_id import SessionIds
+from app.team_server.upstreams import Upstreams
+from app.team_server.url_guard import UrlGuard
+from store.team.connecting import Connection, open_pool
+
+_MOST_CONNECTIONS = 2_048  # of clients
+_WORKERS = 16  # threads for the database and for ranking
+_POOL = 12  # connections to the database
+_POOL_SECONDS = 5.0  # that a request waits for one
+_LARGEST_HEAD = 64 << 10  # bytes
+_LONGEST_END = 600  # seconds that calls under way get at a stop
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """The parts of a running replica that outlive a request."""
+
+    application: Application
+    pool: ConnectionPool[Connection]
+    upstreams: Upstreams
+
+    def close(self) -> None:
+        """End the servers and the connections."""
+        self.upstreams.close()
+        self.pool.close()
+
+
+def make(given: Configuration, sealer: Sealer) -> Replica:
+    """A replica's parts; the database may come later."""
+    pool = open_pool(given.database, most=_POOL, timeout=_POOL_SECONDS)
+    metrics, resource = Metrics(), Resource(given.url, given.issuers)
+    guard = UrlGuard(given.inside)
+    held = Upstreams(guard, given.programs)
+    credentials = Credentials(pool, sealer)
+    service = Service(pool, TeamFinder(pool), credentials, held, given.limits, metrics)
+    issuers = [Issuer(url, resource.audience) for url in given.issuers]
+    parts = Parts(
+        pool=pool,
+        resource=resource,
+        hosts=frozenset({given.host}),
+        identities=Identities(pool, issuers),
+        sessions=SessionIds(sealer.signing),
+        service=service,
+        buckets=Buckets(given.limits),
+        metrics=metrics,
+        upstreams=lambda: len(held),
+        metrics_token=given.metrics_token,
+    )
+    api = TeamApi(pool, credentials, guard)
+    return Replica(Application(parts, api), pool, held)
+
+
+class ReplicaServer(Server):
+    """uvicorn's server, which lets a balancer know before it takes no more connections."""
+
+    def __init__(self, config: Config, application: Application, drain_seconds: float) -> None:
+        super().__init__(config)
+        self._application = application
+        self._drain_seconds = drain_seconds
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """First signal: be not ready, then end once calls are answered; second: end at once."""
+        if self._application.draining or not self._drain_seconds:
+            super().handle_exit(sig, frame)
+            return
+        self._application.draining = True
+        loop = asyncio.get_running_loop()
+        end = super().handle_exit
+        loop.call_soon_threadsafe(loop.call_later, self._drain_seconds, end, sig, frame)
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A listening socket; raises OSError where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        own.bind((address, port))
+        own.listen(_MOST_CONNECTIONS)
+    except OSError:
+        own.close()
+        raise
+    return own
+
+
+def serve(replica: Replica, own: socket.socket, *, drain_seconds: float = 0.0) -> None:
+    """Serve until SIGTERM or SIGINT; every call under way gets its answer first."""
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn raises a signal again once it has ended, which would skip what is below
+        signal.signal(sig, lambda _sig, _frame: None)
+    asyncio.run(_serve(replica, own, drain_seconds))
+    replica.close()
+
+
+async def _serve(replica: Replica, own: socket.socket, drain_seconds: float) -> None:
+    workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="team")
+    asyncio.get_running_loop().set_default_executor(workers)
+    server = ReplicaServer(_config(replica.application), replica.application, drain_seconds)
+    await server.serve(sockets=[own])
+
+
+def _config(application: Application) -> Config:
+    return Config(
+        application,
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_graceful_shutdown=_LONGEST_END,
+    )

@@ -1,0 +1,139 @@
+"""Guard of outgoing requests: a server's URL may not lead into the operator's own network."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Collection, Sequence
+
+import httpx2
+
+from app.core.errors import ToolcribError
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_PORTS = {"http": 80, "https": 443}
+_LONGEST = 2_048
+_FORBIDDEN_PORTS = frozenset(
+    {0, 19, 21, 22, 23, 25, 53, 110, 111, 135, 139, 143, 389, 445, 465, 587, 636, 993, 995, 2049,
+     2375, 2379, 3306, 5432, 5672, 6379, 9200, 11211, 27017}
+)  # fmt: skip
+_SHARED = ipaddress.ip_network("100.64.0.0/10")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class RefusedUrlError(ToolcribError):
+    """A URL that the team's server does not call."""
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Addresses of a host."""
+    loop = asyncio.get_running_loop()
+    rows = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(row[4][0]) for row in rows]
+
+
+class UrlGuard:
+    """Decides where requests may go; `inside` are hosts that the operator allows by name."""
+
+    def __init__(self, inside: Collection[str] = (), lookup: Resolve = resolve) -> None:
+        self._inside = frozenset(name.lower() for name in inside)
+        self._lookup = lookup
+
+    def check_text(self, url: str) -> httpx2.URL:
+        """The URL, if its form is allowed. Raises RefusedUrlError."""
+        if len(url) > _LONGEST or any(ord(c) <= 32 or ord(c) == 127 for c in url) or "\\" in url:
+            raise _refused("It is too long, or holds blanks or control characters.")
+        try:
+            parsed = httpx2.URL(url)
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise _refused("It cannot be read.") from error
+        allowed = self.is_inside(parsed)
+        if parsed.scheme != "https" and not (parsed.scheme == "http" and allowed):
+            raise _refused("It does not begin with https://.")
+        if parsed.userinfo or not parsed.host or parsed.fragment:
+            raise _refused("It holds a user, a fragment, or no host.")
+        if not allowed:
+            if (parsed.port or _PORTS[parsed.scheme]) in _FORBIDDEN_PORTS:
+                raise _refused("Its port belongs to another service.")
+            literal = _literal(parsed.host)
+            if literal is not None and not is_public(literal):
+                raise _refused("Its address is not public.")
+        return parsed
+
+    def is_inside(self, url: httpx2.URL) -> bool:
+        """True if the operator allows this host and port by name."""
+        port = url.port or _PORTS.get(url.scheme, 0)
+        return f"{url.host.lower()}:{port}" in self._inside
+
+    async def address(self, url: httpx2.URL) -> str:
+        """The one address that a request may go to. Raises RefusedUrlError, OSError."""
+        self.check_text(str(url))
+        addresses = await self._lookup(url.host, url.port or _PORTS[url.scheme])
+        if not addresses:
+            raise OSError("no address")
+        if not self.is_inside(url):
+            for text in addresses:  # one inside address among them is how a rebinding begins
+                if not is_public(ipaddress.ip_address(text.partition("%")[0])):
+                    raise _refused("Its name leads to an address that is not public.")
+        return addresses[0]
+
+
+def is_public(address: Address) -> bool:
+    """True if an address is of the public Internet, also behind the ways of writing IPv4 as 6."""
+    if isinstance(address, ipaddress.IPv6Address):
+        for inner in (address.ipv4_mapped, address.sixtofour):
+            if inner is not None:
+                return is_public(inner)
+        if address in _NAT64 or address.teredo is not None:
+            return False
+        if address.is_site_local:
+            return False
+    elif address in _SHARED:
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+def _literal(host: str) -> Address | None:
+    """The address that a host is, also in the forms that only old libraries read."""
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _refused(reason: str) -> RefusedUrlError:
+    return RefusedUrlError(
+        f"This server's URL is refused. {reason}", "Ask who runs the team server."
+    )
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Sends each request, redirects too, to the address that was checked, and to no other."""
+
+    def __init__(self, guard: UrlGuard) -> None:
+        self._guard = guard
+        self._inner = httpx2.AsyncHTTPTransport(retries=0)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """One request; a refused one is a ConnectError, since nothing was sent."""
+        try:
+            address = await self._guard.address(request.url)
+        except (ToolcribError, OSError) as error:
+            text = str(error) or "It cannot be found."
+            raise httpx2.ConnectError(text, request=request) from error
+        pinned = httpx2.Request(
+            request.method,
+            request.url.copy_with(host=address),
+            headers=request.headers,  # Host names the server, not its address
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": request.url.host},
+        )
+        return await self._inner.handle_async_request(pinned)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
