@@ -105,6 +105,15 @@ def place(
     return server_id
 
 
+def name_placed(db: apsw.Connection, entry: EntryRecord, key: str, *, name: str) -> str:
+    """The name of the server that `place` would give for an entry with that spec's key."""
+    row = db.execute("SELECT name FROM servers WHERE spec_key = ?", (key,)).fetchone()
+    old = _moved(db, entry) or _retired(db, name) if row is None else None
+    if old:
+        row = db.execute("SELECT name FROM servers WHERE id = ?", (old,)).fetchone()
+    return str(row[0]) if row else _free_name(db, name)
+
+
 def _moved(db: apsw.Connection, entry: EntryRecord) -> int | None:
     """The id of the entry's present server if only this place in this file names it.
 

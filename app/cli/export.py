@@ -18,6 +18,7 @@ from app.export.plan import MODES, Plan
 from app.gateway.backend.http_access import endpoint, listening
 from app.hooks.files import HookRemoval, remove_all
 from app.host_status.drift import dropped, find_drift, restore_effect
+from app.host_status.entry_taken import register_taken_back
 from app.host_status.overview import prepare, survey
 from app.host_status.own_search import advised, look
 from app.host_status.sizes import host_sizes
@@ -25,7 +26,6 @@ from app.host_status.status import NOT_FOUND, HostStatus
 from app.hosts.facts import HostFacts, host, load_hosts
 from app.hosts.places import Places
 from app.policy.profiles import DEFAULT
-from app.registry.register import register_restored
 from store import exports
 from store.records import AS_IS, NATIVE, THROUGH, ExportRecord
 from store.typed import Json
@@ -189,7 +189,7 @@ def run_restore(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             done = writes.undo_host(host(args.host).id, ctx, db)
         else:
             done, unhooked = _restored(_known(args.host), ctx, db)
-        register_restored(ctx, db, Places.here(None), done)
+        register_taken_back(ctx, db, Places.here(None), done)
     finally:
         db.close()
     paths = list(dict.fromkeys([*(record.file for record in done), *map(str, unhooked.paths)]))

@@ -16,16 +16,17 @@ from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export import apply as writes
-from app.export.entries.plan import find_entry, plan_entry
+from app.export.entries.plan import load_entry, load_plan
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, Plan
+from app.host_status.entry_taken import register_entry
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.registry import own_servers
 from app.registry.importing import edit_server
 from app.registry.kept_values import MissingValues, keep, lacking
-from app.registry.register import forget_secrets, register_file, stored_launch
+from app.registry.register import forget_secrets, stored_launch
 from app.secrets.secret_store import SecretStore
-from store import exports, servers
+from store import servers
 from store.records import MANUAL, EntryRecord, ServerRecord
 from store.typed import Json
 
@@ -203,16 +204,16 @@ def _in_file(
     if args.action == "rename":
         change = replace(change, name=args.new)
     if args.action == EDIT:
-        present = find_entry(places, entry).entry.launch
+        present = load_entry(db, places, entry).entry.launch
         if present is None:
             raise ToolcribError(f"How {record.name} is started is not known.")
         change = replace(change, launch=_launch(args, present))
-    made = plan_entry(places, change, exports.for_host(db, entry.host), record.entries)
+    made = load_plan(ctx, db, places, change)
     if made.refusal:
         raise ToolcribError(made.refusal)
     done = () if args.dry_run else writes.apply(made, ctx, db, insist=args.insist)
     if done:
-        register_file(ctx, db, places, entry, (entry.name, change.name))
+        register_entry(ctx, db, places, entry, (entry.name, change.name))
     backup = next((one.backup for one in done), "")
     value = {
         "server": record.name,

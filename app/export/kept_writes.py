@@ -85,12 +85,13 @@ def _change(record: ExportRecord) -> EntryChange | None:
 
 
 def _launch(record: ExportRecord, change: EntryChange) -> LaunchSpec | None:
-    """The launch that an edit wrote, out of the copy of what it wrote."""
-    after = backups.read(str(record.detail.get("after", "")))
+    """The launch that an edit wrote, out of the copies of what it wrote."""
     name, scope = change.name or change.entry.name, change.entry.scope
-    with suppress(ToolcribError):
-        for entry in read_data(after or b"", Path(record.file), record.host).entries:
-            local = entry.scope.startswith("local:") or scope.startswith("local:")
-            if entry.name == name and (entry.scope == scope or not local):
-                return entry.launch
+    for copy in ("after", "base"):  # the second has an entry that is behind Toolcrib
+        data = backups.read(str(record.detail.get(copy, ""))) or b""
+        with suppress(ToolcribError):
+            for entry in read_data(data, Path(record.file), record.host).entries:
+                local = entry.scope.startswith("local:") or scope.startswith("local:")
+                if entry.name == name and (entry.scope == scope or not local):
+                    return entry.launch
     return None

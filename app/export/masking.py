@@ -60,6 +60,8 @@ def masked_text(data: bytes | None, kind: str) -> str:
 
 
 def _diff(file: FilePlan) -> DiffFile:
+    if file.kept is not None:
+        return masked_change(file.path, file.kept, file.base, file.format)
     return masked_change(file.path, file.before, file.after, file.format)
 
 

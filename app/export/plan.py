@@ -64,6 +64,7 @@ class FilePlan:
     base: bytes | None = None  # the file without Toolcrib
     base_copy: str = ""  # where a copy of that is kept already
     ends: tuple[int, ...] = ()  # records of writes that are over with this one
+    kept: bytes | None = None  # `base` before the change, where that is what changes
 
     def __repr__(self) -> str:
         return f"FilePlan({self.path}, {len(self.changes)} changes)"

@@ -140,6 +140,25 @@ def register_file(
     register(ctx, db, readings.values())
 
 
+def register_kept(
+    ctx: AppContext,
+    db: apsw.Connection,
+    entry: EntryRecord,
+    launch: LaunchSpec,
+    *,
+    from_project: bool,
+) -> None:
+    """Take in the launch of an entry behind Toolcrib, and its secret values; starts nothing."""
+    spec, secrets = launch.to_spec(install_key(ctx.paths))
+    before = servers.launches(db)
+    with transaction(db):
+        servers.place(db, entry, spec, name=entry.name, trusted=not from_project)
+        servers.retire_unnamed(db)
+    if secrets:
+        SecretStore.open(ctx.paths).put(spec.key, secrets)
+    forget_secrets(ctx, before, servers.launches(db))
+
+
 def register_restored(
     ctx: AppContext, db: apsw.Connection, places: Places, done: Iterable[ExportRecord]
 ) -> None:

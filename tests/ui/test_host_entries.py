@@ -225,3 +225,37 @@ def test_a_launch_that_a_host_names_twice_is_flagged_and_remove_takes_the_spare_
     qtbot.waitUntil(lambda: len(window.live.catalog.server("shared").entries) == 1, timeout=WAIT)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
     assert "twice" not in content.details._text.text()
+
+
+def test_a_server_behind_toolcrib_is_edited_in_the_window_and_undone(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    page = window.hosts_page
+    qtbot.waitUntil(lambda: page.preview is not None and window.tasks.idle, timeout=WAIT)
+    page.choose("cursor")
+    page.detail.radios["through"].click()
+    qtbot.waitUntil(lambda: window.tasks.idle and page.detail.write.isEnabled(), timeout=WAIT)
+    page.primary()
+    qtbot.waitUntil(lambda: window.undo.count() == 1 and window.tasks.idle, timeout=WAIT)
+    through = file.read_text()
+    assert '"toolcrib"' in through and '"github"' not in through
+    window.catalog.show_server("github")
+    window.catalog.edit_server()
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None, timeout=WAIT)
+    form = window.findChild(AddServerDialog)
+    assert (form.windowTitle(), form.command.text()) == ("Edit github in Cursor", "npx g")
+    form.command.setText("npx g2")
+    form.add.click()
+    page = shown(window, qtbot)
+    assert '"g2"' in page.entry.diff.after.toPlainText()
+    assert '"g2"' not in page.entry.diff.before.toPlainText()
+    assert "Cursor reaches it through Toolcrib" in page.entry.notes.text()
+    assert page.entry.path.text().endswith("as Toolcrib keeps it")
+    write(page, window, qtbot)
+    assert file.read_text() == through
+    assert page.messages.text == "Written. The next call starts it so."
+    spec = lambda: window.live.catalog.server("github").spec.args  # noqa: E731
+    qtbot.waitUntil(lambda: spec() == ("g2",), timeout=WAIT)
+    window.undo.undo()
+    qtbot.waitUntil(lambda: spec() == ("g",) and window.tasks.idle, timeout=WAIT)
+    window.undo.undo()
+    qtbot.waitUntil(lambda: file.read_text() == CURSOR and window.tasks.idle, timeout=WAIT)

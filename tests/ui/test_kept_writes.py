@@ -34,7 +34,7 @@ def change(ctx, places, change_of):
     """Write a change of one entry as an earlier run or the command line does."""
     db = ctx.open_store()
     made = change_of(db)
-    apply(load_plan(db, places, made), ctx, db)
+    apply(load_plan(ctx, db, places, made), ctx, db)
     register_file(ctx, db, places, made.entry, (made.entry.name, made.name))
     db.close()
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import apsw
 
+from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export.entries.edits import launch_edits, rename_edits, switch_edit
+from app.export.entries.kept import kept_entry, refuse_kept, with_server_called
 from app.export.history import Base, ChangedPlaces, active_writes, base_of
 from app.export.matching import raw_at
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan, Plan
@@ -16,6 +18,7 @@ from app.hosts.documents.edits import Delete, Edit
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HostFacts, HostFile, host
+from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import (
     FoundEntry,
@@ -27,6 +30,7 @@ from app.hosts.reading import (
     style_of,
 )
 from app.hosts.running import is_running
+from app.secrets.secret_store import install_key
 from store import exports, servers
 from store.records import AS_IS, THROUGH, EntryRecord, ExportRecord
 from store.typed import Json
@@ -40,6 +44,7 @@ class EntryPlace:
     kind: HostFile
     entry: FoundEntry
     places: Places  # as seen from its project
+    kept: Base | None = None  # the copy that has it, where it is behind Toolcrib's one entry
 
     @property
     def host(self) -> HostFacts:
@@ -50,8 +55,13 @@ class EntryPlace:
         return f"EntryPlace({self.entry.name}, {self.reading.file})"
 
 
-def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
-    """The entry as its file has it now; ToolcribError where it may not be changed."""
+def find_entry(
+    places: Places, record: EntryRecord, history: Sequence[ExportRecord] = ()
+) -> EntryPlace:
+    """The entry as its file has it now; ToolcribError where it may not be changed.
+
+    With the host's writes, one behind Toolcrib is found in the copy that they keep of its file.
+    """
     facts, path = host(record.host), Path(record.file)
     kind, places = _kind_of(places, facts, path, record.scope)
     if kind is None or not kind.writable or kind.role != "servers":
@@ -65,6 +75,9 @@ def find_entry(places: Places, record: EntryRecord) -> EntryPlace:
     for entry in reading.entries:
         if (entry.name, entry.scope) == (record.name, record.scope):
             return EntryPlace(reading, kind, entry, places)
+    kept = kept_entry(reading, kind, record, history) if reading.through else None
+    if kept is not None:
+        return EntryPlace(reading, kind, kept.entry, places, kept.base)
     if reading.through:
         raise ToolcribError(
             f"{record.name} is behind Toolcrib in {facts.name}.",
@@ -87,11 +100,15 @@ def plan_entry(
     change: EntryChange,
     history: Sequence[ExportRecord] = (),
     others: Sequence[EntryRecord] = (),
+    *,
+    server: str = "",
+    called: str = "",
 ) -> Plan:
     """The change of one entry; reads files, writes nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): what they made stays theirs,
-    so that "as is" gives the file with this change. `others` are the server's other entries.
+    so that "as is" gives the file with this change. `others` are the server's other entries;
+    `server` is its name in the catalogue, `called` the name that the changed one has there.
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
@@ -107,8 +124,13 @@ def plan_entry(
         **_reached(newest),
     )
     try:
-        place = find_entry(places, change.entry)
-        file = _file_plan(place, change, mine)
+        place = find_entry(places, change.entry, history)
+        if place.kept is not None:
+            file = _kept_plan(place, place.kept, change, mine, names=(server, called or server))
+            own = tuple(called if called and name == server else name for name in empty.own)
+            empty = replace(empty, own=own, restart_hint="")  # the host notices nothing
+        else:
+            file = _file_plan(place, change, mine)
     except ToolcribError as error:
         return replace(empty, refusal=f"{error.title} {error.hint}".strip())
     if file is None:
@@ -133,12 +155,37 @@ def _reached(newest: ExportRecord | None) -> Json:
     return {"own": tuple(n for n in newest.detail["behind"] if n not in also), "also": also}
 
 
-def load_plan(db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
+def load_plan(ctx: AppContext, db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
     """Plan a change, reading the host's writes and the server's other entries from the store."""
     history = exports.for_host(db, change.entry.host)
     rows = servers.all_servers(db)
-    beside = next((row.entries for row in rows if change.entry in row.entries), ())
-    return plan_entry(places, change, history, beside)
+    own = (change.entry.host, _place(change.entry))
+    row = next((r for r in rows if any((e.host, _place(e)) == own for e in r.entries)), None)
+    if row is None:
+        return plan_entry(places, change, history)
+    called = ""
+    if change.launch is not None:
+        key = change.launch.to_spec(install_key(ctx.paths))[0].key
+        called = servers.name_placed(db, change.entry, key, name=change.entry.name)
+    return plan_entry(places, change, history, row.entries, server=row.name, called=called)
+
+
+def load_entry(db: apsw.Connection, places: Places, record: EntryRecord) -> EntryPlace:
+    """Find an entry, reading the host's writes from the store."""
+    return find_entry(places, record, exports.for_host(db, record.host))
+
+
+def kept_launch(
+    db: apsw.Connection, places: Places, record: EntryRecord
+) -> tuple[LaunchSpec, bool] | None:
+    """Launch of an entry behind Toolcrib, and True if a project names it; None for any other."""
+    try:
+        place = load_entry(db, places, record)
+    except ToolcribError:
+        return None
+    if place.kept is None or place.entry.launch is None:
+        return None
+    return place.entry.launch, place.entry.project_level
 
 
 def _kind_of(
@@ -181,6 +228,39 @@ def _file_plan(
         changes=(change.words,),
         touched=touched,
         base=without,
+    )
+
+
+def _kept_plan(
+    place: EntryPlace,
+    base: Base,
+    change: EntryChange,
+    mine: Sequence[ExportRecord],
+    *,
+    names: tuple[str, str],
+) -> FilePlan | None:
+    """The change in the copy; the file itself changes where its one entry names the server."""
+    refuse_kept(change, place.entry.name, place.host.name)
+    _refuse(place, change)
+    path, before = place.reading.file, read_bytes(place.reading.file)
+    without = _edited(base.data, place, change)
+    if without == base.data:
+        return None
+    active = active_writes(mine, path)
+    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
+    if _renames(place, change):
+        touched = touched.under_new_name(place.entry.at, change.name)
+    return FilePlan(
+        path=path,
+        scope=place.kind.scope,
+        format=place.kind.format,
+        before=before,
+        after=with_server_called(before, place.reading, *names),
+        before_hash=hash_bytes(before),
+        changes=(change.words,),
+        touched=touched,
+        base=without,
+        kept=base.data,
     )
 
 
@@ -255,7 +335,12 @@ def _warnings(
         warnings.append("In the Catalog the server keeps its name, and with it ticks and labels.")
     if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:
         warnings.append(f"Rules of {facts.name} that name tools of this server no longer apply.")
-    if facts.asks_trust and change.kind == EDIT:
+    if place.kept is not None:
+        warnings.append(
+            f"{facts.name} reaches it through Toolcrib, which starts it so from the next call on."
+            f" This is what {facts.name} gets back when you write it as is."
+        )
+    elif facts.asks_trust and change.kind == EDIT:
         warnings.append(f"{facts.name} may ask again whether you trust the server.")
     own = change.entry  # other hosts that read this very file are told apart from those
     rest = [host(one.host).name for one in others if _place(one) != _place(own)]

@@ -13,7 +13,8 @@ from app.registry.importing import add_server
 from app.registry.register import register
 from app.secrets.secret_store import SecretStore
 from app.signin.grant import Grant, kept, load, save
-from store import servers
+from store import servers, tools
+from store.records import NewTool
 
 SECRET = "sup3r-s3cret-value-42"
 CURSOR = {"mcpServers": {"github": {"command": "npx", "args": ["g"], "env": {"TOKEN": SECRET}}}}
@@ -279,3 +280,29 @@ def test_a_launch_that_a_host_names_twice_is_flagged_with_the_command_that_ends_
     assert json.loads(file.read_text()) == CURSOR
     run(["footprint", "--json"])
     assert json.loads(capsys.readouterr().out)["twice"] == []
+
+
+def test_a_server_behind_toolcrib_is_edited_after_a_dry_run_and_undone(verb, ctx, home, capsys):
+    file = home / ".cursor/mcp.json"
+    before = file.read_text()
+    db = ctx.open_store()
+    for record in servers.all_servers(db):
+        tools.save_list(db, record.id, [NewTool("t", {"name": "t"}, "h")], at=1.0)
+    db.close()
+    assert run(["export", "cursor", "--mode", "through", "--yes"]) == 0
+    through = file.read_text()
+    capsys.readouterr()
+    change = ("edit", "github", "--host", "cursor", "--command", "npx other")
+    assert run(["server", *change, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "other" in shown and SECRET not in shown and "through Toolcrib" in shown
+    assert known(ctx)["github"].spec.args == ("g",)
+    assert verb(*change)["written"] is True
+    assert known(ctx)["github"].spec.args == ("other",)
+    assert file.read_text() == through
+    assert run(["restore", "cursor", "--last"]) == 0
+    assert known(ctx)["github"].spec.args == ("g",)
+    verb(*change)
+    assert run(["export", "cursor", "--mode", "as-is", "--yes"]) == 0
+    assert json.loads(file.read_text())["mcpServers"]["github"]["args"] == ["other"]
+    assert json.loads(before)["mcpServers"]["github"]["args"] == ["g"]

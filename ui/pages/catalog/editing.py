@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.catalog.named_twice import named_twice
 from app.core.context import Db
 from app.core.errors import ToolcribError
-from app.export.entries.plan import find_entry
+from app.export.entries.plan import load_entry
 from app.export.plan import EDIT, REMOVE, EntryChange
 from app.hosts.facts import host
 from app.hosts.launch import LaunchSpec
@@ -105,7 +105,7 @@ class ServerForms(QObject):
             return
         places = self._services.places
         self._services.tasks.request(
-            lambda _db: find_entry(places, entry).entry.launch,
+            lambda db: load_entry(db, places, entry).entry.launch,
             lambda launch: self._open_entry(entry, launch),
             lambda error: self._services.show_status(f"{error.title} {error.hint}".strip()),
         )

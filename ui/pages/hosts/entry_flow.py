@@ -11,6 +11,8 @@ from ui.pages.hosts.entry_sheet import EntryPreview, EntrySheet
 from ui.pages.hosts.session import HostsSession
 from ui.widgets.message_bar import DONE, WARN, MessageBar
 
+_KEPT_HINT = "The next call starts it so."  # Toolcrib does, and not the host
+
 
 class EntryFlow(QObject):
     """Shows the preview in the page's stack, writes it when it is wanted, says what came of it."""
@@ -53,7 +55,8 @@ class EntryFlow(QObject):
         """Say that it was written, and how the host takes it in."""
         self.leave()
         words = "Removed." if plan.change and plan.change.kind == REMOVE else "Written."
-        text = f"{words} {plan.restart_hint}".strip()
+        kept = any(file.kept is not None for file in plan.files)
+        text = f"{words} {_KEPT_HINT if kept else plan.restart_hint}".strip()
         self._messages.show_message(DONE, text, ("Undo", take_back))
 
     def refused(self, error: ToolcribError) -> bool:

@@ -61,6 +61,8 @@ class EntrySheet(ChangeSheet):
         where = "from" if change.kind == REMOVE else "in"
         self.title.setText(f"{change.words} {where} {plan.host.name}")
         self.show_files(preview.files, tuple(preview.sentences))
+        if any(file.kept is not None for file in plan.files):
+            self.path.setText(f"{self.path.text()}, as Toolcrib keeps it")
         self.close_button.setText("Close" if plan.refusal else "Cancel")
         if plan.refusal:
             self.hint.setText("Nothing was written.")

@@ -21,11 +21,11 @@ from app.hooks.entries import LIST
 from app.hooks.files import change_plan, remove_all
 from app.hooks.rules import rules_change
 from app.host_status.drift import restore_effect
+from app.host_status.entry_taken import register_entry, register_taken_back
 from app.host_status.overview import survey
 from app.host_status.own_search import OwnSearch, advised, evidence_key, look
 from app.host_status.status import HostStatus
 from app.hosts.facts import host
-from app.registry.register import register_file, register_restored
 from store.records import THROUGH, ExportRecord
 from ui.pages.hosts.entry_sheet import EntryPreview
 from ui.pages.hosts.hook_sheet import HOOKS, LISTED, WORDS, HookPreview
@@ -156,10 +156,10 @@ class HostsSession(QObject):
 
     def preview_entry(self, change: EntryChange) -> None:
         """Plan changing one server's entry in a host's file."""
-        places = self._services.places
+        ctx, places = self._services.ctx, self._services.places
         self._services.tasks.latest(
             (self, "entry"),
-            lambda db: EntryPreview.of(load_plan(db, places, change), change),
+            lambda db: EntryPreview.of(load_plan(ctx, db, places, change), change),
             self.entry_previewed.emit,
             self.refused.emit,
         )
@@ -204,12 +204,12 @@ class HostsSession(QObject):
         if undone and change.name:
             names = (change.name, change.entry.name)
         ctx, places = self._services.ctx, self._services.places
-        register_file(ctx, db, places, change.entry, names)
+        register_entry(ctx, db, places, change.entry, names)
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
     def _put_back(self, db: Db, done: Sequence[ExportRecord]) -> Changes:
         """Changes that restoring made; the catalogue follows the files."""
-        register_restored(self._services.ctx, db, self._services.places, done)
+        register_taken_back(self._services.ctx, db, self._services.places, done)
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
     def show_status(self, text: str) -> None:
