@@ -2,7 +2,7 @@
 
 import apsw
 
-from store.records import PolicyTrust
+from store.records import PolicyTrust, ProfileFile
 
 _MOST = 1_000  # files remembered
 
@@ -43,3 +43,35 @@ def all_policies(db: apsw.Connection) -> list[tuple[str, str, str, float]]:
     """(path, hash, trusted hash, time it was met last), the newest first."""
     sql = "SELECT path, hash, trusted_hash, seen FROM policies ORDER BY seen DESC"
     return list(db.execute(sql))
+
+
+def profile_file(db: apsw.Connection, profile_id: int) -> ProfileFile | None:
+    """The policy file that a profile takes its values from, None for none."""
+    sql = "SELECT path, hash, problem FROM profile_policies WHERE profile_id = ?"
+    row = db.execute(sql, (profile_id,)).fetchone()
+    return ProfileFile(*row) if row else None
+
+
+def set_profile_file(db: apsw.Connection, profile_id: int, file: ProfileFile | None) -> None:
+    """Let a profile take its values from a file, None for its own."""
+    if file is None:
+        db.execute("DELETE FROM profile_policies WHERE profile_id = ?", (profile_id,))
+    else:
+        db.execute(
+            "INSERT OR REPLACE INTO profile_policies (profile_id, path, hash, problem)"
+            " VALUES (?, ?, ?, ?)",
+            (profile_id, file.path, file.hash, file.problem),
+        )
+
+
+def profiles_with_file(db: apsw.Connection) -> list[str]:
+    """Names of the profiles that take their values from a file."""
+    sql = "SELECT name FROM profiles JOIN profile_policies ON profile_id = id ORDER BY id"
+    return [str(row[0]) for row in db.execute(sql)]
+
+
+def path_of_profile(db: apsw.Connection, profile: str) -> str:
+    """Path of the file that a profile takes its values from, "" for none."""
+    sql = "SELECT path FROM profile_policies JOIN profiles ON id = profile_id WHERE name = ?"
+    row = db.execute(sql, (profile,)).fetchone()
+    return str(row[0]) if row else ""

@@ -370,3 +370,11 @@ class SplitRecord:
     profile: str
     detail: Json
     undone: float = 0.0
+
+
+class ProfileFile:
+    """The policy file that a profile takes its values from."""
+
+    path: str
+    hash: str = ""  # of the text and the tools that the stored values are of
+    problem: str = ""  # reason that a later text is not used

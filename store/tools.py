@@ -30,6 +30,12 @@ def tools(
     return [_tool(row) for row in db.execute(sql, {"server": server_id})]
 
 
+def outline(db: apsw.Connection) -> str:
+    """A short text that differs when tools came or went."""
+    rows = db.execute("SELECT count(*), coalesce(max(id), 0) FROM tools")
+    return "-".join(map(str, next(iter(rows))))
+
+
 def one(db: apsw.Connection, tool_id: int) -> ToolRecord | None:
     """The tool with that row id, or None."""
     row = db.execute(f"{_SELECT} WHERE t.id = ?", (tool_id,)).fetchone()

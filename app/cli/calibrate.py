@@ -3,6 +3,7 @@
 import argparse
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 
 from app.catalog.catalog import load_catalog, save_settings
 from app.cli.console import Console
@@ -11,6 +12,7 @@ from app.cli.ranking import load_encoder
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.encoder.onnx import Encoder
+from app.export.policy_writing import change_profile
 from app.ranking.floor import own_chit_chat
 from app.ranking.learning import learn, query_set
 from app.ranking.learning.calibrate import Calibration, Sweep, calibrate
@@ -90,7 +92,8 @@ def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -
             changed = catalog.settings.with_routing(
                 theta=chosen.theta, delta=chosen.delta, floor=chosen.floor
             )
-            save_settings(db, args.profile, changed)
+            save = partial(save_settings, db, args.profile, changed)
+            change_profile(db, args.profile, ctx.paths, ctx.clock(), save)
     compared = compare(before[0], run) if args.compare and before else None
     value = _calibration_json(calibration, run, compared, used=used)
     console.result(value, lambda: _calibration_text(calibration, compared, used=used))

@@ -15,6 +15,7 @@ from app.core.paths import Paths
 from app.core.settings import Settings
 from app.doctor.damage import damage_problem
 from app.export.recovery import recover
+from app.policy.profile_policy import follow_all
 from store.connection import sentences
 from store.errors import REPAIR, DamagedStoreError, StoreError
 
@@ -66,12 +67,14 @@ def _context(args: argparse.Namespace) -> AppContext:
     return ctx
 
 
-def _note_damage(ctx: AppContext, console: Console) -> None:
-    """Say what is damaged in the store; the verb goes on with the rest."""
+def _look_at_store(ctx: AppContext, console: Console) -> None:
+    """Say what is damaged in the store, the verb goes on with the rest; follow policy files."""
     if not ctx.paths.database.is_file():
         return
     with closing(ctx.open_store()) as db:
         problem = damage_problem(db)
+        if problem is None:
+            follow_all(db)
     if problem is not None:
         console.note(f"toolcrib: {problem.title}\n  {problem.hint}")
 
@@ -80,7 +83,7 @@ def _run(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """The verb's exit code; what SQLite says becomes a StoreError with a sentence."""
     try:
         if getattr(args, "needs_settings", True):
-            _note_damage(ctx, console)
+            _look_at_store(ctx, console)
         return int(args.run(args, ctx, console))
     except apsw.SQLError as error:
         if not str(error).startswith(_DAMAGED):

@@ -9,6 +9,7 @@ from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.export.policy_writing import export_file, import_file, leave_file, use_file
 from app.policy.policy_effect import effect_on
 from app.policy.policy_file import FILE_NAME, find_policy
 from app.policy.project_policy import known_policies, read_project_policy, trust_file
@@ -23,11 +24,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     verb = verbs.add_parser(
         "policy",
         parents=[common],
-        help=f"policy files of repositories ({FILE_NAME}): list, show, trust",
+        help=f"policy files of repositories ({FILE_NAME}) and of profiles (policy.toml)",
         description="A session of a host in a repository is narrowed by its policy file once you "
         "trust the file's present text. It switches nothing on. docs/policy.md has every key. "
         'JSON of list: {"policies": [{"path", "state", "problem"}]}; of the others {"path", '
-        '"state", "problem", "tools", "tokens", "refused"}.',
+        '"state", "problem", "tools", "tokens", "refused"}; of a profile\'s {"path", "profile"}.',
     )
     parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
     lists = parts.add_parser("list", parents=[common], help="files that sessions met")
@@ -41,6 +42,18 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         part.add_argument("folder", nargs="?", type=Path, default=Path(), help="or the file")
         add_profile(part)
         part.set_defaults(run=run_one, part=name)
+    for name, words, run in (
+        ("export", "write a profile's values to a new file", run_export),
+        ("import", "give a profile the values of a file, once", run_import),
+        ("use", "let a profile take its values from a file; one that is missing is made", run_use),
+    ):
+        part = parts.add_parser(name, parents=[common], help=words)
+        part.add_argument("file", type=Path, help="policy.toml")
+        add_profile(part)
+        part.set_defaults(run=run)
+    leave = parts.add_parser("leave", parents=[common], help="let a profile keep its own values")
+    add_profile(leave)
+    leave.set_defaults(run=run_leave)
 
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -91,6 +104,48 @@ def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     if not read.trusted:
         lines.append(f"It does not count yet. Trust it: toolcrib policy trust {path}")
     console.result(value, lambda: "\n".join(lines))
+    return 0
+
+
+def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Write a profile's values to a new file."""
+    with closing(ctx.open_store()) as db:
+        path = export_file(db, args.profile, args.file)
+    console.result(
+        {"path": str(path), "profile": args.profile},
+        lambda: f"Wrote the values of the profile {args.profile} to {path}.",
+    )
+    return 0
+
+
+def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Give a profile the values of a file, once."""
+    with closing(ctx.open_store()) as db:
+        import_file(db, args.profile, args.file)
+    words = f"The profile {args.profile} has the values of {args.file} now."
+    console.result({"path": str(args.file), "profile": args.profile}, lambda: words)
+    return 0
+
+
+def run_use(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Let a profile take its values from a file."""
+    with closing(ctx.open_store()) as db:
+        use_file(db, args.profile, args.file)
+    words = (
+        f"The profile {args.profile} takes its values from {args.file} from now on."
+        " Changes made here are written to it. Undo: toolcrib policy leave"
+    )
+    console.result({"path": str(args.file), "profile": args.profile}, lambda: words)
+    return 0
+
+
+def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Let a profile keep its own values."""
+    with closing(ctx.open_store()) as db:
+        step = leave_file(db, args.profile)
+    path = step.file.path if step.file else ""
+    words = f"The profile {args.profile} keeps its values itself. {path} stays as it is."
+    console.result({"path": path, "profile": args.profile}, lambda: words)
     return 0
 
 

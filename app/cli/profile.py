@@ -18,6 +18,7 @@ from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.settings import ProfileSettings, with_settings
+from app.export.policy_writing import change_profile
 from app.policy import profiles
 
 
@@ -130,7 +131,9 @@ def _change(
     try:
         seen = load_catalog(db, args.profile, ctx.settings.encoding)
         picked = match_tools(seen, args.tools)
-        change(db, args.profile, [t.tool.id for t in picked], to)
+        ids = [t.tool.id for t in picked]
+        write = partial(change, db, args.profile, ids, to)
+        change_profile(db, args.profile, ctx.paths, ctx.clock(), write)
         after = load_catalog(db, args.profile, ctx.settings.encoding)
     finally:
         db.close()
@@ -186,7 +189,8 @@ def _set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     try:
         record = catalogs.find_profile(db, args.profile)
         changed = changed_settings(ProfileSettings.from_json(record.settings), name, text)
-        catalogs.save_settings(db, args.profile, changed)
+        save = partial(catalogs.save_settings, db, args.profile, changed)
+        change_profile(db, args.profile, ctx.paths, ctx.clock(), save)
     finally:
         db.close()
     console.result({"settings": changed.to_json()}, lambda: f"{name} = {text}")

@@ -39,6 +39,11 @@ class Paths(NamedTuple):
         return self.home / "backups"
 
     @property
+    def policy_copies(self) -> Path:
+        """Copies of profiles' policy files, made before each write."""
+        return self.home / "policy-copies"
+
+    @property
     def secrets(self) -> Path:
         """The file, mode 0600, that replaces a missing keychain."""
         return self.home / "secrets.json"

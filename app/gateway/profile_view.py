@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from app.catalog.reasons import PROJECT
+from app.gateway.project import stamp
 from store import serving
 from store.connection import data_version, open_store
 from store.errors import StoreError
@@ -54,6 +55,8 @@ class ProfileView:
         self._version = -1
         self._state: tuple[object, ...] = ()
         self._looked = float("-inf")
+        self._file = ""  # policy.toml of the profile
+        self._stamp = (0.0, 0)
         self._cache: dict[tuple[int, str], ToolRow | None] = {}
         self._tokens: dict[int, int] = {}
         self._hints: tuple[int, dict[int, str]] = (-1, {})  # of which version of the store
@@ -82,6 +85,7 @@ class ProfileView:
 
     def _load(self, db: apsw.Connection) -> None:
         try:
+            self._follow_file(db)
             record = serving.profile(db, self.profile_name)
             if record is None:
                 raise UnavailableError(
@@ -112,6 +116,20 @@ class ProfileView:
         self._cache, self._tokens = {}, {}
         self.generation += 1
 
+    def _follow_file(self, db: apsw.Connection) -> None:
+        """Take in the policy file of the profile where it has one and that changed."""
+        from store import policies
+
+        path = policies.path_of_profile(db, self.profile_name)
+        self._file, self._stamp = path, stamp(path) if path else (0.0, 0)
+        if path:
+            from app.policy.profile_policy import follow
+
+            follow(db, self.profile_name)
+
+    def _file_changed(self) -> bool:
+        return self._file != "" and stamp(self._file) != self._stamp
+
     def refresh(self, *, at_once: bool = False) -> bool:
         """Take in what another process changed; whether there was anything.
 
@@ -125,6 +143,7 @@ class ProfileView:
             db = self._connection()
             try:
                 narrowed = self._rules is not None and self._rules.look()
+                narrowed = self._file_changed() or narrowed
                 version = data_version(db)
                 if version == self._version and not narrowed:
                     return False

@@ -63,7 +63,7 @@ class ProjectRules:
             return False
         self._looked = now
         path = next(filter(None, map(find_policy, self._folders)), "")
-        mark = (path, *_stamp(path)) if path else ("", 0.0, 0)
+        mark = (path, *stamp(path)) if path else ("", 0.0, 0)
         if not path and not self._mark[0]:
             return False
         before = self.policy
@@ -122,7 +122,8 @@ class ProjectRules:
         return self.policy.note if self.policy is not None else ""
 
 
-def _stamp(path: str) -> tuple[float, int]:
+def stamp(path: str) -> tuple[float, int]:
+    """Time and size of a file, zeros where there is none."""
     try:
         status = os.stat(path)
     except OSError:

@@ -30,11 +30,13 @@ from ui.pages.playground.weights_dialog import WeightsDialog
 from ui.pages.query_set.label_dialog import LabelDialog
 from ui.pages.review.checks_dialog import show_checks
 from ui.shell.log import show_log
+from ui.shell.project_policies import PoliciesDialog
 from ui.shell.summary_dialog import SummaryDialog
 from ui.widgets.dialog import Dialog
 from ui.windows.help import show_about, show_numbers, show_shortcuts
 from ui.windows.history import show_history
 from ui.windows.profile_dialog import ProfileDialog
+from ui.windows.profile_file_dialog import ProfileFileDialog
 from ui.windows.sections import SECTIONS
 from ui.windows.settings_dialog import SettingsDialog
 
@@ -129,6 +131,8 @@ DIALOGS = {
     "history": (help_of(lambda w: show_history(w, w.undo)), "Close"),
     "label": (lambda w: LabelDialog(["a/b"], w), "Save"),
     "log": (lambda w: show_log(w, w.services), ""),
+    "policy file": (lambda w: ProfileFileDialog(w.services, w), ""),
+    "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
     "requests": (lambda w: RequestsDialog(w.live.catalog.tools[0].tool, (), w), "Save"),

@@ -19,9 +19,10 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.settings import with_settings
+from app.policy.profile_policy import file_of, follow
 from app.policy.profiles import DEFAULT, names
 from app.safety.review import ReviewItem, known_findings, review_items
-from store.records import Finding
+from store.records import Finding, ProfileFile
 from ui.shell.tasks import Tasks
 from ui.widgets.shares import ServerPlaces
 
@@ -38,6 +39,7 @@ class _Read:
     profiles: tuple[str, ...]
     findings: tuple[Finding, ...]
     catalog: Catalog
+    file: ProfileFile | None
 
 
 class LiveCatalog(QObject):
@@ -71,6 +73,7 @@ class LiveCatalog(QObject):
         self.places = ServerPlaces()  # of servers, for their colours
         self.profiles: tuple[str, ...] = ()  # all there are, the oldest first
         self.catalog: Catalog | None = None  # None until the first load
+        self.file: ProfileFile | None = None  # that the profile's values come from
         self._findings: tuple[Finding, ...] = ()
         # what they were worked out of, and the items; settings change without them
         self._items: tuple[Sequence[CatalogTool], object, tuple[ReviewItem, ...]] = ((), None, ())
@@ -117,10 +120,11 @@ class LiveCatalog(QObject):
         def read(db: Db) -> _Read:
             profiles = names(db)
             profile = wanted if wanted in profiles else DEFAULT  # the command line may delete one
+            file = follow(db, profile)
             seen = outline(db, profile)  # before the rest: what comes meanwhile is loaded again
             number = version(db)
             catalog = load_catalog(db, profile, encoding)
-            return _Read(number, seen, wanted, profiles, known_findings(db), catalog)
+            return _Read(number, seen, wanted, profiles, known_findings(db), catalog, file)
 
         self._tasks.request(read, self._on_loaded, self._on_failed)
 
@@ -184,13 +188,13 @@ class LiveCatalog(QObject):
         """Tick tools on or off, here and in the store."""
         ids, profile = tuple(tool_ids), self.profile
         self._replace({i: replace(self._by_id[i], on=on) for i in ids if i in self._by_id})
-        self._write(lambda db: set_on(db, profile, ids, on))
+        self._write(profile, lambda db: set_on(db, profile, ids, on))
 
     def set_pinned(self, tool_ids: Iterable[int], pinned: bool) -> None:
         """Pin or unpin tools, here and in the store."""
         ids, profile = tuple(tool_ids), self.profile
         self._replace({i: replace(self._by_id[i], pinned=pinned) for i in ids if i in self._by_id})
-        self._write(lambda db: set_pinned(db, profile, ids, pinned))
+        self._write(profile, lambda db: set_pinned(db, profile, ids, pinned))
 
     def stay(self, name: str) -> None:
         """Show this profile after all: a step to another one was refused."""
@@ -204,7 +208,7 @@ class LiveCatalog(QObject):
             settings = with_settings(self.catalog.settings, parts)
             self.catalog = replace(self.catalog, settings=settings)
             self.configured.emit()
-        self._write(lambda db: change_settings(db, profile, parts))
+        self._write(profile, lambda db: change_settings(db, profile, parts))
 
     @property
     def in_view(self) -> bool:
@@ -219,9 +223,20 @@ class LiveCatalog(QObject):
         self.catalog = replace(self.catalog, tools=tools)
         self.toggled.emit(frozenset(changed))
 
-    def _write(self, change: Callable[[Db], Changes]) -> None:
+    def _write(self, profile: str, change: Callable[[Db], Changes]) -> None:
+        """Write a change to the store, and to the profile's policy file where it has one."""
+        ctx = self._tasks.ctx
+
+        def write(db: Db) -> Changes:
+            if file_of(db, profile) is None:
+                return change(db)
+            from app.export.policy_writing import change_profile  # not needed for the start
+
+            at = ctx.clock()
+            return change_profile(db, profile, ctx.paths, at, lambda: change(db))
+
         self._own += 1
-        self._tasks.change(change, self._on_written, self._on_unwritten)
+        self._tasks.change(write, self._on_written, self._on_unwritten)
 
     def _on_loaded(self, read: _Read) -> None:
         if self._own or read.wanted != self.profile:  # read before a change of ours was written
@@ -230,6 +245,7 @@ class LiveCatalog(QObject):
         self._version, self.profiles, self._findings = read.version, read.profiles, read.findings
         self._outline = read.outline
         self.profile = read.catalog.profile.name
+        self.file = read.file
         self.show(read.catalog)
         if read.wanted != self.profile:
             self.strayed.emit()

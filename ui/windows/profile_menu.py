@@ -31,6 +31,7 @@ class ProfileMenu(QMenu):
         self.rename = self._add("&Rename…", self._rename)
         self.delete = self._add("&Delete", self._delete)
         self.addSeparator()
+        self._add("Policy &file…", self._show_file)
         self._add("Project &policies…", lambda: show_policies(services, parent))
         self._live.loaded.connect(self._show_known)
 
@@ -103,6 +104,11 @@ class ProfileMenu(QMenu):
         dialog.submitted.connect(lambda submitted: self._services.undo.push(command(submitted)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _show_file(self) -> None:
+        from ui.windows.profile_file_dialog import show_profile_file  # as all of export
+
+        show_profile_file(self._services, self._parent)
 
     def _if_free(self, go: Callable[[], None]) -> None:
         """Go on when no host's file names the profile in view; else say which does."""

@@ -216,6 +216,26 @@ def test_gateway_and_command_line_look_in_the_same_places(
     assert find_policy("") == ""
 
 
+def test_a_running_session_follows_the_file_of_its_profile(
+    work: Any, repository: Path, tmp_path: Path
+) -> None:
+    from app.export.policy_writing import use_file
+
+    start, database = work
+    file = tmp_path / "policy.toml"
+    file.write_text('version = 1\n[tools]\noff = ["probe/echo"]\n')
+    db = open_store(database)
+    use_file(db, "default", file)
+    db.close()
+    host = start(repository)
+    assert "it is turned off in this profile" in run(host)
+    file.write_text('version = 1\n[tools]\noff = ["other/*"]\n')
+    host.until(lambda: run(host) == "hi")
+    assert "it is turned off in this profile" in run(host, "other/echo")
+    file.write_text("version = 1\n[tools]\nof = []\n")
+    assert run(host) == "hi"
+
+
 @pytest.mark.parametrize(
     ("result", "folders"),
     [
