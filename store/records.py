@@ -372,6 +372,7 @@ class SplitRecord:
     undone: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
 class ProfileFile:
     """The policy file that a profile takes its values from."""
 
