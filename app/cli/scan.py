@@ -20,6 +20,7 @@ from app.core.text import visible
 from app.hosts.display import LaunchText, launch_text, spec_text
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
+from app.hosts.projects import known_projects
 from app.hosts.reading import read_hosts
 from app.registry import importing
 from app.registry.register import RegisterResult, Target, register, targets
@@ -95,11 +96,26 @@ def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     ]
     db = ctx.open_store()
     try:
+        if args.project is None:
+            _note_projects(db, console)
         registered = register(ctx, db, readings)
         known = targets(ctx, db, registered)
         return _read(ctx, db, known, args=args, console=console, files=files)
     finally:
         db.close()
+
+
+def _note_projects(db: apsw.Connection, console: Console) -> None:
+    """Name the projects that hosts know whose servers were never looked at."""
+    seen = {Path(file) for _host, file, *_ in servers.host_files(db)}
+    new = [one for one in known_projects(Places.here()) if not seen.issuperset(one.files)]
+    if not new:
+        return
+    console.note("Projects that your hosts know have servers of their own. To look at one:")
+    for one in new:
+        files = ", ".join(str(file.relative_to(one.folder)) for file in one.files)
+        command = shlex.join(["toolcrib", "scan", "--project", str(one.folder)])
+        console.note(f"  {visible(command)}  ({', '.join(one.hosts)}: {visible(files)})")
 
 
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

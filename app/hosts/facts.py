@@ -89,6 +89,15 @@ class HookFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectList:
+    """Place where a host notes the folders it worked in: keys of a table, or one path or URL."""
+
+    paths: Mapping[str, tuple[str, ...]]  # templates per system
+    format: str
+    at: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class NameRule:
     """The name under which a host shows a tool to its model."""
 
@@ -137,6 +146,7 @@ class HostFacts:
     http: str = ""  # how it is known that it takes a URL with a header: run | source | docs
     switch: bool = False  # it obeys the key of its style that switches a server off
     also_reads: tuple[str, ...] = ()  # templates of other hosts' files
+    projects: tuple[ProjectList, ...] = ()
 
     @property
     def writable(self) -> bool:
@@ -196,6 +206,7 @@ def _host(entry: JsonMapping, styles: Mapping[str, EntryStyle]) -> HostFacts:
     nested = {
         "files": tuple(_file(item, styles) for item in entry.get("file", ())),
         "style": styles[entry["style"]],
+        "projects": tuple(map(_project_list, entry.get("projects", ()))),
         "native": NativeRoute(**_frozen(entry["native"])) if "native" in entry else None,
         "hook": HookFacts(**_frozen(entry["hook"])) if "hook" in entry else None,
         "names": NameRule(**entry.get("names", {})),
@@ -215,6 +226,11 @@ def _file(item: JsonMapping, styles: Mapping[str, EntryStyle]) -> HostFile:
     rest = {key: value for key, value in item.items() if key not in (*SYSTEMS, "paths", "style")}
     own = styles[item["style"]] if "style" in item else None
     return HostFile(paths=paths, style=own, **_frozen(rest))
+
+
+def _project_list(item: JsonMapping) -> ProjectList:
+    paths = {system: tuple(item.get(system, item.get("paths", ()))) for system in SYSTEMS}
+    return ProjectList(paths, item["format"], tuple(item.get("at", ())))
 
 
 def _frozen(keys: JsonMapping) -> Json:

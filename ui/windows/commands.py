@@ -64,6 +64,7 @@ class Commands(QObject):
         window, do, bar = self._window, self._actions, self._window.menuBar()
         file = bar.addMenu("&File")
         self._add(file, "&Open config…", self._open_config, "Ctrl+O", "folder-open-outline")
+        self._add(file, "Open &project…", lambda: do.catalog().open_project(), "Ctrl+Shift+O")
         self._add(file, "&Add server…", lambda: do.catalog().add_server(), "Ctrl+N", "plus")
         self._add(file, "&Find servers…", lambda: do.catalog().find_listed(), "Ctrl+Shift+N")
         self._add(file, "&Import query set…", do.import_queries)

@@ -17,7 +17,7 @@ from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.calling.history import CallHistory
 from ui.pages.catalog.content import CatalogContent
 from ui.pages.catalog.reading import ReadingView
-from ui.pages.catalog.server_work import Discovery
+from ui.pages.catalog.server_work import Discovery, projects_of
 from ui.pages.catalog.sign_in import SignIn
 from ui.pages.catalog.tree_rows import ATTENTION
 from ui.shell.page import Page
@@ -26,6 +26,7 @@ from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import INFO
 
 if TYPE_CHECKING:
+    from app.hosts.projects import KnownProject
     from ui.pages.catalog.editing import ServerForms
 
 _FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
@@ -121,6 +122,29 @@ class CatalogPage(Page):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda name: self.take_file(Path(name)))
         dialog.open()
+
+    def open_project(self) -> None:
+        """Choose one of the projects that hosts know, or a folder, and show its servers."""
+        if self.reading.busy:
+            self.services.show_status("Servers are being read; open a project when that is done.")
+            return
+        places = self.services.places
+        self.services.tasks.request(
+            lambda _db: projects_of(places), self._offer_projects, self.messages.error
+        )
+
+    def _offer_projects(self, known: "tuple[KnownProject, ...]") -> None:
+        from ui.pages.catalog.project_dialog import ProjectDialog  # not needed for the start
+
+        dialog = ProjectDialog(self.services, known, self)
+        dialog.chosen.connect(self.take_project)
+        dialog.open()
+
+    def take_project(self, folder: Path) -> None:
+        """Show the servers that a project's files name."""
+        self.messages.clear()
+        self._show(self.reading)
+        self.reading.take_project(folder)
 
     def take_file(self, path: Path) -> None:
         """Show the servers that a config file names."""
@@ -295,6 +319,7 @@ class CatalogPage(Page):
         services.live.toggled.connect(content.show_toggled)
         services.live.sought.connect(content.show_tool)
         self.reading.more.clicked.connect(self.open_config)
+        self.reading.projects.clicked.connect(self.open_project)
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))
         self.content.tree.disable_requested.connect(self.disable_server)
         self.content.tree.remove_requested.connect(self.remove_server)

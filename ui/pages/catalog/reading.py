@@ -25,7 +25,7 @@ from ui.pages.catalog.reading_table import (
     ReadingRow,
     ReadingTable,
 )
-from ui.pages.catalog.server_work import Discovery, find_servers, read, take_file
+from ui.pages.catalog.server_work import Discovery, find_in_project, find_servers, read, take_file
 from ui.shell.host_names import host_names
 from ui.shell.services import Services
 from ui.shell.tasks import Job
@@ -88,11 +88,13 @@ class ReadingView(QWidget):
         self._begin_looking()
         self._services.tasks.work(
             lambda _job: find_servers(ctx, places),
-            lambda discovery: self._show_found(discovery, only, at_once=at_once),
+            lambda discovery: self._show_found(discovery, only or None, at_once=at_once),
             failed=self._fail,
         )
 
-    def _show_found(self, discovery: Discovery, only: frozenset[int], *, at_once: bool) -> None:
+    def _show_found(
+        self, discovery: Discovery, only: frozenset[int] | None, *, at_once: bool
+    ) -> None:
         self._show(discovery, only)
         chosen = [c for c in discovery.candidates if c.server_id in self.model.chosen]
         if at_once and chosen and all(candidate.started_before for candidate in chosen):
@@ -104,7 +106,17 @@ class ReadingView(QWidget):
         self._begin_looking()
         self._services.tasks.work(
             lambda _job: take_file(ctx, path),
-            lambda discovery: self._show(discovery, frozenset()),
+            lambda discovery: self._show(discovery, discovery.named, of=path.name),
+            failed=self._fail,
+        )
+
+    def take_project(self, folder: Path) -> None:
+        """Take the servers of a project's own files; none is ticked: its author wrote them."""
+        ctx, places = self._services.ctx, self._services.places
+        self._begin_looking()
+        self._services.tasks.work(
+            lambda _job: find_in_project(ctx, places, folder),
+            lambda discovery: self._show(discovery, frozenset(), of=folder.name),
             failed=self._fail,
         )
 
@@ -151,7 +163,8 @@ class ReadingView(QWidget):
         self.go.setEnabled(False)
         self._show_progress(False)
 
-    def _show(self, discovery: Discovery, only: frozenset[int]) -> None:
+    def _show(self, discovery: Discovery, only: frozenset[int] | None, *, of: str = "") -> None:
+        """Show what was found; `of` is the file or folder that was opened, "" for all hosts."""
         self._discovery = discovery
         if not discovery.candidates:
             self.nothing_found.emit()
@@ -161,12 +174,17 @@ class ReadingView(QWidget):
             plural(discovery.hosts, "host"),
         )
         self.title.setText(f"Found {servers} in {hosts}")
-        self.promise.setText(_PROMISE)
+        if of:
+            self.title.setText(f"Found {plural(len(discovery.named), 'server')} in {of}")
+        self.promise.setText(_PROMISE if not of else f"{_opened(only)} {_PROMISE}")
+        self.projects.setVisible(bool(discovery.projects))
         self.problems.setText("\n".join(f"Not read: {text}" for text in discovery.problems))
         self.problems.setVisible(bool(discovery.problems))
-        self.model.show(discovery.candidates, only)
-        rows = self.model.rows  # the pane below the table shows in full what the first one will run
-        first = next((number for number, row in enumerate(rows) if row.ticked), 0)
+        named = discovery.named if of else frozenset()
+        rows = sorted(discovery.candidates, key=lambda one: one.server_id not in named)
+        self.model.show(tuple(rows), only)
+        shown = self.model.rows  # the pane below shows in full what the first one will run
+        first = next((number for number, row in enumerate(shown) if row.ticked), 0)
         self.table.setCurrentIndex(self.model.index(first, 0))
         self._show_ticked()
         self._services.show_status(self.title.text())
@@ -215,6 +233,7 @@ class ReadingView(QWidget):
         self.skip.hide()
         self.rest.hide()
         self.more.setEnabled(False)
+        self.projects.setEnabled(False)
         self._clock.start()
         self._job = self._services.tasks.work(
             lambda job: read(ctx, job, chosen),
@@ -262,6 +281,7 @@ class ReadingView(QWidget):
         self._show_progress(False)
         self.skip.setVisible(not self._services.live.empty)
         self.more.setEnabled(True)
+        self.projects.setEnabled(True)
 
     def _count(self) -> None:
         rows = [row for row in self.model.rows if row.ticked]
@@ -341,6 +361,10 @@ class ReadingView(QWidget):
         self.rest.clicked.connect(self._read_rest)
         self.rest.hide()
         self.more = QPushButton("Open a config file…")
+        self.projects = QPushButton("Open a project…")
+        self.projects.setObjectName("openProject")
+        self.projects.setToolTip("Projects that your hosts know have servers of their own")
+        self.projects.hide()
         self.go = QPushButton("Read tools")
         self.go.setObjectName("readTools")
         self.go.setProperty("primary", True)
@@ -364,7 +388,7 @@ class ReadingView(QWidget):
         buttons = QHBoxLayout()
         buttons.setSpacing(GAP)
         buttons.addWidget(self.sum, 1)
-        for button in (self.skip, self.more, self.rest, self.go):
+        for button in (self.skip, self.projects, self.more, self.rest, self.go):
             buttons.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -387,6 +411,13 @@ class ReadingView(QWidget):
         self.enter.setIcon(theme.icons.icon("key-outline"))
         self.more.setIcon(theme.icons.icon("folder-open-outline"))
         self.go.setIcon(theme.icons.icon("arrow-right", "on_accent"))
+
+
+def _opened(only: frozenset[int] | None) -> str:
+    """The ticks that opening a file or a project sets."""
+    if only:
+        return "They are ticked, the servers of other files are not."
+    return "None is ticked, as the project's author wrote what they run. Tick those you trust."
 
 
 def _account(row: ReadingRow) -> str:

@@ -77,12 +77,14 @@ class ReadingTable(RowTable[ReadingRow]):
         """Ids of the ticked servers."""
         return tuple(row.candidate.server_id for row in self._rows if row.ticked)
 
-    def show(self, candidates: tuple[Candidate, ...], only: frozenset[int] = frozenset()) -> None:
-        """Show servers; `only` are the ones ticked, when given."""
+    def show(self, candidates: tuple[Candidate, ...], only: frozenset[int] | None = None) -> None:
+        """Show servers; `only` are the ones ticked, where it is not None."""
         self._locked = False
         self.replace_rows(
             [
-                ReadingRow(c, c.server_id in only if only else c.ticked, problem=c.problem)
+                ReadingRow(
+                    c, c.server_id in only if only is not None else c.ticked, problem=c.problem
+                )
                 for c in candidates
             ]
         )

@@ -4,18 +4,20 @@ The parts of app.registry are imported when needed: they cost more than the wind
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog, trust_server
 from app.core.context import AppContext, Db
+from app.core.errors import ToolcribError
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from store.records import CONFIGURED, RETIRED, ServerRecord
 from ui.shell.tasks import Job
 
 if TYPE_CHECKING:
+    from app.hosts.projects import KnownProject
     from app.registry.register import RegisterResult, Target
     from app.registry.scan import ScanReport
 
@@ -49,6 +51,7 @@ class Discovery:
     problems: tuple[str, ...] = ()  # of files that could not be read
     targets: "dict[int, Target]" = field(default_factory=dict, repr=False)
     named: frozenset[int] = frozenset()  # ids of the servers that were just registered
+    projects: "tuple[KnownProject, ...]" = ()  # that hosts know, with servers of their own
 
     @property
     def hosts(self) -> int:
@@ -66,7 +69,38 @@ def find_servers(ctx: AppContext, places: Places) -> Discovery:
     try:
         registered = register(ctx, db, readings)
         problems = tuple(f"{r.file}: {r.problem}" for r in readings if r.problem)
-        return discovered(ctx, db, registered, problems)
+        discovery = discovered(ctx, db, registered, problems)
+        return replace(discovery, projects=projects_of(places))
+    finally:
+        db.close()
+
+
+def projects_of(places: Places) -> "tuple[KnownProject, ...]":
+    """The projects that hosts know, with servers of their own."""
+    from app.hosts.projects import known_projects
+
+    return known_projects(places)
+
+
+def find_in_project(ctx: AppContext, places: Places, folder: Path) -> Discovery:
+    """Read the files of a project; ToolcribError where none names a server."""
+    from app.hosts.reading import read_hosts
+    from app.registry.register import register
+
+    readings = [
+        reading
+        for reading in read_hosts(replace(places, project=folder))
+        if reading.scope == "project" and reading.file.is_relative_to(folder)
+    ]
+    problems = tuple(f"{r.file}: {r.problem}" for r in readings if r.problem)
+    if not any(reading.entries for reading in readings):
+        raise ToolcribError(
+            problems[0] if problems else f"No file in {folder} names a server.",
+            "A project's servers are in .mcp.json, .cursor/mcp.json or .vscode/mcp.json.",
+        )
+    db = ctx.open_store()
+    try:
+        return discovered(ctx, db, register(ctx, db, readings), problems)
     finally:
         db.close()
 
