@@ -75,19 +75,28 @@ def take_seed(db: apsw.Connection, now: Callable[[], float]) -> bool:
     Takes about a second of CPU for 900 servers. Opens its own transaction.
     """
     mark = seed_mark()
-    known = next((one for one in market.sources(db) if one.url == SEED_URL), None)
-    if known is not None and known.newest == mark and known.synced_at:
+    if _is_taken(_seed_of(db), mark):
         return False
     rows = list(_rows(read_named_pack()))
     with transaction(db):
-        if known is None:
-            market.add_source(db, MarketSource(0, SEED_URL, SEED_NAME))
-        source = next(one for one in market.sources(db) if one.url == SEED_URL)
-        market.begin_sync(db, source.id, "")
-        source = next(one for one in market.sources(db) if one.url == SEED_URL)
+        known = _seed_of(db)
+        if _is_taken(known, mark):  # by another thread, in the second that reading took
+            return False
+        added = market.add_source(db, MarketSource(0, SEED_URL, SEED_NAME)) if not known else 0
+        market.begin_sync(db, known.id if known else added, "")
+        source = _seed_of(db)
+        assert source is not None  # it was added above
         market.save(db, source, rows)
         market.end_sync(db, source, now(), mark)
     return True
+
+
+def _seed_of(db: apsw.Connection) -> MarketSource | None:
+    return next((one for one in market.sources(db) if one.url == SEED_URL), None)
+
+
+def _is_taken(source: MarketSource | None, mark: str) -> bool:
+    return source is not None and source.newest == mark and bool(source.synced_at)
 
 
 def _rows(pack: Mapping[str, tuple[str, tuple[str, ...]]]) -> Iterator[MarketServer]:

@@ -18,6 +18,7 @@ def main() -> int:
     TARGET.mkdir(exist_ok=True)
     _python_part("python", HERE / "requirements.txt")
     _python_part("python-mcp1", HERE / "requirements-mcp1.txt")
+    _python_part("uv", HERE / "requirements-uv.txt")  # starts packages of PyPI
     return _npm_part("npm", HERE) or _npm_part("conformance", HERE / "conformance")
 
 

@@ -1,7 +1,9 @@
 """Search over listed servers and their tools: the shipped list first, then what was synced."""
 
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
@@ -187,3 +189,19 @@ def test_a_search_over_ten_thousand_servers_takes_30_ms_of_cpu(
         assert index.find(query).hits
         taken.append(1000 * (time.process_time() - began))
     assert sorted(taken)[len(taken) // 2] < 30, taken
+
+
+def test_the_shipped_list_is_taken_once_by_two_threads(ctx: AppContext) -> None:
+    ctx.open_store().close()
+    both = threading.Barrier(2)
+
+    def take(_number: int) -> bool:
+        db = ctx.open_store()
+        try:
+            both.wait(20)
+            return take_seed(db, ctx.clock)
+        finally:
+            db.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(take, range(2))) == [False, True]

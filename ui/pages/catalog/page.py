@@ -376,10 +376,12 @@ class CatalogPage(Page):
     def _show_next_step(self) -> None:
         """Show the next step after reading, once the catalogue is there."""
         live = self.services.live
-        if not self._guide or not live.total or live.catalog is None:
+        if not self._guide or live.catalog is None:
             return
-        self._guide = False
-        if not self._tell_fresh():
+        if self._tell_fresh():
+            self._guide = False
+        elif live.total:
+            self._guide = False
             self._tell_next_step()
 
     def _tell_fresh(self) -> bool:

@@ -77,6 +77,7 @@ class FitDialog(FormDialog):
         tree.setAccessibleName("Tools of the server")
         tree.setColumnCount(len(_COLUMNS))
         tree.setHeaderLabels(_COLUMNS)
+        tree.headerItem().setTextAlignment(1, _NUMBER)
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)
         tree.setItemDelegate(RowDelegate(theme, ROW, tree))
