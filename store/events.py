@@ -35,6 +35,13 @@ def add(db: apsw.Connection, events: Sequence[EventRecord]) -> None:
     )
 
 
+def has(db: apsw.Connection, event: EventRecord) -> bool:
+    """True if the journal holds this event of its session."""
+    sql = "SELECT 1 FROM events WHERE at = ? AND session = ? AND kind = ? AND tool = ?"
+    row = db.execute(sql, (event.at, event.session, event.kind, event.tool)).fetchone()
+    return row is not None
+
+
 def recent(db: apsw.Connection, limit: int, *, after_id: int = 0) -> list[EventRecord]:
     """The newest events, newest first, of those after an id."""
     sql = f"SELECT {_COLUMNS}, id FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"

@@ -15,6 +15,7 @@ from app.core.paths import Paths
 from app.core.settings import Settings
 from app.doctor.damage import damage_problem
 from app.export.recovery import recover
+from app.gateway.journal_tail import take_left
 from app.policy.profile_policy import follow_all
 from store.connection import sentences
 from store.errors import REPAIR, DamagedStoreError, StoreError
@@ -75,6 +76,7 @@ def _look_at_store(ctx: AppContext, console: Console) -> None:
         problem = damage_problem(db)
         if problem is None:
             follow_all(db)
+            take_left(db, str(ctx.paths.home))
     if problem is not None:
         console.note(f"toolcrib: {problem.title}\n  {problem.hint}")
 

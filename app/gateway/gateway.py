@@ -49,6 +49,7 @@ class Gateway:
             session=_session_id(),
             keep=self._events_kept,
             hide=outside.scrubber.json,
+            folder=os.path.dirname(database),
         )
         self._context = GatewayContext(host, self._profile, self.journal, outside)
         self._mode: ServingMode | None = None

@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import apsw
 
+from app.gateway.journal_tail import JournalTail, take_left
 from app.system.threads import start_thread
 from store.errors import StoreError
 from store.typed import Any, Json
 
+_AT_ONCE = frozenset({"call"})  # in a file before the host has its answer
 _Event = tuple[float, str, Json]  # when, kind, fields of store.records.EventRecord
 
 CAPACITY = 10_000  # events; more than that at once are dropped and counted
@@ -31,7 +33,9 @@ class Journal:
         keep: Callable[[], int] = lambda: 100_000,
         hide: Callable[[Any], Any] = lambda fields: fields,
         clock: Callable[[], float] = time.time,
+        folder: str = "",
     ) -> None:
+        """`folder`: of the store; calls are in a file there until the store has them."""
         self._open = open_db
         self._keep = keep
         self._profile = profile
@@ -43,6 +47,9 @@ class Journal:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._written = 0
+        self._folder = folder
+        self._tail = JournalTail(folder)
+        self._tail_lock = threading.Lock()
         self.host = ""
         self.dropped = 0
 
@@ -51,11 +58,20 @@ class Journal:
         if len(self._queue) >= CAPACITY:
             self.dropped += 1
             return
-        self._queue.append((self._clock(), kind, fields))  # a record is made of it later
+        now = self._clock()
+        if kind in _AT_ONCE and self._folder:
+            with self._tail_lock:
+                self._queue.append((now, kind, fields))
+                self._tail.keep({"at": now, "kind": kind, **self._common(), **self._hide(fields)})
+        else:
+            self._queue.append((now, kind, fields))  # a record is made of it later
         if not self._wake.is_set():
             self._wake.set()
         if self._thread is None:
             self._thread = start_thread(self._run)
+
+    def _common(self) -> Json:
+        return {"profile": self._profile, "session": self._session, "host": self.host}
 
     def close(self, seconds: float = 1.0) -> None:
         """Write what is left, for at most `seconds`."""
@@ -72,8 +88,11 @@ class Journal:
             self._wake.clear()
             batch = [self._queue.popleft() for _ in range(len(self._queue))]
             try:
-                db = db or self._open()
+                db = db or self._first()
                 self._write(db, batch)
+                with self._tail_lock:
+                    if not self._queue:
+                        self._tail.clear()
                 failures = 0
             except (apsw.Error, StoreError):  # calls go on without a journal
                 failures += 1
@@ -86,8 +105,16 @@ class Journal:
                 self.dropped += len(self._queue)
                 if db is not None:
                     db.close()
+                if not (self.dropped or failures):
+                    self._tail.close()
                 return
             self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
+
+    def _first(self) -> apsw.Connection:
+        """A connection; what killed sessions left is taken in by it."""
+        db = self._open()
+        take_left(db, self._folder)
+        return db
 
     def _write(self, db: apsw.Connection, batch: list[_Event]) -> None:
         from store import events
@@ -102,7 +129,7 @@ class Journal:
             return
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
-        common = {"profile": self._profile, "session": self._session, "host": self.host}
+        common = self._common()
         try:
             with transaction(db):
                 made = [

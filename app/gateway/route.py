@@ -74,6 +74,9 @@ class Route(PendingRequest):
     def finish(self, line: bytes, answer: Json) -> Json | None:
         """Another answer to give; None leaves the server's as it came."""
 
+    def ending(self) -> None:
+        """The host is about to be answered."""
+
     def done(self) -> None:
         """The host has been answered."""
 

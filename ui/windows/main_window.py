@@ -24,10 +24,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.changes import Changes
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.doctor.damage import damage_problem
+from app.gateway.journal_tail import take_left
 from app.hosts.places import Places
 from app.policy.budget import PASS
 from app.policy.profiles import DEFAULT
@@ -102,6 +104,8 @@ class MainWindow(QMainWindow):
         self._restore()
         self.live.load()
         self.tasks.request(damage_problem, self._show_damage)
+        home = str(ctx.paths.home)
+        self.tasks.change(lambda db: Changes(events=take_left(db, home) > 0))
         self.kept_writes.read()
         self.live.follow()
 

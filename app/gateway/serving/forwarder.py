@@ -90,6 +90,7 @@ class Forwarder:
         if route.settled:
             return
         route.settled = True
+        route.ending()
         if not self._inputs.hold(route, answer):
             self._host.respond(route.host_id, answer, line)
         route.done()

@@ -86,9 +86,13 @@ class ServerCall(Route):
 
     def done(self) -> None:
         """The host has its answer."""
+        if not self.is_refused:
+            self._context.outgoing.read(self._size)
+
+    def ending(self) -> None:
+        """Note the call before the host, which may end this process, has its answer."""
         if self.is_refused:
             return  # noted as what it was
-        self._context.outgoing.read(self._size)
         ms = (time.perf_counter() - self._began) * 1000
         self._context.journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
 

@@ -1,0 +1,81 @@
+"""A host that kills its gateway right after an answer loses no call of the journal."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from raw_host import text
+
+from app.gateway.journal import Journal
+from app.gateway.journal_tail import FOLDER, JournalTail, take_left
+from store import events
+from store.connection import open_store
+
+pytestmark = pytest.mark.usefixtures("encoderless")
+
+
+def calls(database: Path) -> list[str]:
+    db = open_store(database)
+    try:
+        take_left(db, str(database.parent))
+        rows = events.recent(db, 1_000)
+    finally:
+        db.close()
+    return [row.tool for row in rows if row.kind == "call"]
+
+
+@pytest.mark.parametrize("options", [(), ("--server", "probe")], ids=["through", "alone"])
+def test_a_kill_right_after_the_answer_loses_no_call(
+    stocked: Any, gateway: Any, options: tuple[str, ...]
+) -> None:
+    database = stocked({"probe": "ok"})
+    for number in range(1, 6):
+        host = gateway(*options)
+        host.initialize()
+        answer = (
+            host.call("echo", {"text": "hi"}) if options else host.run("probe/echo", {"text": "hi"})
+        )
+        os.kill(host.process.pid, signal.SIGKILL)
+        host.process.wait(10)
+        assert text(answer) == "hi"
+        assert calls(database) == ["probe/echo"] * number
+    assert list((database.parent / FOLDER).iterdir()) == []
+
+
+def test_a_session_that_ends_well_leaves_no_file(stocked: Any, gateway: Any) -> None:
+    database = stocked({"probe": "ok"})
+    host = gateway()
+    host.initialize()
+    host.run("probe/echo", {"text": "hi"})
+    host.close()
+    assert list((database.parent / FOLDER).iterdir()) == []
+    assert calls(database) == ["probe/echo"]
+
+
+def test_events_that_the_store_has_already_are_not_taken_twice(tmp_path: Path) -> None:
+    database = tmp_path / "toolcrib.db"
+    open_store(database).close()
+    journal = Journal(
+        lambda: open_store(database),
+        profile="p",
+        session="s",
+        folder=str(tmp_path),
+        clock=lambda: 5.5,
+    )
+    journal.add("call", tool="a/b")
+    (file,) = (tmp_path / FOLDER).iterdir()
+    kept = file.read_bytes()
+    journal.close(10)
+    file.write_bytes(kept + b'{"at": 6.5, "kind": "call", "tool": "a/c", "sess')
+    assert calls(database) == ["a/b"] and not file.exists()
+
+
+def test_a_living_session_keeps_its_file(tmp_path: Path) -> None:
+    database = tmp_path / "toolcrib.db"
+    open_store(database).close()
+    tail = JournalTail(str(tmp_path))
+    tail.keep({"at": 1.0, "kind": "call", "tool": "a/b", "session": "s"})
+    assert calls(database) == []
+    tail.close()
