@@ -24,6 +24,7 @@ from store.migrate import migrate, roll_back, steps, version
 _RETRY_SECONDS = 0.01
 _LEAST_ROOM = 64 * 1024  # bytes
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}
+_TEAM_PROFILE = "team profile"  # as triggers of the store put it
 
 
 def open_store(
@@ -218,6 +219,12 @@ def sentences(path: str) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise LockedStoreError(
             "Another process is using the database.", "Wait for it to finish and try again."
+        ) from error
+    except apsw.ConstraintError as error:
+        if _TEAM_PROFILE not in str(error):
+            raise
+        raise StoreError(
+            "This profile belongs to your team.", "Copy it and change the copy."
         ) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

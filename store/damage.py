@@ -41,12 +41,14 @@ COLUMNS = (
     ("market_former", "launch", OBJECT, "server_id"),
     ("market_former", "trusted", OBJECT, "server_id"),
     ("splits", "detail", OBJECT, "profile"),
+    ("teams", "sends", ARRAY, "url"),
+    ("team_rows", "body", OBJECT, "kind"),
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
-TABLES_OF_VERSION = 20
+TABLES_OF_VERSION = 21
 TABLES = frozenset((
     "hosts", "servers", "entries", "tools", "summaries", "token_counts", "vectors", "keywords",
     "profiles", "profile_tools", "findings", "events", "exports", "labels", "runs", "blobs",
@@ -54,7 +56,8 @@ TABLES = frozenset((
     "host_records", "host_tools", "host_calls", "host_requests", "approvals", "always_allowed",
     "former_names", "market_sources", "market_servers", "market_tools", "market_vectors",
     "market_words", "market_installs", "market_former", "policies", "profile_policies",
-    "splits", "put_off", "hidden_tools",
+    "splits", "put_off", "hidden_tools", "teams",
+    "team_rows", "team_profiles",
 ))  # fmt: skip
 
 

@@ -21,6 +21,7 @@ VERBS = {
     "check": "footprint",
     "lock": "project_check",
     "policy": "policy",
+    "team": "team",
     "usage": "usage",
     "route": "route",
     "hosts": "export",

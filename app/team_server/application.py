@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from urllib.parse import quote, unquote
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -33,14 +34,15 @@ from app.team_server.identity import Caller, Identities, same
 from app.team_server.limiting import Buckets
 from app.team_server.metrics import Metrics
 from app.team_server.refusal import METADATA_PATH, RefusedError, Resource
-from app.team_server.service import Service, in_thread
+from app.team_server.service import Service, Target, in_thread
 from app.team_server.session_id import SessionIds
 from store.team.connecting import Connection, is_ready
 from store.typed import Json
 
 _SESSION = "mcp-session-id"
 _MCP = "/mcp"
-_LONGEST_PROFILE = 100
+_SERVERS = "/servers/"
+_LONGEST_NAME = 100
 _READY_SECONDS = 1.0  # that an answer of the database is remembered by /readyz
 
 
@@ -197,7 +199,7 @@ class Application:
     # ---- the protocol
 
     async def _mcp(self, request: Request) -> None:
-        profile = _profile(request.path)
+        target = _target(request.path)
         if request.method != "POST":
             request.reply.add_header("allow", "POST")
             raise RefusedError(405, "Methods here: POST.")
@@ -206,11 +208,11 @@ class Application:
         if message is None:
             await request.reply.refuse(400, reason, code=code)
         elif is_stateless(request.headers, message):
-            await self._stateless(request, profile, message)
+            await self._stateless(request, target, message)
         else:
-            await self._in_session(request, profile, message)
+            await self._in_session(request, target, message)
 
-    async def _stateless(self, request: Request, profile: str, message: Json) -> None:
+    async def _stateless(self, request: Request, target: Target, message: Json) -> None:
         if "method" not in message or "id" not in message:
             await request.reply.whole(202)
             return
@@ -218,43 +220,43 @@ class Application:
         if mismatch is not None:
             await request.reply.whole(400, jsonrpc.dump(mismatch))
             return
-        await self._hand_on(request, profile, message, modern=True)
+        await self._hand_on(request, target, message, modern=True)
 
-    async def _in_session(self, request: Request, profile: str, message: Json) -> None:
+    async def _in_session(self, request: Request, target: Target, message: Json) -> None:
         if request.headers.get("mcp-protocol-version", HANDSHAKE[-1]) not in HANDSHAKE:
             raise RefusedError(400, f"Protocol versions here: {', '.join(HANDSHAKE)}.")
         key, member = request.headers.get(_SESSION), request.caller.key
         begins = message.get("method") == "initialize" and "id" in message
         if key is None and begins:
             version = negotiated(params_of(message).get("protocolVersion"))
-            new = self._parts.sessions.make(member, profile, version)
+            new = self._parts.sessions.make(member, str(target), version)
             request.reply.add_header(_SESSION, new)
         elif key is None:
             raise RefusedError(400, "There is no Mcp-Session-Id; begin with initialize.")
-        elif self._parts.sessions.read(key, member, profile) is None:
+        elif self._parts.sessions.read(key, member, str(target)) is None:
             text = "That session has ended; begin with initialize."
             await request.reply.refuse(404, text, code=-32001)
             return
         if "method" in message and "id" in message:
-            await self._hand_on(request, profile, message, modern=False)
+            await self._hand_on(request, target, message, modern=False)
         else:
             await request.reply.whole(202)  # a notification, or an answer to no request of ours
 
     async def _hand_on(
-        self, request: Request, profile: str, message: Json, *, modern: bool
+        self, request: Request, target: Target, message: Json, *, modern: bool
     ) -> None:
         """Work on a request while its client waits; a client that leaves takes it back."""
         exchange = Exchange(message["id"], message["method"])
         service = self._parts.service
         if message["method"] != "tools/call":
-            answer = await service.answer(request.caller, profile, message, modern=modern)
+            answer = await service.answer(request.caller, target, message, modern=modern)
             _settle(exchange, answer)
             await respond(exchange, request.receive, request.reply, stateless=modern, events=False)
             return
 
         async def work() -> None:
             try:
-                answer = await service.answer(request.caller, profile, message, modern=modern)
+                answer = await service.answer(request.caller, target, message, modern=modern)
             except RefusedError as error:
                 answer = jsonrpc.error(message["id"], INTERNAL_ERROR, error.text)
             except Exception as error:  # noqa: BLE001 - the client must hear of it, whatever it was
@@ -292,23 +294,32 @@ async def read_body(request: Request) -> bytes:
 def _plain_path(scope: Json) -> str:
     """The path as it was sent: one that is written in another way than ours names nothing."""
     raw = bytes(scope.get("raw_path") or b"").decode("latin-1").partition("?")[0]
-    return raw if raw == scope["path"] else ""
+    return raw if raw == quote(scope["path"], safe="/-._~") else ""
 
 
-def _profile(path: str) -> str:
-    """The profile that an address names. Raises RefusedError."""
+def _target(path: str) -> Target:
+    """The profile, or the one server, that an address names. Raises RefusedError."""
     if path == _MCP:
-        return ""
+        return Target()
     head, _, name = path.rpartition("/")
-    plain = name.replace("-", "").replace("_", "").replace(".", "")
-    if head != _MCP or not plain.isalnum() or not name.isascii() or len(name) > _LONGEST_PROFILE:
-        raise refusal.no_right()
-    return name
+    if head == _MCP and _is_name(name):
+        return Target(profile=name)
+    server = path.removeprefix(_SERVERS).removesuffix(_MCP)
+    if path == f"{_SERVERS}{server}{_MCP}" and _is_name(server):
+        return Target(server=unquote(server))
+    raise refusal.no_right()
+
+
+def _is_name(text: str) -> bool:
+    """True if a part of a path, as it was sent, can be the name of a profile or server."""
+    plain = unquote(text)
+    letters = all(c.isalnum() or c in " .@()+-_" for c in plain)
+    return 0 < len(plain) <= _LONGEST_NAME and letters and plain.strip(".") != ""
 
 
 def _route(path: str) -> str:
     """The route of a path, one of few."""
-    for route in ("/mcp", "/v1", "/healthz", "/readyz", "/metrics", METADATA_PATH):
+    for route in ("/mcp", "/servers", "/v1", "/healthz", "/readyz", "/metrics", METADATA_PATH):
         if path == route or path.startswith(route + "/"):
             return route
     return "other"

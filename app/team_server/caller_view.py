@@ -93,6 +93,16 @@ class CallerViews:
         with as_member(self._pool, caller.member) as connection:
             return tools.named(connection, caller.member.organisation_id, tool_id)
 
+    def of_server(self, caller: Caller, view: CallerView, server: Server) -> list[Tool]:
+        """The tools of one server that may be called."""
+        organisation, after = caller.member.organisation_id, 0
+        usable: list[Tool] = []
+        with as_member(self._pool, caller.member) as connection:
+            while page := tools.every(connection, organisation, after=after):
+                after = page[-1].id
+                usable += [row for row in page if row.server_id == server.id]
+        return [tool for tool in usable if not view.reason(tool)]
+
     def pinned(self, caller: Caller, view: CallerView) -> list[Tool]:
         """The pinned tools that may be called."""
         rows = [self.tool(caller, tool_id) for tool_id in view.pins]

@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -55,6 +56,17 @@ _INFO: Json = {"name": "toolcrib-team", "title": "Toolcrib team", "version": VER
 Value = TypeVar("Value")
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Reach of an address: everything, a profile, or one server without a menu."""
+
+    profile: str = ""
+    server: str = ""
+
+    def __str__(self) -> str:
+        return f"server {self.server}" if self.server else self.profile
+
+
 class Finder(Protocol):
     """Source of answers to search_tools."""
 
@@ -83,11 +95,11 @@ class Service:
         self._views = CallerViews(pool)
         self._checker = Checker()
 
-    async def answer(self, caller: Caller, profile: str, message: Json, *, modern: bool) -> Json:
+    async def answer(self, caller: Caller, target: Target, message: Json, *, modern: bool) -> Json:
         """The answer to a request. Raises RefusedError."""
         method, params = str(message["method"]), params_of(message)
         try:
-            result = await self._result(caller, profile, method, params, modern=modern)
+            result = await self._result(caller, target, method, params, modern=modern)
         except psycopg.Error as error:
             raise refusal.away() from error
         except StoreError as error:
@@ -101,15 +113,17 @@ class Service:
         return jsonrpc.result(message["id"], result)
 
     async def _result(
-        self, caller: Caller, profile: str, method: str, params: Json, *, modern: bool
+        self, caller: Caller, target: Target, method: str, params: Json, *, modern: bool
     ) -> Json | None:
         if modern and (problem := _version_problem(params)) is not None:
             return problem
         if method == "ping" and not modern:
             return {}
+        view = await in_thread(self._views.view, caller, target.profile)
+        if target.server:
+            return await self._of_server(caller, view, target.server, method, params)
         if method == "tools/call":
-            return await self._call(caller, profile, params)
-        view = await in_thread(self._views.view, caller, profile)
+            return await self._call(caller, view, params)
         if method == "tools/list":
             pinned = await in_thread(self._views.pinned, caller, view)
             fresh = {"ttlMs": _MENU_MS, "cacheScope": "private"} if modern else {}
@@ -120,10 +134,35 @@ class Service:
             return {"supportedVersions": [MODERN], **_about(view, modern=True)}
         return None
 
+    # ---- one server
+
+    async def _of_server(
+        self, caller: Caller, view: CallerView, name: str, method: str, params: Json
+    ) -> Json | None:
+        """A server's own tools, as a gateway on a member's machine reaches them."""
+        server = view.servers.get(name)
+        if server is None:
+            raise refusal.no_right()
+        if method == "tools/list":
+            tools = await in_thread(self._views.of_server, caller, view, server)
+            return {"tools": [tool.raw for tool in tools]}
+        if method == "tools/call":
+            tool_id, given = f"{name}/{params.get('name', '')}", as_object(params.get("arguments"))
+            return await self._run(caller, view, tool_id, given, "full")
+        if method == "initialize":
+            return {
+                "protocolVersion": negotiated(params.get("protocolVersion")),
+                "capabilities": {"tools": {}},
+                "serverInfo": server.server_info or _INFO,
+                "instructions": server.instructions,
+            }
+        if method == "server/discover":
+            return {"supportedVersions": [MODERN], **_about(view, modern=True)}
+        return None
+
     # ---- tools/call
 
-    async def _call(self, caller: Caller, profile: str, params: Json) -> Json:
-        view = await in_thread(self._views.view, caller, profile)
+    async def _call(self, caller: Caller, view: CallerView, params: Json) -> Json:
         name, given = str(params.get("name", "")), as_object(params.get("arguments"))
         if name == SEARCH:
             fields = given if isinstance(given, dict) else {}

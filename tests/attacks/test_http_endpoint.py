@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import Paths
-from app.gateway.backend.web import endpoint, peers, server
+from app.gateway.backend.web import bounded, peers, reading
 from app.gateway.backend.web.server import WebServer
 from app.gateway.backend.web.sessions import WebSessions
 from app.system.endpoint import endpoint_secret, renew_secret, token_of
@@ -133,7 +133,7 @@ def test_a_huge_body_is_refused_by_its_length_or_where_it_passes_the_limit(
     kind = "Content-Type: application/json"
     declared = head(port, kind, f"Content-Length: {1 << 40}")
     assert raw(port, declared).startswith(b"HTTP/1.1 413")
-    monkeypatch.setattr(endpoint, "LARGEST_BODY", 1_000)
+    monkeypatch.setattr(reading, "LARGEST_BODY", 1_000)
     chunks = b"400\r\n" + b"x" * 1_024 + b"\r\n"
     assert raw(port, head(port, kind, "Transfer-Encoding: chunked") + chunks).startswith(
         b"HTTP/1.1 413"
@@ -154,8 +154,8 @@ def test_a_body_that_is_no_message_is_refused(port: int, body: bytes) -> None:
 def test_a_client_that_never_ends_its_request_is_let_go_and_holds_up_nobody(
     listening: Callable[[], WebServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(endpoint, "_BODY_SECONDS", 0.5)
+    monkeypatch.setattr(bounded, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(reading, "_BODY_SECONDS", 0.5)
     port = listening().port
     slow = [socket.create_connection(("127.0.0.1", port), 30) for _ in range(50)]
     try:
@@ -227,7 +227,7 @@ def until(holds: Callable[[], object], seconds: float = 20) -> None:
 def test_a_second_request_on_the_same_connection_may_take_no_longer(
     listening: Callable[[], WebServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "_HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(bounded, "_HEAD_SECONDS", 1.0)
     port = listening().port
     with socket.create_connection(("127.0.0.1", port), 30) as link:
         link.sendall(head(port, "Content-Type: application/json", "Content-Length: 2") + b"{}")

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.app.team_server.conftest import Connect
+from tests.fakes.team_fixtures import Connect
 from tests.fakes.team_process import TrialProcess
 from tests.fakes.web_client import WebClient
 

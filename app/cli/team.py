@@ -1,0 +1,176 @@
+"""`toolcrib team`: the team that this machine is in."""
+
+import argparse
+from contextlib import closing
+from datetime import datetime
+
+import apsw
+
+from app.cli.console import Console, number
+from app.cli.options import Verbs
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.team import membership, sending
+from app.team.client import plain_url
+from store import profiles, teams
+from store.teams import TeamRecord
+from store.typed import Json
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "team",
+        parents=[common],
+        help="a team's catalogue beside your own: join, status, sync, send, leave",
+        description="Joining brings the servers, tools and profiles of a team to this machine; "
+        "your own stay as they are, and leaving takes the team's away again. "
+        'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
+        '"sends"}; of leave also {"hosts"}.',
+    )
+    parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
+    join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
+    join.add_argument("url", help="as the admin of the team gave it")
+    join.set_defaults(run=run_join)
+    status = parts.add_parser("status", parents=[common], help="team, role, last synchronisation")
+    status.set_defaults(run=run_status)
+    sync = parts.add_parser("sync", parents=[common], help="fetch what changed")
+    sync.set_defaults(run=run_sync)
+    send = parts.add_parser("send", parents=[common], help="what is sent to the team")
+    send.add_argument(
+        "kinds", nargs="*", metavar="KIND", help="labels, use; `nothing` switches sending off"
+    )
+    send.add_argument("--yes", action="store_true", help="switch it on without asking")
+    send.set_defaults(run=run_send)
+    leave = parts.add_parser("leave", parents=[common], help="take the team's catalogue away")
+    leave.add_argument("--yes", action="store_true", help="leave without asking")
+    leave.set_defaults(run=run_leave)
+
+
+def run_join(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Join a team: the token comes from a prompt, or from stdin."""
+    url = plain_url(args.url)
+    token = console.ask_secret(f"Token for {url}")
+    with closing(ctx.open_store()) as db:
+        team = membership.join(ctx, db, url, token)
+        console.note(f"Joined {team.organisation} as {team.member} ({team.role}).")
+        return _synchronise(ctx, console)
+
+
+def run_sync(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Fetch what changed."""
+    return _synchronise(ctx, console)
+
+
+def _synchronise(ctx: AppContext, console: Console) -> int:
+    with closing(ctx.open_store()) as db:
+        made = membership.synchronise(ctx, db, progress=lambda text, _done: console.progress(text))
+        console.progress_done()
+        applied = made.applied
+        parts = (
+            f"{number(applied.servers)} servers, {number(applied.tools)} tools"
+            f" and {number(applied.profiles)} profiles changed"
+        )
+        if made.team.sends:
+            sent = sending.send(ctx, db)
+            console.note("Sent: " + ", ".join(f"{n} of {kind}" for kind, n in sent.items()))
+        value, text = _json(db, made.team), _text(db, made.team)
+    console.result(value, lambda: f"Synchronised: {parts}.\n{text}")
+    return 0
+
+
+def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Say which team, which role, when synchronised."""
+    with closing(ctx.open_store()) as db:
+        team = teams.current(db)
+        if team is None:
+            console.result(
+                {}, lambda: "This machine is in no team. Join one: toolcrib team join URL"
+            )
+            return 0
+        value, text = _json(db, team), _text(db, team)
+    console.result(value, lambda: text)
+    return 0
+
+
+def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """List what would be sent, and switch it on after a yes."""
+    with closing(ctx.open_store()) as db:
+        team = membership.current(db)
+        kinds = [] if args.kinds == ["nothing"] else list(args.kinds)
+        if not args.kinds:
+            now = ", ".join(team.sends) or "nothing"
+            console.result(_json(db, team), lambda: f"Sent to {team.organisation}: {now}.")
+            return 0
+        for kind in kinds:
+            if kind not in sending.SENDABLE:
+                raise ToolcribError(f"{kind} cannot be sent.", "There are: labels, use.")
+            rows = sending.unsent(ctx, db, kind).rows
+            console.note(f"{kind}: {sending.SENDABLE[kind]}. Now {len(rows)} rows:")
+            for row in rows:
+                console.note(f"  {row}")
+        question = f"Send {' and '.join(kinds)} to {team.organisation} at each synchronisation?"
+        if kinds and not args.yes and not (console.can_ask and console.confirm(question)):
+            raise ToolcribError("Nothing was switched on.", "Repeat with --yes.")
+        sending.choose(db, kinds)
+        team = membership.current(db)
+        now = ", ".join(team.sends) or "nothing"
+        console.result(_json(db, team), lambda: f"Sent to {team.organisation} from now on: {now}.")
+    return 0
+
+
+def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Leave the team after a yes."""
+    with closing(ctx.open_store()) as db:
+        team = membership.current(db)
+        question = f"Leave {team.organisation}? Its servers, tools and profiles go from here."
+        if not args.yes and not (console.can_ask and console.confirm(question)):
+            raise ToolcribError("The team was not left.", "Repeat with --yes.")
+        left = membership.leave(ctx, db)
+    value: Json = {
+        "organisation": team.organisation,
+        "servers": left.servers,
+        "profiles": list(left.profiles),
+        "hosts": list(left.hosts),
+    }
+    lines = [f"Left {team.organisation}. Your own catalogue is as it was."]
+    if left.hosts:
+        lines.append(
+            f"These hosts were given a profile of the team: {', '.join(left.hosts)}."
+            " Export to them again, or restore their files: toolcrib restore HOST"
+        )
+    console.result(value, lambda: "\n".join(lines))
+    return 0
+
+
+def _json(db: apsw.Connection, team: TeamRecord) -> Json:
+    return {
+        "url": team.url,
+        "organisation": team.organisation,
+        "member": team.member,
+        "role": team.role,
+        "synced_at": team.synced_at,
+        "problem": team.problem,
+        "profiles": _profiles(db),
+        "sends": list(team.sends),
+    }
+
+
+def _text(db: apsw.Connection, team: TeamRecord) -> str:
+    when = "never"
+    if team.synced_at:
+        when = f"{datetime.fromtimestamp(team.synced_at):%Y-%m-%d %H:%M}"
+    names = _profiles(db)
+    lines = [
+        f"Team {team.organisation} at {team.url}",
+        f"You are {team.member} ({team.role}). Last synchronised: {when}.",
+        f"Team profiles: {', '.join(names) if names else 'none'}.",
+    ]
+    if team.problem:
+        lines.append(f"The last synchronisation failed: {team.problem}")
+    return "\n".join(lines)
+
+
+def _profiles(db: apsw.Connection) -> list[str]:
+    own = teams.profiles(db)
+    return [record.name for record in profiles.all_profiles(db) if record.id in own]

@@ -1,0 +1,168 @@
+"""The team server's interface below /v1/, as a member's machine asks for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from app.core.errors import ToolcribError
+from app.mcp.limits import TooLargeError, check_shape
+from store.typed import Json
+
+_SECONDS = 20.0
+_LARGEST = 64 << 20  # bytes of an answer
+_PAGE = 500  # changes of one answer
+
+
+class OfflineError(ToolcribError):
+    """The team server cannot be reached now."""
+
+
+class RefusedError(ToolcribError):
+    """The team server does not take the token, or not for this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Name, organisation and role of a token's member."""
+
+    organisation: str
+    member: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Changes after a cursor."""
+
+    items: Sequence[Json]
+    cursor: int
+    more: bool
+
+
+def plain_url(text: str) -> str:
+    """A team server's URL without what a user may have copied with it. Raises ToolcribError."""
+    text = text.strip().rstrip("/")
+    try:
+        parts = urlsplit(text)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    local = host in ("127.0.0.1", "localhost", "::1")
+    if not host or parts.username is not None or parts.query or parts.fragment:
+        raise ToolcribError(f"{text[:200]} is no URL.", "It looks like https://tools.example.org")
+    if parts.scheme != "https" and not (parts.scheme == "http" and local):
+        raise ToolcribError("The token would be sent unencrypted.", "Use a URL with https://")
+    path = parts.path.removesuffix("/mcp").rstrip("/")
+    if path:
+        raise ToolcribError(f"{text[:200]} has a path.", "Give the URL up to the host's name.")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+class TeamClient:
+    """A connection to one team server with one token."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url
+        self._http = httpx2.Client(
+            timeout=_SECONDS,
+            follow_redirects=False,  # a token is for one host
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.close()
+
+    def me(self) -> Membership:
+        """The token's member. Raises ToolcribError."""
+        answer = self._exchange("GET", "/v1/me")
+        values = [answer.get(key) for key in ("organisation", "member", "role")]
+        if not all(isinstance(value, str) and value for value in values):
+            raise ToolcribError(f"{self.url} is no team server.", "Check the URL.")
+        return Membership(*map(str, values))
+
+    def changes(self, cursor: int) -> Page:
+        """Changes after a cursor, 0 for everything. Raises ToolcribError."""
+        answer = self._exchange("GET", f"/v1/changes?cursor={cursor}&limit={_PAGE}")
+        items, last, more = answer.get("items"), answer.get("cursor"), answer.get("more")
+        if not isinstance(items, list) or type(last) is not int or not isinstance(more, bool):
+            raise ToolcribError("The team server sent something else.", "Update Toolcrib.")
+        return Page([item for item in items if _is_item(item)], last, more)
+
+    def send(self, path: str, body: Json, method: str = "POST") -> Json:
+        """Send an object. Raises ToolcribError."""
+        return self._exchange(method, path, body)
+
+    def save_profile(self, name: str, body: Json) -> Json:
+        """Save a team profile, as an editor. Raises ToolcribError."""
+        return self._exchange("PUT", f"/v1/profiles/{quote(name, safe='')}", body)
+
+    def _exchange(self, method: str, path: str, body: Json | None = None) -> Json:
+        try:
+            with self._http.stream(method, self.url + path, json=body) as answer:
+                data = _bounded(answer)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise OfflineError(
+                f"The team server {self.url} cannot be reached.",
+                "What was synchronised last goes on working. Try again later.",
+            ) from error
+        value = _parsed(data)
+        _check(answer.status_code, value, self.url)
+        return value
+
+
+def _bounded(answer: httpx2.Response) -> bytes:
+    data = b""
+    for part in answer.iter_bytes():
+        data += part
+        if len(data) > _LARGEST:
+            raise ToolcribError("The team server sent too much at once.", "Tell who runs it.")
+    return data
+
+
+def _parsed(data: bytes) -> Json:
+    """The object of an answer; {} where it is something else."""
+    try:
+        check_shape(data)
+        value = httpx2.Response(200, content=data).json()
+    except (TooLargeError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _check(status: int, value: Json, url: str) -> None:
+    if status == 200:
+        return
+    error = value.get("error")
+    words = str(error.get("message", "")) if isinstance(error, dict) else ""
+    if status == 401:
+        raise RefusedError(
+            f"The team server {url} does not take the token.",
+            "Ask an admin of the team for another, then: toolcrib team join URL",
+        )
+    if status == 403:
+        raise RefusedError(
+            "Your role in the team does not allow this.", "Ask an admin of the team."
+        )
+    if status in (429, 503):
+        raise OfflineError("The team server is busy or its database is away.", "Try again later.")
+    if status in (400, 409, 413):
+        raise ToolcribError(words or "The team server does not take this.", "")
+    raise ToolcribError(f"{url} is no team server.", "Check the URL.")
+
+
+def _is_item(item: object) -> bool:
+    return (
+        isinstance(item, dict) and isinstance(item.get("kind"), str) and type(item.get("id")) is int
+    )
