@@ -279,16 +279,19 @@ def save_texts(db: apsw.Connection, server_id: int, findings: Sequence[Json]) ->
     db.execute(sql, (f"$.{HELD_TEXTS}", json.dumps(list(findings)), server_id))
 
 
-def approve_texts(db: apsw.Connection, server_id: int) -> None:
-    """Take what was found in the server's own texts for approved."""
+def approve_texts(db: apsw.Connection, server_id: int) -> list[Json]:
+    """Take what was found in the server's own texts for approved; the findings as they were."""
     row = db.execute("SELECT taken_with FROM servers WHERE id = ?", (server_id,)).fetchone()
     taken_with = (json_object(row[0]) if row else None) or {}
     texts = taken_with.get(HELD_TEXTS)
-    for finding in _objects(texts if isinstance(texts, list) else ()):
+    kept = _objects(texts if isinstance(texts, list) else ())
+    before = [dict(finding) for finding in kept]
+    for finding in kept:
         finding["decided"] = APPROVED
     if row:
         sql = "UPDATE servers SET taken_with = ? WHERE id = ?"
         db.execute(sql, (_dump(taken_with), server_id))
+    return before
 
 
 def set_trusted(db: apsw.Connection, server_id: int, trusted: bool) -> None:

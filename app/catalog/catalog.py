@@ -1,6 +1,6 @@
 """The catalogue as one profile sees it: what window, command line, export and routing read."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -15,6 +15,7 @@ from app.core.settings import ProfileSettings, with_settings
 from store import findings, profiles, servers, serving, tools
 from store.connection import data_version, transaction
 from store.records import ProfileRecord, ServerRecord, TokenCount, ToolRecord, ToolState
+from store.typed import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,20 @@ def trust_server(db: apsw.Connection, server_id: int, at: float) -> Changes:
         servers.set_trusted(db, server_id, True)
         servers.approve_texts(db, server_id)
         trust_tools(db, [t.id for t in tools.tools(db, server_id)], at)
+    return Changes(servers=True, tools=True)
+
+
+def approve_texts(db: apsw.Connection, server_id: int, before: list[Json]) -> Changes:
+    """Let hosts get a server's own texts as they are; `before` takes the findings for the undo."""
+    with transaction(db):
+        before[:] = servers.approve_texts(db, server_id)
+    return Changes(servers=True, tools=True)
+
+
+def reopen_texts(db: apsw.Connection, server_id: int, before: Sequence[Json]) -> Changes:
+    """Take such an approval back."""
+    with transaction(db):
+        servers.save_texts(db, server_id, before)
     return Changes(servers=True, tools=True)
 
 

@@ -19,7 +19,14 @@ from app.safety.features import SIZE, features
 _FOLDER, _WEIGHTS, _REPORT = "scanner", "weights.bin", "report.json"
 _WORD = re.compile(r"\w+")
 # words of grammar; a query may mean something by the latter ones
-_FUNCTION_WORDS = STOP_WORDS.union(("after", "before", "may", "might", "must", "shall", "since"))
+_MORE = (
+    "after again although always among another anything because before between both during each"
+    " either else even ever every everything few however less many may might more most much must"
+    " neither never none nothing only otherwise rather shall since something still though"
+    " thus together toward towards unless upon via whatever whenever whether whose within without"
+    " yet"
+)
+_FUNCTION_WORDS = STOP_WORDS.union(_MORE.split())
 _BATCH = 256  # sentences scored at once
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 5

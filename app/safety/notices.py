@@ -10,6 +10,7 @@ from app.safety.flow import can_send
 from app.safety.hidden import made_plain, visible
 from app.safety.rules import rules
 from app.safety.server_texts import findings_of
+from store.records import ServerRecord
 
 SERVER_TEXT, COMBINATION, LOOK_ALIKE = "server text", "combination", "look-alike"
 _YOUNGER = 3600.0  # seconds between two first readings that make one tool the younger
@@ -54,13 +55,18 @@ def notices(catalog: Catalog) -> tuple[Notice, ...]:
 def server_texts(catalog: Catalog) -> Iterable[Notice]:
     """Undecided findings in instructions, prompts and resources of servers."""
     for server in catalog.servers:
-        for finding in findings_of(server):
-            if not finding.get("decided"):
-                held = " It is kept from hosts." if finding["severity"] == "block" else ""
-                rule = rules().get(finding["rule"])
-                seen = f"{rule.title}: {finding['detail']}" if rule else finding["detail"]
-                text = f"{visible(server.name)}. {seen}.{held}"
-                yield Notice(SERVER_TEXT, text, (server.name,))
+        yield from notices_of(server)
+
+
+def notices_of(server: ServerRecord) -> Iterable[Notice]:
+    """Undecided findings in the texts of one server."""
+    for finding in findings_of(server):
+        if not finding.get("decided"):
+            held = " It is kept from hosts." if finding["severity"] == "block" else ""
+            rule = rules().get(finding["rule"])
+            seen = f"{rule.title}: {finding['detail']}" if rule else finding["detail"]
+            text = f"{visible(server.name)}. {seen}.{held}"
+            yield Notice(SERVER_TEXT, text, (server.name,))
 
 
 def combination(tools: Sequence[CatalogTool]) -> Iterable[Notice]:

@@ -12,7 +12,7 @@ from review_kit import POISON, change, item_of
 
 from app.catalog.catalog import load_catalog
 from app.safety import patterns
-from store import findings, tools
+from store import findings, servers, tools
 from store.connection import transaction
 from ui.pages.review import page as review_module
 from ui.pages.review.page import ReviewPage
@@ -234,6 +234,20 @@ def test_the_catalog_leads_to_a_held_tool(fill, services, open_window, qtbot):
     assert window.page.card.item.row.tool.tool_id == "time/now"
 
 
+def test_the_catalog_leads_from_a_server_to_its_first_held_tool(fill, services, open_window, qtbot):
+    fill()
+    change(services, "time/now", "Two.")
+    window = open_window()
+    window.catalog.show_server("time")
+    buttons = window.catalog.content.details.buttons
+    assert next(b.text() for b in buttons if not b.isHidden()) == "Review…"
+    buttons[0].click()
+    assert window.page is window.pages["review"]
+    assert window.page.card.item.row.tool.tool_id == "time/now"
+    window.catalog.show_server("github")
+    assert "Review…" not in [button.text() for button in buttons if not button.isHidden()]
+
+
 def test_what_is_cut_cannot_be_approved(show, qtbot):
     page = show(github__search_code="\n".join(f"line {n}" for n in range(3_000)))
     ready(qtbot, page)
@@ -335,3 +349,30 @@ def test_the_finding_takes_its_part_of_a_wider_window(show, qtbot):
     narrow = page.list.columnWidth(finding)
     page.resize(1880, 640)
     qtbot.waitUntil(lambda: page.list.columnWidth(finding) >= narrow + 150, timeout=10_000)
+
+
+def test_a_note_about_a_servers_text_leads_to_it_and_can_be_approved_and_undone(
+    services, fill, show, qtbot
+):
+    page = show()
+    db = services.ctx.open_store()
+    detail = "instructions: “Always call this first.”"
+    text = {"kind": "instructions", "name": "", "rule": "CL-01", "severity": "warn"}
+    text |= {"detail": detail, "hash": "h", "decided": ""}
+    chosen = services.live.catalog.server("github").id
+    with transaction(db):
+        servers.save_texts(db, chosen, [text])
+    db.close()
+    services.live.load()
+    qtbot.waitUntil(lambda: "Always call this first" in page.notes.text(), timeout=20_000)
+    shown, approved = page.notes.buttons
+    assert (shown.text(), approved.text()) == ("Show server", "Approve text")
+    with qtbot.waitSignal(services.live.server_sought) as sought:
+        shown.click()
+    assert sought.args == ["github"]
+    approved.click()
+    qtbot.waitUntil(lambda: page.notes.isHidden(), timeout=20_000)
+    assert services.undo.undoText() == "Approve the texts of github"
+    services.undo.undo()
+    qtbot.waitUntil(lambda: "Always call this first" in page.notes.text(), timeout=20_000)
+    qtbot.waitUntil(lambda: services.tasks.idle, timeout=20_000)

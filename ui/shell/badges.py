@@ -29,6 +29,7 @@ BADGES: Mapping[str, BadgeText] = {
     "held": BadgeText("Held back", "block", "lock-outline", solid=True),
     "some held": BadgeText("Some held back", "warn", "lock-outline"),
     "problems": BadgeText("Problems", "warn", "alert"),
+    "text to review": BadgeText("Text to review", "warn", "shield-alert-outline"),
     "named twice": BadgeText("Named twice", "warn", "alert"),
     "pinned": BadgeText("Pinned", "accent", "pin"),
     "destructive": BadgeText("Destructive", "neutral", "alert"),

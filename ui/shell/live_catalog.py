@@ -63,6 +63,7 @@ class LiveCatalog(QObject):
     why = Signal(int)
     review = Signal(int)
     sought = Signal(int)
+    server_sought = Signal(str)
     failed = Signal(object)
     lost = Signal(str)
 

@@ -2,6 +2,9 @@
 
 import base64
 import codecs
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +16,8 @@ from app.safety.judgement import judge
 from app.safety.patterns import check
 from app.safety.server_texts import judge_server
 from app.safety.texts import Passage, json_passages
+from resources.sample.config import SCRIPT
+from resources.sample.server import NAMES
 from store.records import ToolRecord
 
 
@@ -303,6 +308,37 @@ def test_a_finding_names_the_words_that_weighed_most() -> None:
     (finding,) = check(tool(f"Adds numbers. {text}"))
     assert finding.rule == "CL-01"
     assert finding.detail.startswith(f"description: “{text}” (weighed most: “")
+
+
+def test_an_explanation_quotes_no_words_of_grammar() -> None:
+    """The sentence of a real chart server's that is warned of."""
+    text = (
+        "If the x-axis is time (t) and the y-axis is velocity (v) at each moment, an area chart"
+        " allows you to observe the trend of velocity over time and infer the distance traveled by"
+        " the area's size."
+    )
+    words = {word.casefold() for word in classifier().heaviest_words(text)}
+    assert words and not words & {"each", "every", "at", "the", "always", "and", "if"}
+
+
+def test_the_sample_servers_are_warned_of_by_nothing() -> None:
+    """Nor are their instructions."""
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"id": 2, "method": "tools/list"},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in requests)
+    for name in NAMES:
+        answers = subprocess.run(
+            [sys.executable, str(SCRIPT), name],
+            input=lines, capture_output=True, text=True, timeout=30, check=True,
+        ).stdout.splitlines()  # fmt: skip
+        first, second = (json.loads(line)["result"] for line in answers)
+        judged = judge([Passage("instructions", first.get("instructions", ""))])
+        assert not [s for s in judged if s.severity != "info"], name
+        for raw in second["tools"]:
+            row = ToolRecord(7, 1, name, raw["name"], raw, hash="now", trusted_hash="then")
+            assert not [f for f in check(row) if f.severity != "info"], row.tool_id
 
 
 def test_a_wrapped_docstring_is_read_as_sentences() -> None:

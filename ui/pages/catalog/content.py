@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 from app.catalog.catalog import CatalogTool, trust_server
 from app.core.text import plural
 from app.policy.usage import Usage, read_usage
+from app.safety.server_texts import findings_of
 from app.tokens.host_text import compact
 from store.records import ServerRecord
 from ui.look.text import APPROX, short
@@ -270,7 +271,18 @@ class CatalogContent(QWidget):
             self.details.show_details(several_details(tools), _tool_buttons(tools)[:2])
 
     def _server_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
-        return (*self._reading_buttons(server)[:2], *self._removal_buttons(server))
+        reading, removal = self._reading_buttons(server), self._removal_buttons(server)
+        if server.trusted and not server.disabled and self._first_to_review(server) is not None:
+            return ((REVIEW, "shield-alert-outline"), *reading[:1], *removal)
+        return (*reading[:2], *removal)
+
+    def _first_to_review(self, server: ServerRecord) -> int | None:
+        """Id of the first tool of the server that is held, 0 for its own texts; None for none."""
+        catalog = self._services.live.catalog
+        held = [t.tool.id for t in catalog.of_server(server.id) if t.held] if catalog else []
+        if held:
+            return held[0]
+        return 0 if any(not one.get("decided") for one in findings_of(server)) else None
 
     def _removal_buttons(self, server: ServerRecord) -> tuple[tuple[str, str], ...]:
         """Buttons that remove this server, at once where it is Toolcrib's own."""
@@ -297,6 +309,10 @@ class CatalogContent(QWidget):
             if text == "Trust server":
                 chosen, at = server.id, self._services.ctx.clock()
                 self._services.tasks.change(lambda db: trust_server(db, chosen, at))
+            elif text == REVIEW:
+                self._services.open_page("review")
+                if first := self._first_to_review(server):
+                    self._services.live.review.emit(first)
             elif text == ENABLE:
                 self.tree.disable_requested.emit(server)
             elif text == SIGN_IN:

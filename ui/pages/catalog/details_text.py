@@ -10,6 +10,7 @@ from app.catalog.conditions import matches
 from app.catalog.reasons import DISABLED, sentence
 from app.core.text import plural
 from app.hosts.display import spec_text
+from app.safety.notices import notices_of
 from store.records import MANUAL, ServerRecord
 from store.typed import Json
 from ui.look.text import APPROX, ago, count, visible
@@ -111,7 +112,8 @@ def server_details(
     signed_in = server.taken_with.get("signed_in") and not server.problem
     state = status_words(server) if server.problem else "You are signed in." if signed_in else ""
     twice = twice_words(server, host_names())
-    lines = [disabled_words(server, hosts), state, twice, f"{read}.", _start(server)]
+    warned = "\n\n".join(notice.text for notice in notices_of(server))
+    lines = [disabled_words(server, hosts), state, twice, warned, f"{read}.", _start(server)]
     return Details(
         title=server.name,
         subtitle=" · ".join(filter(None, [version, hosts])),

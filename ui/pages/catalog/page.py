@@ -318,6 +318,7 @@ class CatalogPage(Page):
         services.hosts.changed.connect(self._renew_next_step)
         services.live.toggled.connect(content.show_toggled)
         services.live.sought.connect(content.show_tool)
+        services.live.server_sought.connect(self.show_server)
         self.reading.more.clicked.connect(self.open_config)
         self.reading.projects.clicked.connect(self.open_project)
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))

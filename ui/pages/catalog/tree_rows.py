@@ -9,6 +9,7 @@ from app.catalog.named_twice import named_twice
 from app.catalog.reasons import CHANGED
 from app.core.text import plural
 from app.policy.usage import DAY, Usage
+from app.safety.server_texts import findings_of
 from store import records
 from store.records import ServerRecord
 from ui.shell.badges import badge
@@ -112,6 +113,8 @@ def server_badge(branch: Branch) -> BadgeText | None:
     held = sum(1 for leaf in branch.leaves if leaf.row.held)
     if held:
         return badge("some held", f"{held} held back")
+    if any(not one.get("decided") for one in findings_of(branch.server)):
+        return badge("text to review")
     broken = sum(1 for leaf in branch.leaves if leaf.row.tool.problem)
     if broken:
         return badge("problems", plural(broken, "problem"))

@@ -4,10 +4,30 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
+from app.catalog.catalog import approve_texts, reopen_texts
 from app.core.changes import Changes
 from app.core.context import Db
 from app.safety.review import ToolDecisions, undo_decision
+from store.records import ServerRecord
+from store.typed import Json
 from ui.shell.tasks import Tasks
+
+
+class ApproveTexts(QUndoCommand):
+    """A server's own texts reach hosts as they are; undo lets them wait again."""
+
+    def __init__(self, tasks: Tasks, server: ServerRecord) -> None:
+        super().__init__(f"Approve the texts of {server.name}")
+        self._tasks, self._id = tasks, server.id
+        self._before: list[Json] = []
+
+    def redo(self) -> None:
+        """Approve."""
+        self._tasks.change(lambda db: approve_texts(db, self._id, self._before))
+
+    def undo(self) -> None:
+        """Take it back."""
+        self._tasks.change(lambda db: reopen_texts(db, self._id, self._before))
 
 
 class DecisionCommand(QUndoCommand):

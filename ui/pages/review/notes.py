@@ -1,14 +1,15 @@
 """Notes of Review on servers and on the profile as a whole, a line with a mark for each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
 
 from ui.look.theme import GAP, Theme
 from ui.widgets.label import PlainLabel
 
 _MOST = 8
+NoteButton = tuple[str, Callable[[], None]]
 
 
 class Notes(QWidget):
@@ -19,6 +20,8 @@ class Notes(QWidget):
         self._theme = theme
         self._marks = [PlainLabel() for _ in range(_MOST)]
         self._lines = [PlainLabel() for _ in range(_MOST)]
+        self._rows: list[QHBoxLayout] = []  # of the lines' buttons
+        self._buttons: list[QPushButton] = []
         self._more = PlainLabel()
         self._more.setProperty("faint", True)
         grid = QGridLayout(self)
@@ -30,13 +33,26 @@ class Notes(QWidget):
             line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(line, row, 1)
+            self._rows.append(QHBoxLayout())
+            self._rows[-1].setSpacing(GAP)
+            grid.addLayout(self._rows[-1], row, 2, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self._more, _MOST, 1)
         theme.changed.connect(self._recolor)
         self._recolor()
         self.show_texts(())
 
-    def show_texts(self, texts: Sequence[str]) -> None:
-        """Show the first of these, and how many more there are."""
+    def show_texts(
+        self, texts: Sequence[str], buttons: Sequence[Sequence[NoteButton]] = ()
+    ) -> None:
+        """Show the first of these, and how many more there are; `buttons` are those of each."""
+        while self._buttons:
+            self._buttons.pop().deleteLater()
+        for row, pressed in zip(self._rows, buttons, strict=False):
+            for text, press in pressed:
+                button = QPushButton(text, self)
+                button.clicked.connect(lambda _checked=False, press=press: press())
+                row.addWidget(button)
+                self._buttons.append(button)
         for number, (mark, line) in enumerate(zip(self._marks, self._lines, strict=True)):
             line.setText(texts[number] if number < len(texts) else "")
             mark.setVisible(number < len(texts))
@@ -44,6 +60,11 @@ class Notes(QWidget):
         self._more.setText(f"And {len(texts) - _MOST} more.")
         self._more.setVisible(len(texts) > _MOST)
         self.setVisible(bool(texts))
+
+    @property
+    def buttons(self) -> tuple[QPushButton, ...]:
+        """The buttons of all lines, from top to bottom."""
+        return tuple(self._buttons)
 
     def text(self) -> str:
         """The lines shown."""

@@ -19,13 +19,15 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural
-from app.safety.notices import notices
+from app.safety.notices import SERVER_TEXT, Notice, notices
 from app.safety.review import OPEN, ReviewItem, ToolDecisions, approve, decisions_of, hold
+from app.safety.server_texts import findings_of
+from store.records import ServerRecord
 from ui.look.theme import GAP, MARGIN
 from ui.pages.review.card import ReviewCard
 from ui.pages.review.checks_dialog import show_checks
-from ui.pages.review.commands import DecisionCommand
-from ui.pages.review.notes import Notes
+from ui.pages.review.commands import ApproveTexts, DecisionCommand
+from ui.pages.review.notes import NoteButton, Notes
 from ui.pages.review.rows import FINDING, WHEN, ReviewTable
 from ui.shell.actions import Tick
 from ui.shell.page import Page
@@ -147,10 +149,35 @@ class ReviewPage(Page):
         self.empty.buttons[1].setVisible(bool(others))
         count = sum(not tool.tool.gone for tool in tools)
         warnings = notices(catalog) if catalog else ()
-        self.notes.show_texts([notice.text for notice in warnings])
+        self.notes.show_texts(
+            [notice.text for notice in warnings], [self._note_buttons(one) for one in warnings]
+        )
         self.empty.text.setText("No tool to decide on" if warnings else "Nothing to review")
         self.empty.hint.setText(_CHECKED.format(plural(count, "tool")) if count else _NO_TOOLS)
         self.result.emit(f"{len(waiting)} to decide on" if waiting else "")
+
+    def _note_buttons(self, notice: Notice) -> tuple[NoteButton, ...]:
+        """Ways on from a note about a server's own texts; none from one about tools."""
+        catalog = self.services.live.catalog
+        server = catalog.server(notice.about[0]) if catalog else None
+        if notice.kind != SERVER_TEXT or server is None:
+            return ()
+        return (
+            ("Show server", lambda: self._show_server(server.name)),
+            ("Approve text", lambda: self._approve_texts(server)),
+        )
+
+    def _show_server(self, name: str) -> None:
+        self.services.open_page("catalog")
+        self.services.live.server_sought.emit(name)
+
+    def _approve_texts(self, server: ServerRecord) -> None:
+        held = any(one["severity"] == "block" for one in findings_of(server))
+        question = f"Approve the texts of {server.name} as they are now?"
+        effect = "Models will read them on every host that gets this server."
+        if held and not confirm(self, question, effect, yes="Approve"):
+            return
+        self.services.undo.push(ApproveTexts(self.services.tasks, server))
 
     def _select(self, row: int) -> None:
         if 0 <= row < self.model.rowCount():
