@@ -34,7 +34,7 @@ def _add_calibrate(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parser = verbs.add_parser(
         "calibrate",
         parents=[common],
-        help="choose theta, delta and floor by your labelled queries",
+        help="choose the thresholds from your labelled queries",
         description='JSON: {"queries", "unknown", "floor", "note", "used", "theta": SWEEP or null,'
         ' "delta": SWEEP or null, "run": ID, "compared": null or {"same_catalogue", "fixed",'
         ' "regressed", "still_failing", "passed", "new"}}; SWEEP is {"best": POINT, "band": [low,'

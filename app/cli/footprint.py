@@ -68,7 +68,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     check.add_argument("--block", type=int, metavar="PCT", help="BLOCK above this share")
     check.add_argument("--max-tools", type=int, metavar="N", help="tools at most")
     check.add_argument(
-        "--allow-empty", action="store_true", help="pass where no tool has been read at all"
+        "--allow-empty", action="store_true", help="pass even if no tool has been read"
     )
     check.add_argument("--fail-on", choices=("warn", "block"), default="block")
     _add_project_options(check)
@@ -224,7 +224,8 @@ def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
     unread = f" {servers} could not be read yet." if catalog.servers else ""
     raise ToolcribError(
         f"No tools have been read, so there is nothing to check.{unread}",
-        "Read them first with: toolcrib scan --yes. If none is right here, add --allow-empty.",
+        "Read them first with: toolcrib scan --yes. If an empty result is expected,"
+        " add --allow-empty.",
     )
 
 

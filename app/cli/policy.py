@@ -34,9 +34,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     lists = parts.add_parser("list", parents=[common], help="files that sessions met")
     lists.set_defaults(run=run_list)
     for name, words in (
-        ("show", "what a file would leave of a profile"),
-        ("trust", "let the present text of a file count"),
-        ("distrust", "let a file count no more"),
+        ("show", "the tools that a file leaves of a profile"),
+        ("trust", "use the file as it is now"),
+        ("distrust", "stop using a file"),
     ):
         part = parts.add_parser(name, parents=[common], help=words)
         part.add_argument("folder", nargs="?", type=Path, default=Path(), help="or the file")

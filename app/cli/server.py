@@ -183,7 +183,7 @@ def _in_toolcrib(
         else:
             old = stored_launch(record, SecretStore.open(ctx.paths))
             if old is None:
-                raise ToolcribError(f"How {record.name} is started is not known.")
+                raise ToolcribError(f"The command of {record.name} is not known.")
             new = _launch(args, old) if action == EDIT else old
             edit_server(ctx, db, record, args.new if action == "rename" else record.name, new)
             text = f"{record.name} is {'renamed' if action == 'rename' else 'edited'}."
@@ -206,7 +206,7 @@ def _in_file(
     if args.action == EDIT:
         present = load_entry(db, places, entry).entry.launch
         if present is None:
-            raise ToolcribError(f"How {record.name} is started is not known.")
+            raise ToolcribError(f"The command of {record.name} is not known.")
         change = replace(change, launch=_launch(args, present))
     made = load_plan(ctx, db, places, change)
     if made.refusal:
@@ -229,7 +229,7 @@ def _in_file(
 
 def _text(made: Plan, entry: EntryRecord, backup: str, *, written: bool) -> str:
     if made.empty:
-        return f"{entry.file} says so already: nothing to write."
+        return f"{entry.file} already has this: nothing to write."
     lines = [] if written else shown_difference(made)
     lines += [f"{entry.file}: {'; '.join(made.changes)}", *_notes(made)]
     if not written:

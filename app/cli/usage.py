@@ -47,7 +47,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     shows.add_argument("--days", type=int, default=30, metavar="N")
     shows.add_argument("--price", type=float, metavar="X", help="of a million input tokens; kept")
     shows.set_defaults(run=run_show)
-    forgets = parts.add_parser("forget", parents=[common], help="forget what the records told")
+    forgets = parts.add_parser(
+        "forget", parents=[common], help="delete the counts read from records"
+    )
     forgets.set_defaults(run=run_forget)
 
 

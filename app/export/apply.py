@@ -157,7 +157,7 @@ def undo_writes(
 def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
     record = exports.one(db, export_id)
     if record is None or record.undone_at:
-        raise ToolcribError("This write was taken back already.")
+        raise ToolcribError("This write is already undone.")
     data = backups.read(record.backup)
     if record.before_hash and (data is None or hash_bytes(data) != record.before_hash):
         raise ToolcribError("The backup of this write is gone.", f"Look into {ctx.paths.backups}.")
@@ -215,7 +215,7 @@ def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Expor
     """Take the host's newest export back: every file that it wrote."""
     active = exports.standing(exports.for_host(db, host_id))
     if not active:
-        raise ToolcribError("There is no write to take back.")
+        raise ToolcribError("There is no write to undo.")
     group = active[0].detail.get("group", active[0].id)
     newest = [record for record in active if record.detail.get("group", record.id) == group]
     return undo_writes([record.id for record in newest], ctx, db)
@@ -270,10 +270,12 @@ def restore_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[Ex
     if not done and exports.standing(history):
         raise ToolcribError(
             "No file of it has Toolcrib in it; changes to single servers are yours.",
-            f"Take back the newest write alone: toolcrib restore {host_id} --last",
+            f"Undo only the newest write: toolcrib restore {host_id} --last",
         )
     if not done:
-        raise ToolcribError("Toolcrib has written nothing here that could be restored.")
+        raise ToolcribError(
+            "Toolcrib has not written to this host, so there is nothing to restore."
+        )
     return done
 
 
@@ -285,7 +287,7 @@ def has_writes_in(host_id: str, db: apsw.Connection) -> bool:
 
 
 def restore_all(ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
-    """Put every host file back to what it was before Toolcrib first wrote to it; hooks stay."""
+    """Restore every host file to its state before Toolcrib first wrote to it; hooks stay."""
     about_servers = [one for one in exports.all_exports(db) if one.mode != HOOK]
     return tuple(_restore_all(about_servers, ctx, db))
 

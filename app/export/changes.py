@@ -256,8 +256,8 @@ def _through(
         work.changes.append(f"{match.entry.name}: behind toolcrib")
         if own_tool_list(match, target.host):
             work.warnings.append(
-                f"{match.entry.name} has a tool list of its own, which no longer applies;"
-                " tick those tools off in Toolcrib."
+                f"{match.entry.name} has its own tool list, which no longer applies."
+                " Turn those tools off in Toolcrib."
             )
         if match.entry.launch is not None:
             _keep_secrets(work, match, match.entry.launch)

@@ -72,7 +72,7 @@ def put_newest_back(
         placed = newest  # what came out is newer still, so that goes back in turn
     kept = keep(temporary, target)
     raise ToolcribError(
-        f"{target} is written all the time, so Toolcrib left it.",
+        f"Another program keeps writing {target}, so Toolcrib left it unchanged.",
         f"Quit the host and try again. One of its versions is kept in {kept}.",
     )
 

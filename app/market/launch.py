@@ -101,7 +101,10 @@ def choose(
     if number is None:
         chosen, reason = best(ways, runtimes)
         if chosen is None:
-            why = next((way.problem for way in ways), "It lists no package and no address.")
+            why = next(
+                (way.problem for way in ways),
+                "The entry has no package and no address, so it cannot be installed.",
+            )
             raise ToolcribError(f"{entry.name} cannot be added: {reason}", why)
         return chosen
     chosen = next((way for way in ways if way.number == number), None)

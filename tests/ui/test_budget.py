@@ -191,7 +191,7 @@ def test_without_a_log_sizes_suggest_what_to_look_at_in_one_step(show, services,
     settled(qtbot, page)
     assert len(services.live.catalog.shown) == 5
     set_budget(page, qtbot, 1_000)
-    assert "sizes say where to look" in page.moves.evidence.text()
+    assert "chosen by size" in page.moves.evidence.text()
 
 
 def test_ticking_everything_offered_gets_out_of_block(show, services, qtbot):

@@ -196,7 +196,7 @@ def test_fetching_can_be_stopped_and_an_error_is_a_sentence(dialog, window, qtbo
         dialog.fetch.click()
         go.set()
         qtbot.waitUntil(lambda: dialog.fetch.text() == "Fetch lists", timeout=WAIT)
-        assert dialog.state.text() == "Stopped. It goes on from there the next time."
+        assert dialog.state.text() == "Stopped. The next fetch continues from here."
         qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
         server.mode = "fails"
         dialog.fetch.click()

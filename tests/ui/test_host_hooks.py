@@ -313,7 +313,7 @@ def test_opencode_as_it_is_can_narrow_its_list(page, qtbot, home):
     qtbot.waitUntil(card.list_button.isVisible, timeout=TIMEOUT)
     card.list_button.click()
     qtbot.waitUntil(lambda: page._stack.currentWidget() is page.hook, timeout=TIMEOUT)
-    assert page.hook.title.text() == "Leave out what does not fit: opencode"
+    assert page.hook.title.text() == "Remove tools that do not fit: opencode"
     assert CACHE in page.hook.notes.text(), "the cost is said before"
     assert reads(keeps=False, listed=True) in page.hook.notes.text()
     assert not file.exists()

@@ -77,7 +77,7 @@ def test_another_host_can_be_kept_in_view_and_the_sum_says_that_it_is_one(window
     hosts.choose(EVERY)
     assert strip.host.text() == "All servers"
     assert strip.total.text() == f"{window.live.total:,} tokens ≈"
-    assert "no single model gets" in strip.host.toolTip()
+    assert "No single model gets" in strip.host.toolTip()
     hosts.choose(WORST)
     assert strip.host.text() == "Claude Desktop"
 

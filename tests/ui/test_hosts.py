@@ -449,7 +449,7 @@ def test_pruned_with_nothing_off_says_that_entries_stay(page, qtbot):
     live.set_on([row.tool.id for row in live.catalog.tools], True)
     open_host(page, qtbot, "claude-desktop", "pruned")
     assert page.detail.nothing.text() == (
-        "Nothing of its servers is off, so their entries stay as they are."
+        "All tools of its servers are on, so their entries stay as they are."
     )
     assert page.detail.nothing.isVisible() and not page.detail.write.isEnabled()
 

@@ -94,7 +94,7 @@ def test_the_hosts_that_have_its_url_are_named(tab, ctx, qtbot):
     db.close()
     tab.follow()
     qtbot.waitUntil(
-        lambda: tab.state.text().endswith("These reach nothing meanwhile: Cursor."),
+        lambda: tab.state.text().endswith("Without it these hosts reach no tool: Cursor."),
         timeout=SECONDS,
     )
     tab.form.fields["http"].click()

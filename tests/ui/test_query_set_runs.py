@@ -58,7 +58,7 @@ def test_why_names_the_target_the_certainty_and_the_floor(open_set, qtbot):
     with qtbot.waitSignal(tab.session.chosen, timeout=30_000):
         tab.panel.target.setValue(0.0)
     tab.panel.why.click()
-    assert "balances recall and precision best" in tab.messages.text
+    assert "has the best balance of recall and precision" in tab.messages.text
 
 
 def test_few_queries_are_shown_but_not_recommended_loudly(open_set, qtbot):

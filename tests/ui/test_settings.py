@@ -246,7 +246,7 @@ def test_settings_are_found_by_their_words_and_explained(dialog):
     shown = [label.text() for label in dialog.profile.findChildren(QLabel) if label.isVisible()]
     assert "The best tool's arguments and the names of others fit into this." in shown
     dialog.search.setText("no such thing")
-    assert dialog.problem.text() == "No setting has these words."
+    assert dialog.problem.text() == "No setting matches."
     dialog.search.clear()
     assert dialog.profile.fields["gateway.pool"].isVisible()
     assert not dialog.problem.isVisible()

@@ -25,7 +25,7 @@ _CHOICES = (
     ("Allow once", ALLOWED, "Send this call."),
     ("For this session", SESSION, "Send calls of this tool until the host's session ends."),
     ("Always", ALWAYS, "Send calls of this tool until its text changes. Undo: toolcrib approve"),
-    ("Deny", DENIED, "The model is told that you said no."),
+    ("Deny", DENIED, "The model gets the answer that you refused."),
 )
 
 
@@ -40,7 +40,7 @@ class ApprovalBar(QFrame):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("messageBar")
-        self.setAccessibleName("Calls that wait for your yes")
+        self.setAccessibleName("Calls that wait for your approval")
         self._theme = theme
         self._tasks = tasks
         self._calls: Sequence[Approval] = ()

@@ -48,7 +48,7 @@ _HOST_TIPS = {
     True: "What this host's model gets of tool definitions at its first request. Badge and"
     " proposals follow it; by default it is the host that is worst off, on Hosts the one whose"
     " page is read.",
-    False: "The sum over all servers, which no single model gets.",
+    False: "Sum over all servers. No single model gets all of them.",
 }
 _PROFILE_TIP = (
     "{} is in view: which tools are on, its budget and settings. A host gets the profile that was"
@@ -192,12 +192,12 @@ class BudgetStrip(QWidget):
         """The hosts with their numbers, the worst by default, and the sum over all servers."""
         hosts, menu = self._hosts, self._menu
         menu.clear()
-        choices = [(WORST, "The host that is worst off")]
+        choices = [(WORST, "The host over budget the most")]
         choices += [
             (size.facts.id, f"{in_menu(size.host)}: {count(size.verdict.tokens)} {APPROX}")
             for size in hosts.sizes
         ]
-        choices.append((EVERY, "All servers, whichever host has them"))
+        choices.append((EVERY, "Servers of all hosts together"))
         for choice, text in choices:
             action = menu.addAction(text)
             action.setCheckable(True)

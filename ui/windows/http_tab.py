@@ -76,7 +76,7 @@ class HttpTab(QWidget):
     def _show(self, state: HttpState, hosts: str) -> None:
         words = f"Written with its URL: {hosts}." if hosts else ""
         if hosts and not state.on:
-            words = f"These reach nothing meanwhile: {hosts}."
+            words = f"Without it these hosts reach no tool: {hosts}."
         self.state.setText(f"{state.sentence} {words}".strip())
 
     def _on_failed(self, error: ToolcribError) -> None:

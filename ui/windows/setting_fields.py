@@ -130,8 +130,8 @@ PROFILE: tuple[Group, ...] = (
             ),
             Switch(
                 "gateway.promote",
-                "Put &found tools into the host's list, too",
-                tip="Only some hosts follow such changes, and each costs them their prompt cache.",
+                "Add &found tools to the host's own list",
+                tip="Few hosts read a changed list, and each change empties their prompt cache.",
             ),
         ),
     ),
@@ -151,7 +151,7 @@ PROFILE: tuple[Group, ...] = (
                 10,
                 " min",
                 zero="Never",
-                tip="The next call starts it again; what it kept in memory is lost.",
+                tip="The next call starts the server again. Its memory is lost.",
                 step_noun="the time until an idle server is ended",
             ),
             Number(
@@ -171,26 +171,27 @@ PROFILE: tuple[Group, ...] = (
                 1_000,
                 " tokens",
                 zero="No limit",
-                tip="The rest of a longer one is kept, and the model can read on.",
+                tip="A longer result is cut. The model can read the rest by parts.",
             ),
             Choice(
                 "gateway.secrets_out",
                 "A secret &would leave",
                 DATA_OUT,
-                tip="A call carries a value that looks like a secret to a tool that can send.",
+                tip="For a call that passes a likely secret to a tool that can send data.",
                 step_noun="what happens to calls with secrets",
             ),
             Choice(
                 "gateway.passages_out",
                 "Other te&xt would leave",
                 DATA_OUT,
-                tip="A call carries words that another server returned to a tool that can send.",
+                tip="For a call that passes another server's text to a tool that can send data.",
                 step_noun="what happens to calls with another server's text",
             ),
             Switch(
                 "gateway.combinations",
-                "Warn of &tools that together could leak",
-                tip="Review says it where private data, untrusted content and a way out meet.",
+                "Warn about &tools that could leak data together",
+                tip="Review shows a notice where tools with private data, untrusted content and a"
+                " way to send data are on together.",
             ),
         ),
     ),
@@ -236,7 +237,7 @@ PROFILE: tuple[Group, ...] = (
                 100,
                 1,
                 " times",
-                tip="The call runs; then its tool is unloaded and the model is told.",
+                tip="The call runs. Then its tool is unloaded, with a note to the model.",
                 step_noun="what a loop is",
             ),
             Number(
@@ -261,7 +262,7 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.loop_exempt",
                 "Ne&ver a loop",
                 "browser/*, time/get_current_time",
-                tip="Tools that may well be called again and again.",
+                tip="Tools that may be called many times in a row.",
                 step_noun="what is never a loop",
             ),
         ),
@@ -270,7 +271,7 @@ PROFILE: tuple[Group, ...] = (
 
 PROFILE += (
     (
-        "Who may use which tool, and when",
+        "Rules: who may use a tool, and when",
         (
             Rules(
                 "preconditions",
@@ -282,8 +283,8 @@ PROFILE += (
             Rules(
                 "scopes",
                 "Onl&y for",
-                tip="A line for each tool pattern: who may find and call it. A tool that no line"
-                " names is for everybody.",
+                tip="A line for each tool pattern: who may find and call it. A tool without a"
+                " line is open to every user.",
                 example="files/delete_*: user:ann, role:ops",
             ),
         ),
@@ -305,7 +306,7 @@ LOOK: tuple[Group, ...] = (
                 "encoding",
                 "To&kenizer",
                 (("o200k_base", "o200k_base"), ("cl100k_base", "cl100k_base")),
-                tip="Counts every ≈; both are OpenAI's, models with another one get other numbers.",
+                tip="Used for every number with ≈. Both are OpenAI's; other models differ.",
             ),
         ),
     ),
@@ -336,7 +337,7 @@ LOGIN: tuple[Group, ...] = (
             Switch(
                 "at_login",
                 "&Start with your login",
-                tip="It is there before the first host and stays until you log out.",
+                tip="It starts with your login and stays until you log out.",
                 step_noun="starting with your login",
             ),
         ),

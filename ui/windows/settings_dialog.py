@@ -74,7 +74,7 @@ class SettingsDialog(Dialog):
         self.search.setAccessibleName("Search settings")
         self.search.textChanged.connect(self._seek)
         self.usual = QPushButton("&Reset this tab")
-        self.usual.setToolTip("Give every setting of this tab its usual value")
+        self.usual.setToolTip("Reset every setting of this tab")
         self.usual.clicked.connect(self._reset)
         self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
         close = QPushButton("Close")
@@ -151,7 +151,7 @@ class SettingsDialog(Dialog):
         if not numbers[self.tabs.currentIndex()] and any(numbers):
             self.tabs.setCurrentIndex(next(n for n, count in enumerate(numbers) if count))
         nothing = bool(text.strip()) and not any(numbers)
-        self.problem.setText("No setting has these words." if nothing else "")
+        self.problem.setText("No setting matches." if nothing else "")
         self.problem.setVisible(nothing)
 
     def _unusual(self) -> Json:

@@ -334,7 +334,7 @@ def _warnings(
     if renamed:
         warnings.append("In the Catalog the server keeps its name, and with it ticks and labels.")
     if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:
-        warnings.append(f"Rules of {facts.name} that name tools of this server no longer apply.")
+        warnings.append(f"Rules in {facts.name} that name tools of this server no longer apply.")
     if place.kept is not None:
         warnings.append(
             f"{facts.name} reaches it through Toolcrib, which starts it so from the next call on."

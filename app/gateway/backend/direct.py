@@ -31,7 +31,7 @@ class DirectWay:
     def __init__(self, descriptors: list[int]) -> None:
         if len(descriptors) != _COUNT:
             _close(descriptors)
-            raise OSError("These are no descriptors of a host.")
+            raise OSError("The message has no valid descriptors.")
         *self._descriptors, page = descriptors
         self._from_host, self._host, self._reader, self._writer, self._bell = self._descriptors
         self._link = -1

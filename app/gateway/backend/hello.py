@@ -37,7 +37,7 @@ def read_hello(link: "_socket.socket", build: str, token: str, seconds: float = 
     if not compare_digest(their_token.encode(), token.encode()):
         raise ToolcribError("It does not know the backend's token.")
     if their_build != build:
-        raise ToolcribError("It is of another build.")
+        raise ToolcribError("It is another build of Toolcrib.")
     if not (count.isdigit() and size.isdigit()) or int(size) > _LONGEST_BODY:
         raise ToolcribError("Its greeting has no usable size.")
     fields = _exactly(link, int(size)).split(b"\0")
@@ -60,7 +60,7 @@ def _line(link: "_socket.socket") -> str:
     while not data.endswith(b"\n"):
         byte = link.recv(1)
         if not byte or len(data) > _LONGEST_LINE:
-            raise ToolcribError("It hung up before it had greeted.")
+            raise ToolcribError("The connection closed before its greeting.")
         data += byte
     return data[:-1].decode("ascii", "replace")
 
@@ -70,7 +70,7 @@ def _exactly(link: "_socket.socket", size: int) -> bytes:
     while size:
         part = link.recv(min(size, 1 << 16))
         if not part:
-            raise ToolcribError("It hung up before it had greeted.")
+            raise ToolcribError("The connection closed before its greeting.")
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

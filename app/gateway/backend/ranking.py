@@ -60,7 +60,9 @@ class Rankings:
         if self._router is None or known != self._known:
             encoder = None if words_only else self._encoder(ctx, self._db, hello)
             if encoder is None and not words_only:
-                return {"why": "The encoder or the tools' vectors are to be prepared first."}
+                return {
+                    "why": "The encoder or the vectors are not prepared yet. Run: toolcrib scan"
+                }
             self._router = _router(ctx, self._db, profile, encoder)
             self._known = known
         request = Request(str(fields["query"]), server=str(fields["server"]))

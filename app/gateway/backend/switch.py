@@ -110,9 +110,9 @@ class HttpSwitch:
         except ToolcribError as error:
             self._problem = error.title
         except (OSError, OverflowError) as error:
-            self._problem = f"Port {settings.http_port} cannot be had: {error}."
+            self._problem = f"Port {settings.http_port} cannot be used: {error}."
         except ImportError as error:
-            self._problem = f"What serves HTTP is not installed: {error}."
+            self._problem = f"The HTTP server is not installed: {error}."
 
     def _listen(self, port: int) -> None:
         from app.gateway.backend.web.server import WebServer

@@ -112,7 +112,7 @@ def test_restoring_a_host_takes_its_hook_out_and_no_others(
     assert json.loads(capsys.readouterr().out) == {"restored": [str(file)]}
     assert not file.exists() and (home / ".codex" / "hooks.json").exists()
     assert run(["restore", "claude-code"]) == FAILED
-    assert "written nothing here" in capsys.readouterr().err
+    assert "has not written to this host" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_read_stops_no_other(

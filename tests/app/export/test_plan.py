@@ -375,7 +375,7 @@ def test_going_through_says_which_of_the_hosts_own_rules_end(world):
     world.learn()
     world.narrow()
     codex = " ".join(world.plan("codex", "through").warnings)
-    assert "stub has a tool list of its own, which no longer applies" in codex
+    assert "stub has its own tool list, which no longer applies" in codex
     claude = " ".join(world.plan("claude-code", "through").warnings)
     assert "Rules of Claude Code that name tools" in claude
     assert "no longer appl" not in " ".join(world.plan("codex", "pruned").warnings)

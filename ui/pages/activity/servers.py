@@ -43,7 +43,7 @@ _CARDS = (
         "MB in all",
         "Memory of that process and of its servers; on Linux, pages in common count once.",
     ),
-    ("MB saved ≈", "What each further session would take of the servers that sessions share."),
+    ("MB saved ≈", "Memory saved by sharing: what separate servers would take."),
 )
 _NONE = "No backend runs"
 _NONE_HINT = (
@@ -98,10 +98,10 @@ class ServersTab(QWidget):
         self.sharing = self._make_sharing()
         self.why = ElidedLabel()
         self.stop = QPushButton("Stop server")
-        self.stop.setToolTip("Its calls under way fail; its next call starts it again")
+        self.stop.setToolTip("Calls that are running fail. The next call starts the server again")
         self.stop_all = QPushButton("Stop all")
         self.stop_all.setToolTip(
-            "Ends the process behind all hosts, and its servers; hosts that run on start the next"
+            "Ends the shared process and its servers. The next call of a host starts it again"
         )
         self.empty = EmptyState(services.theme, icon="pulse", text=_NONE, hint=_NONE_HINT)
         self._stack = QStackedWidget()
@@ -205,7 +205,7 @@ class ServersTab(QWidget):
             self._send(f"{row.name} has ended; its next call starts it again.", STOP_SERVER, row)
 
     def _stop_all(self) -> None:
-        self._send("The backend ends; hosts that still run start the next.", STOP)
+        self._send("The shared process ends. The next call of a host starts it again.", STOP)
 
     def _send(self, text: str, verb: str, row: RunningServer | None = None) -> None:
         words = (row.name, str(row.session)) if row else ()
@@ -235,7 +235,7 @@ class ServersTab(QWidget):
         box.setAccessibleName("How hosts share the selected server")
         for choice, title in TITLES.items():
             box.addItem(title, choice)
-        box.setToolTip("Counts for sessions that start from then on")
+        box.setToolTip("Applies to sessions that start later")
         return box
 
     def _lay_out(self) -> None:

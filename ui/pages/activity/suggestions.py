@@ -56,10 +56,10 @@ OUTCOMES = {
 }
 _CARDS = (
     ("suggestions", f"Prompts of the last {DAYS} days for which tools were suggested."),
-    ("then called", "Of those whose calls can be seen: the model called one of the tools."),
+    ("then called", "The model then called a suggested tool. Counted where its calls can be seen."),
     ("another called", "The model called a tool that was not suggested."),
     ("silent", "Prompts for which nothing was suggested."),
-    ("tokens each ≈", "What a suggestion adds to a request, in the mean; an upper estimate."),
+    ("tokens each ≈", "Mean tokens that a suggestion adds to a request: an upper estimate."),
 )
 _KEPT = "Prompts are kept, as you chose in Settings."
 _UNKEPT = "Prompts are not kept. Settings, Keep prompts, makes labels of misses possible."
@@ -114,8 +114,8 @@ def columns() -> tuple[Column[SuggestionUse], ...]:
             lambda use: OUTCOMES[use.outcome],
             delegate=BadgeDelegate,
             width=136,
-            tip="Until the next prompt of the same session; calls that do not go through"
-            " Toolcrib nobody sees.",
+            tip="Calls up to the next prompt of the session. Calls outside Toolcrib are not"
+            " counted.",
             roles={BADGE: lambda use: badge(use.outcome, OUTCOMES[use.outcome])},
         ),
         Column("Called tools", lambda use: ", ".join(use.called), width=190),

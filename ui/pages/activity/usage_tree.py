@@ -182,7 +182,7 @@ class UsageTree(QAbstractItemModel):
                     lambda use: 0 if use.calls else use.row.cost,
                 ),
                 width=150,
-                tip="Tokens of the tools that nobody called in the period.",
+                tip="Tokens of the tools without a call in the period.",
                 right=True,
             ),
             TreeColumn(

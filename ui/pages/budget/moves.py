@@ -28,7 +28,7 @@ _LEAST_ROWS = 3  # that the list shows; more where there is room
 _WITHIN = "Within the budget: nothing has to go."
 _NOT_ENOUGH = "These do not suffice."
 _NONE = "No tool stands out to be turned off."
-_SIZES = "There are no calls yet to propose from; sizes say where to look."
+_SIZES = "No calls are counted yet, so these are chosen by size."
 _ELSE = (
     "Choose in the Catalog, or let hosts go through Toolcrib: their models then get a menu of two"
     " tools."

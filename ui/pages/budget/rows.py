@@ -39,7 +39,7 @@ class BudgetTable(RowTable[HostSize]):
                     _tools,
                     lambda size: size.verdict.tools,
                     width=84,
-                    tip="How many tools that is; behind the stroke the most the host takes.",
+                    tip="Number of tools; after the slash, the host's limit.",
                     right=True,
                 ),
                 Column(

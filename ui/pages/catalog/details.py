@@ -52,7 +52,7 @@ class DetailsCard(QFrame):
         self._headline = _label(self, wrap=True)
         self.log = QPushButton("Whole log…", self)
         self.log.setProperty("flat_link", True)
-        self.log.setToolTip("What was said when it was read, and what it printed")
+        self.log.setToolTip("Messages of the last read, and the server's output")
         self._log_of = ""
         self.log.clicked.connect(lambda: self.log_wanted.emit(self._log_of))
         self.call = QPushButton("Call by hand… (T)", self)

@@ -112,7 +112,7 @@ class ServerForms(QObject):
 
     def _open_entry(self, entry: EntryRecord, launch: LaunchSpec | None) -> None:
         if launch is None:
-            self._services.show_status(f"How {entry.name} is started is not known.")
+            self._services.show_status(f"The command of {entry.name} is not known.")
             return
         where = host(entry.host).name
         form = AddServerDialog(
@@ -152,7 +152,7 @@ class ServerForms(QObject):
 
     def _open(self, server: ServerRecord, launch: LaunchSpec | None, *, edits: bool) -> None:
         if launch is None:
-            self._services.show_status(f"How {server.name} is started is not known.")
+            self._services.show_status(f"The command of {server.name} is not known.")
             return
         name = server.name if edits else f"{server.name}-copy"
         form = AddServerDialog(self._services, self._over, filled=(name, launch), edits=edits)

@@ -66,9 +66,9 @@ def _pairs(pairs: Iterable[Pair], what: str) -> dict[str, str]:
         if not name and not value:
             continue
         if not name:
-            raise FieldError("pairs", f"A {what} has a value and no name.")
+            raise FieldError("pairs", f"A {what} has a value but no name. Give it a name.")
         if any(char in name for char in "=: \t"):
-            raise FieldError("pairs", f"The name of a {what} has no =, colon or blank.")
+            raise FieldError("pairs", f"The name of a {what} cannot contain =, a colon or a blank.")
         if name in values:
             raise FieldError("pairs", f"{name} is given twice.")
         values[name] = value

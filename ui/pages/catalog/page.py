@@ -44,7 +44,7 @@ class CatalogPage(Page):
             services.theme,
             icon="server-off",
             text="No MCP servers found",
-            hint="None of the known hosts on this machine names one.",
+            hint="No host on this computer has a server in its config.",
             buttons=(
                 "Open a config file…",
                 "Add a server…",

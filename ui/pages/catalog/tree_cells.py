@@ -38,7 +38,7 @@ def tree_columns(icons: Icons, largest: Scale) -> tuple[TreeColumn[Branch, Leaf]
             _tool_tokens(largest),
             BarDelegate,
             width=170,
-            tip="What is on; of a server or tool that is off, what it would take.",
+            tip="Tokens that are on. For a server or tool that is off: what it would add.",
         ),
         TreeColumn(CALLS, _SERVER_CALLS, _TOOL_CALLS, width=84, right=True),
         TreeColumn(FLAGS, _SERVER_FLAGS, _TOOL_FLAGS, BadgeDelegate, width=144),

@@ -59,7 +59,7 @@ class ChangeSheet(QWidget):
         self.path.setText(with_tilde(files[0].path, self._home) if files else "")
         self.diff.show_rows(diff_rows(files[0].pairs, hidden=files[0].hidden) if files else ())
         self.diff.setVisible(bool(files))
-        self.hint.setText(KEPT if files else "The file says so already: there is no change.")
+        self.hint.setText(KEPT if files else "No change: the file already has this.")
         self.write.setEnabled(bool(files))
 
     def _lay_out(self) -> None:

@@ -87,9 +87,9 @@ class HostDetail(QWidget):
         self.notes = PlainLabel(wrap=True)
         self.advice = QWidget()  # what the advice can be followed with
         self.go_through = QPushButton("Go through Toolcrib…")
-        self.go_through.setToolTip("Show what that would write")
+        self.go_through.setToolTip("Show the change before it is written")
         self.suggest = QPushButton("Suggest tools for each prompt…")
-        self.suggest.setToolTip("Show what the switch below would write")
+        self.suggest.setToolTip("Show the change of the switch below")
         self.files = QTabBar()
         self.files.setAccessibleName("Files")
         self.diff = DiffView(diff_colors(theme.colors))
@@ -245,10 +245,10 @@ class HostDetail(QWidget):
         if preview.plan.mode == AS_IS:
             return "Toolcrib leaves the files of this host as they are."
         if preview.plan.mode == PRUNED and self._mode == AS_IS and preview.plan.matched:
-            return "Nothing of its servers is off, so their entries stay as they are."
+            return "All tools of its servers are on, so their entries stay as they are."
         if self._state == OUTSIDE and preview.plan.mode == self._mode:
             return "Changed outside Toolcrib; writing again would change nothing."
-        return "In sync: the file already says what this profile wants."
+        return "In sync: the file already matches this profile."
 
     def _recolor(self) -> None:
         theme = self._theme

@@ -85,12 +85,10 @@ class HookCard(SwitchCard):
         self.switch.setObjectName("hookSwitch")
         self.update_button = QPushButton("Update…")
         self.update_button.setObjectName("updateHook")
-        self.update_button.setToolTip("Show the hook that suits how this host gets its tools now")
+        self.update_button.setToolTip("Update the hook to the way this host gets its tools now")
         self.list_button = QPushButton("Narrow the list…")
         self.list_button.setObjectName("narrowList")
-        self.list_button.setToolTip(
-            "Show the hook that leaves out of each request what does not fit"
-        )
+        self.list_button.setToolTip("Show the hook that removes tools that do not fit a request")
         for button in (self.update_button, self.list_button):
             self._row.addWidget(button)
         self.list_button.clicked.connect(self.list_wanted)

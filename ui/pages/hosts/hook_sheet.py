@@ -17,10 +17,10 @@ from ui.pages.hosts.change_sheet import ChangeSheet
 HOOKS, LISTED, WORDS = "hook", "list", "rules"
 _TITLES = {  # by what it is about: written, taken out; on the button
     HOOKS: ("Suggest tools for each prompt", "No more suggestions", "hook", "the hook"),
-    LISTED: ("Leave out what does not fit", "No more suggestions", "hook", "the hook"),
+    LISTED: ("Remove tools that do not fit", "No more suggestions", "hook", "the hook"),
     WORDS: ("Rules snippet", "No rules snippet", "words", "the words"),
 }
-_OUT_WORDS = "The host is told of Toolcrib's menu no more. Everything else in the file stays."
+_OUT_WORDS = "The instructions for Toolcrib's menu are removed. The rest of the file stays."
 _OUT = "The host no longer asks Toolcrib. The rest of the file stays."
 
 

@@ -40,7 +40,7 @@ class ReachRow(QWidget):
         self.words.setObjectName("hostReach")
         self.add = QPushButton("Servers of other hosts…")
         self.add.setObjectName("addOtherServers")
-        self.add.setToolTip("Choose by name which servers of other hosts this host also reaches")
+        self.add.setToolTip("Choose servers of other hosts that this host also reaches")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(CARD)

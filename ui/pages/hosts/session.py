@@ -236,7 +236,7 @@ class HostsSession(QObject):
         )
 
     def restore_all(self, done: Callable[[int], None]) -> None:
-        """Put every host file back to what it was before Toolcrib; done(number of files)."""
+        """Restore every host file to its state before Toolcrib; done(number of files)."""
         ctx = self._services.ctx
         files: set[str] = set()
         problems: list[str] = []

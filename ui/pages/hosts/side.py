@@ -30,7 +30,7 @@ class HostsSide(QWidget):
         self.fold.setToolTip("Applications that Toolcrib knows and that are not on this computer")
         self.fold.toggled.connect(self._on_fold)
         self.way_out = QPushButton("Restore all hosts…")
-        self.way_out.setToolTip("Put every host file back to what it was before Toolcrib")
+        self.way_out.setToolTip("Restore every host file to its state before Toolcrib")
         self.way_out.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

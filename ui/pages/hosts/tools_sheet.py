@@ -56,7 +56,7 @@ class ToolTable(RowTable[ListedTool]):
                     lambda tool: count(tool.later) if tool.later else "",
                     lambda tool: tool.later,
                     width=78,
-                    tip="What follows when the model asks for the tool.",
+                    tip="Sent when the model asks for the tool.",
                     right=True,
                 ),
                 Column(STATE, lambda tool: tool.state, width=110),

@@ -72,7 +72,7 @@ class ExplainCard(QFrame):
         self.label.clicked.connect(self._give_label)
         self.edit = QPushButton("Edit summary…")
         self.edit.setProperty("flat_link", True)
-        self.edit.setToolTip("Change the words that queries are held against")
+        self.edit.setToolTip("Change the summary that queries are compared with")
         self.edit.clicked.connect(self._edit)
         self._labelled = False
         self._lay_out()
@@ -118,9 +118,9 @@ class ExplainCard(QFrame):
         self._labelled = labelled
         self.label.setText("Not expected" if labelled else "Label as expected")
         self.label.setToolTip(
-            "The query set expects this tool for this query; take that back"
+            "Remove this tool from the query's expected tools"
             if labelled
-            else "Put this query into the query set: it should find this tool"
+            else "Add this query to the query set, with this tool as expected"
         )
         self.label.show()
         self.edit.show()

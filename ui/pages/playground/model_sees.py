@@ -55,7 +55,9 @@ class ModelSees(QFrame):
         self.part.addTab("List of tools")
         self.part.addTab("Answer to this search")
         self.part.addTab("Prompt hook")
-        self.part.setTabToolTip(HOOK, "What a hook adds, or leaves out, where this is a prompt")
+        self.part.setTabToolTip(
+            HOOK, "Text that a hook adds to this prompt, or tools that it leaves out"
+        )
         self.part.setExpanding(False)
         self.part.currentChanged.connect(lambda _part: self._show_part())
         self.measure = PlainLabel(wrap=True)

@@ -15,7 +15,7 @@ from ui.shell.services import Services
 from ui.widgets.message_bar import DONE, INFO, MessageBar
 
 _FILES = "Query sets (*.jsonl *.csv)"
-_NOTHING = "Activity holds no search followed by a call that is not labelled yet."
+_NOTHING = "Activity has no new search that was followed by a call."
 
 
 class QuerySetActions(QObject):
@@ -61,7 +61,7 @@ class QuerySetActions(QObject):
             self._say_added(f"{plural_queries(new)} added from {path.name}.")
         else:
             self._messages.show_message(
-                INFO, f"Nothing new in {path.name}: all are labelled already."
+                INFO, f"Nothing new in {path.name}: every query is already labelled."
             )
 
     def export_file(self) -> None:
@@ -101,7 +101,7 @@ class QuerySetActions(QObject):
 
     def _on_added(self, query: str, tools: tuple[str, ...]) -> None:
         if not self.editor.add(query, tools):
-            self._messages.show_message(INFO, "This query is labelled so already.")
+            self._messages.show_message(INFO, "This query already has these labels.")
 
     def _open_form(
         self, query: str, tools: tuple[str, ...], save: Callable[[str, tuple[str, ...]], object]

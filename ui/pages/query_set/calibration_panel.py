@@ -55,7 +55,9 @@ class CalibrationPanel(QWidget):
         self._serve: Serve = lambda _settings: {}
         self._costs = 0  # queries that pass now and would not under the recommendation
         self.few = Badge(theme, badge("few queries"))
-        self.few.setToolTip("Under 20 queries chance decides; see how wide the bands are.")
+        self.few.setToolTip(
+            "Fewer than 20 queries: mostly chance. The bands show how uncertain it is."
+        )
         self.text = PlainLabel(wrap=True)
         theme.dress(self.text, 0, QFont.Weight.DemiBold)
         self.target = QDoubleSpinBox(decimals=2, minimum=0.0, maximum=1.0, singleStep=0.05)
@@ -248,7 +250,10 @@ def reason(calibration: Calibration, sweep: Sweep, target: float) -> str:
     value = f"{shown_value(sweep, best):.2f}"
     f1 = f"F1 {best.f1:.2f}, 95 % between {low:.2f} and {high:.2f}"
     if not target:
-        choice = f"{value} balances recall and precision best of {len(sweep.points)} thresholds"
+        choice = (
+            f"{value} has the best balance of recall and precision"
+            f" of {len(sweep.points)} thresholds"
+        )
     elif sweep.reached:
         choice = f"{value} has the fewest tools in of all that reach recall {target:.2f}"
     else:

@@ -41,7 +41,7 @@ class QuerySetHead(QWidget):
         self.more = QPushButton("More")
         self.run = QPushButton(" Run query set")  # the blank keeps the icon off the words
         self.run.setObjectName("runQuerySet")
-        self.run.setToolTip("Ask every labelled query and see what it finds (Ctrl+Enter)")
+        self.run.setToolTip("Run every labelled query (Ctrl+Enter)")
         self.hint = PlainLabel()
         self.hint.setProperty("faint", True)
         self.progress = QProgressBar()

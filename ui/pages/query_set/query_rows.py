@@ -174,7 +174,7 @@ COLUMNS = (
         ALONE,
         lambda row: _ALONE[row.alone],
         width=100,
-        tip=f"Whether {ENGINE} finds an expected tool by itself, among the {MOST} of an answer.",
+        tip=f"Yes if {ENGINE} finds an expected tool without Toolcrib, in its first {MOST}.",
     ),
     _column(
         SOURCE,

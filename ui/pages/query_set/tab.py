@@ -252,7 +252,7 @@ class QuerySetTab(QWidget):
         if self._stale:
             return "Queries, tools or weights have changed since this run. Run again to see it."
         if self.session.calibration is None:
-            return "Run the query set to see which threshold serves it best."
+            return "Run the query set to get a recommended threshold."
         return ""
 
     def _set_threshold(self, value: float) -> None:

@@ -131,7 +131,9 @@ class DetailsPanel(QScrollArea):
         usable = way is not None and not way.problem
         self.reason.setText(shown.reason if usable else "")
         if way is None:
-            self.reason.setText("It lists no package and no address.")
+            self.reason.setText(
+                "The entry has no package and no address, so it cannot be installed."
+            )
         elif way.problem:
             self.reason.setText(way.problem)
         elif way.number != shown.proposed:
@@ -160,7 +162,7 @@ def _facts(shown: Shown) -> list[str]:
         f"Tools: {names}{more}." if names else "",
         f"Installed tools of the same name: {doubles}." if doubles else "",
         known.proof,
-        f"Licence: {entry.licence}." if entry.licence else "Its licence is not stated.",
+        f"Licence: {entry.licence}." if entry.licence else "No licence is given.",
         f"Updated {entry.updated_at[:10]}." if entry.updated_at else "",
         f"Installed as {known.installed}." if known.installed else "",
         f"From: {known.source.name}.",

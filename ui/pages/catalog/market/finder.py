@@ -82,7 +82,7 @@ class FindServersDialog(Dialog):
         self.state = PlainLabel()
         self.state.setProperty("faint", True)
         self.fetch = QPushButton(_FETCH)
-        self.fetch.setToolTip("Asks the registries for their lists. Nothing else is sent.")
+        self.fetch.setToolTip("Fetches the registries' lists. Nothing else is sent.")
         self._lay_out()
         self._connect()
         self.search()
@@ -203,7 +203,7 @@ class FindServersDialog(Dialog):
         elif (first := self.list.topLevelItem(0)) is not None:
             self.list.setCurrentItem(first)
         if self._sync is None and self._preparing is None:
-            words = " Compared by words only." if answer.words_only and self.query.text() else ""
+            words = " Searched by words only." if answer.words_only and self.query.text() else ""
             self._say(f"{answer.servers:,} servers searched.{words}")
 
     def _show_error(self, error: ToolcribError) -> None:

@@ -211,7 +211,7 @@ def sync_all(ctx: AppContext, job: Job) -> SyncState:
                 done = sync(ctx, db, source, on_progress=report, cancelled=stop)
                 servers += done.progress.servers
             except CancelledError:
-                return SyncState("Stopped. It goes on from there the next time.", stopped=True)
+                return SyncState("Stopped. The next fetch continues from here.", stopped=True)
             except ToolcribError as error:
                 failed.append(error)
     finally:
