@@ -29,6 +29,7 @@ class Settings:
     appearance: str = "system"  # system | light | dark
     zoom: int = 100  # text size in per cent, 80 to 200
     dense: bool = False  # low rows in tables
+    advanced: bool = False  # show in the window what few users need, too
     scan_at_once: int = 2
     scan_seconds: int = 60  # without any CPU progress of the server
     scan_limit_seconds: int = 180  # whatever it does

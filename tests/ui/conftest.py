@@ -28,6 +28,7 @@ from app.tokens.footprint import count_tool
 from store import tools
 from store.connection import transaction
 from ui.look.theme import Theme
+from ui.shell.advanced import Advanced
 from ui.shell.host_in_view import HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.shell.query_session import READY
@@ -243,8 +244,9 @@ def places(tmp_path: Path) -> Places:
 def services(
     qapp: QApplication, ctx: AppContext, places: Places, theme: Theme
 ) -> Iterator[Services]:
-    """The window's shared parts without the window."""
+    """The window's shared parts without the window, with everything shown."""
     ctx.paths.create()
+    ctx.keep(advanced=True)
     tasks = Tasks(ctx)
     window = FakeWindow()
     live = LiveCatalog(tasks)
@@ -256,6 +258,7 @@ def services(
         QUndoStack(),
         live,
         HostInView(live),
+        Advanced(ctx),
         window.show_status,
         window.open_page,
         window.open_settings,

@@ -174,7 +174,7 @@ def test_a_port_that_is_taken_leaves_file_and_endpoint_as_they_were(page, qtbot,
         page.primary()
         button(page, CONSENT).click()
         qtbot.waitUntil(lambda: page.messages.text.startswith("Not written:"), timeout=SECONDS)
-    assert "cannot be had" in page.messages.text
+    assert "cannot be used" in page.messages.text
     assert (home / CURSOR).read_bytes() == before
     assert not Settings.load(ctx.paths.settings_file).http
 

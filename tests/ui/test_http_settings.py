@@ -81,7 +81,7 @@ def test_a_port_that_is_taken_is_said(tab, ctx, qtbot):
         taken.listen()
         tab.form.fields["http_port"].setValue(taken.getsockname()[1])
         tab.form.fields["http"].click()
-        qtbot.waitUntil(lambda: "cannot be had" in tab.state.text(), timeout=SECONDS)
+        qtbot.waitUntil(lambda: "cannot be used" in tab.state.text(), timeout=SECONDS)
 
 
 def test_the_hosts_that_have_its_url_are_named(tab, ctx, qtbot):

@@ -140,7 +140,7 @@ def test_activity_gives_the_searches_that_were_followed_by_a_call(open_set, qtbo
     assert sorted(column(tab, SOURCE)) == ["activity", "file"]
     assert tab.messages.text.startswith("1 query added from activity")
     tab.doing.take_activity()
-    assert "no search" in tab.messages.text
+    assert "no new search" in tab.messages.text
 
 
 def test_until_the_encoder_is_there_the_run_waits_and_says_why(stocked, open_playground, qtbot):

@@ -271,6 +271,7 @@ def test_a_tab_is_reset_in_one_step_that_can_be_undone(window, dialog, qtbot, ct
 
 @pytest.mark.parametrize("zoom", [100, 150])
 def test_each_explanation_is_as_high_as_its_lines(dialog, theme, zoom):
+    dialog.every.click()
     theme.set_zoom(zoom)
     try:
         for form in dialog._forms:
@@ -293,6 +294,7 @@ def test_choices_in_a_narrow_dialog_end_in_dots(dialog):
 
 
 def test_no_row_is_wider_than_the_dialog(dialog):
+    dialog.every.click()
     for area in dialog.findChildren(QScrollArea):
         assert area.horizontalScrollBar().maximum() == 0
 

@@ -109,6 +109,7 @@ class Commands(QObject):
         self._add(view, "Pre&vious pane", lambda: do.cycle(-1), "Shift+F6")
         self._add(view, "Col&umns…", lambda: open_columns(do.page()))
         self._add_density(view)
+        self._add_advanced(view)
         view.addSeparator()
         self._add_appearance(view.addMenu("App&earance"))
         zoom = self._zoom_by
@@ -183,6 +184,13 @@ class Commands(QObject):
         self._services.theme.set_dense(dense)
         self._services.ctx.keep(dense=dense)
         self._services.show_status("Compact rows" if dense else "Rows as usual")
+
+    def _add_advanced(self, menu: QMenu) -> None:
+        advanced = self._services.advanced
+        every = self._add(menu, "Show ad&vanced", lambda: advanced.switch(on=not advanced.on))
+        every.setCheckable(True)
+        every.setToolTip("Profiles, query set, hooks, rules and HTTP, before they are needed")
+        menu.aboutToShow.connect(lambda: every.setChecked(advanced.on))
 
     def _choose_look(self, key: str, _checked: bool = False) -> None:
         """Change the colours now, and keep the choice."""

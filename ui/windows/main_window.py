@@ -38,6 +38,7 @@ from ui.look.text import APPROX
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.pages.catalog.page import CatalogPage
 from ui.shell.actions import LateCommand, past
+from ui.shell.advanced import Advanced
 from ui.shell.host_in_view import WORST, HostInView
 from ui.shell.live_catalog import LiveCatalog
 from ui.shell.log import show_log
@@ -91,6 +92,7 @@ class MainWindow(QMainWindow):
             self.undo,
             self.live,
             HostInView(self.live, str(self._settings.value("host", WORST))),
+            Advanced(ctx, self),
             self.show_status,
             self.open_page,
             self.open_settings,

@@ -34,6 +34,8 @@ class ProfileMenu(QMenu):
         self._add("Policy &file…", self._show_file)
         self._add("Project &policies…", lambda: show_policies(services, parent))
         self._live.loaded.connect(self._show_known)
+        services.advanced.changed.connect(self._show_menu)
+        self._show_menu()
 
     def _show_known(self) -> None:
         """One entry a profile, checked where it is in view."""
@@ -47,10 +49,16 @@ class ProfileMenu(QMenu):
                 self._choices.addAction(self._entry(name))
         for action in self._choices.actions():
             action.setChecked(action.data() == self._live.profile)
+        self._show_menu()
         own = self._live.profile != DEFAULT
         self.rename.setEnabled(own)
         self.delete.setEnabled(own)
         self.delete.setText(f"&Delete {in_menu(self._live.profile)}" if own else "&Delete")
+
+    def _show_menu(self) -> None:
+        """The whole menu: once there are several profiles, or with everything shown."""
+        several = len(self._live.profiles) > 1
+        self.menuAction().setVisible(several or self._services.advanced.on)
 
     def _entry(self, name: str) -> QAction:
         action = QAction(in_menu(name), self)

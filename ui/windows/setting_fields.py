@@ -92,7 +92,7 @@ PROFILE: tuple[Group, ...] = (
         (
             Choice(
                 "gateway.pool",
-                "Said at the &start",
+                "Menu at the &start",
                 tuple((words, pool) for pool, words in POOL_WORDS.items()),
                 tip="How much the menu describes the servers; tokens include the menu.",
             ),
@@ -109,8 +109,8 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.slim",
                 "S&chemas",
                 (
-                    ("Without titles and other words that check nothing", "lossless"),
-                    ("Also without additionalProperties", "strong"),
+                    ("Shortened, with the same checks", "lossless"),
+                    ("Shortened more: without additionalProperties", "strong"),
                     ("As the server wrote them", "none"),
                 ),
                 tip="Arguments are always checked against the server's own schema.",
@@ -195,6 +195,10 @@ PROFILE: tuple[Group, ...] = (
             ),
         ),
     ),
+)
+
+# Settings that few users need.
+PROFILE_ADVANCED: tuple[Group, ...] = (
     (
         "Prompts",
         (
@@ -267,9 +271,6 @@ PROFILE: tuple[Group, ...] = (
             ),
         ),
     ),
-)
-
-PROFILE += (
     (
         "Rules: who may use a tool, and when",
         (

@@ -1,6 +1,7 @@
 """A form over one settings dataclass, made from a list of fields."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
@@ -40,6 +41,16 @@ from ui.windows.setting_fields import (
 _LEAST_LETTERS = 24
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A setting on screen: the words it is looked for by, its heading, its widgets."""
+
+    words: str
+    heading: QWidget
+    widgets: tuple[QWidget, ...]
+    advanced: bool
+
+
 class SettingForm(QWidget):
     """Fields under headings; each change is given at once.
 
@@ -50,11 +61,16 @@ class SettingForm(QWidget):
     changed = Signal(str, object, str)
     checked = Signal(object)
 
-    def __init__(self, theme: Theme, groups: Iterable[Group]) -> None:
+    def __init__(
+        self, theme: Theme, groups: Sequence[Group], advanced: Sequence[Group] = ()
+    ) -> None:
+        """Fields of `groups`; those of `advanced` follow where they are shown or looked for."""
         super().__init__()
+        self._every = False  # whether the advanced ones are shown
+        self._words = ""  # that settings are looked for by
         self.fields: dict[str, QWidget] = {}
         self._tips: dict[str, tuple[str, QLabel]] = {}  # the usual words and their labels
-        self._rows: list[tuple[str, QWidget, tuple[QWidget, ...]]] = []  # words, heading, row
+        self._rows: list[_Row] = []
         self._shows: dict[str, Callable[[Any], None]] = {}
         self._shown: Json = {}
         self._wheel = WheelGuard(self)
@@ -62,7 +78,7 @@ class SettingForm(QWidget):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         form.setContentsMargins(MARGIN, 0, MARGIN, MARGIN)
         form.setVerticalSpacing(GAP)
-        for heading, fields in groups:
+        for number, (heading, fields) in enumerate((*groups, *advanced)):
             title = PlainLabel(heading)
             title.setContentsMargins(0, MARGIN, 0, 0)
             theme.dress(title, 1, QFont.Weight.DemiBold)
@@ -70,7 +86,8 @@ class SettingForm(QWidget):
             for field in fields:
                 row = self._add(form, field)
                 words = f"{heading} {field.label} {field.tip}".replace("&", "").lower()
-                self._rows.append((words, title, row))
+                self._rows.append(_Row(words, title, row, number >= len(groups)))
+        self._show_rows()
 
     def show_settings(self, settings: object) -> None:
         """Show these; emits nothing. What is being typed stays where its setting did not change."""
@@ -83,19 +100,28 @@ class SettingForm(QWidget):
 
     def seek(self, text: str) -> int:
         """Show only settings with these words, "" for all; returns how many there are."""
-        words = text.lower().split()
-        headings: set[QWidget] = set()
-        number = 0
-        for known, heading, row in self._rows:
-            wanted = all(word in known for word in words)
-            number += wanted
-            if wanted:
-                headings.add(heading)
-            for widget in row:
-                widget.setVisible(wanted)
-        for heading in {heading for _words, heading, _row in self._rows}:
-            heading.setVisible(heading in headings)
-        return number
+        self._words = text
+        return self._show_rows()
+
+    def show_advanced(self, *, on: bool) -> None:
+        """Show the advanced settings too, or only when they are looked for."""
+        self._every = on
+        self._show_rows()
+
+    def _show_rows(self) -> int:
+        words = self._words.lower().split()
+        shown = [
+            row
+            for row in self._rows
+            if (words or self._every or not row.advanced)
+            and all(word in row.words for word in words)
+        ]
+        for row in self._rows:
+            for widget in row.widgets:
+                widget.setVisible(row in shown)
+        for heading in {row.heading for row in self._rows}:
+            heading.setVisible(any(row.heading is heading for row in shown))
+        return len(shown)
 
     def unusual(self, usual: object) -> Json:
         """The settings that differ from the usual ones, with their usual values."""

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialogButtonBox,
     QPushButton,
     QScrollArea,
@@ -29,12 +30,20 @@ from ui.widgets.form_dialog import plain_label
 from ui.widgets.icon_field import IconField
 from ui.windows.http_tab import HttpTab
 from ui.windows.login_tab import LoginTab
-from ui.windows.setting_fields import LOOK, POOL_WORDS, PROFILE, READING, value_of
+from ui.windows.setting_fields import (
+    LOOK,
+    POOL_WORDS,
+    PROFILE,
+    PROFILE_ADVANCED,
+    READING,
+    value_of,
+)
 from ui.windows.setting_form import SettingForm
 
 _POOL = "gateway.pool"
 _HINTS = "gateway.search_hints"
 _SIDE = 560  # pixels
+_HTTP, _LOGIN = 3, 4  # places of the tabs
 
 
 class SettingsDialog(Dialog):
@@ -53,7 +62,7 @@ class SettingsDialog(Dialog):
         self.whose = ElidedLabel()
         self.whose.setProperty("faint", True)
         self.whose.setContentsMargins(MARGIN, 0, MARGIN, 0)
-        self.profile = SettingForm(theme, PROFILE)
+        self.profile = SettingForm(theme, PROFILE, PROFILE_ADVANCED)
         self.look = SettingForm(theme, LOOK)
         self.reading = SettingForm(theme, READING)
         self.http = HttpTab(services)
@@ -77,6 +86,10 @@ class SettingsDialog(Dialog):
         self.usual.setToolTip("Reset every setting of this tab")
         self.usual.clicked.connect(self._reset)
         self.tabs.currentChanged.connect(lambda _tab: self._show_usual())
+        self.every = QCheckBox("Show &advanced")
+        self.every.setAccessibleName("Show advanced")
+        self.every.setToolTip("Also profiles, query set, hooks, rules and HTTP in the window")
+        self.every.clicked.connect(self._switch_advanced)
         close = QPushButton("Close")
         buttons = QDialogButtonBox()
         buttons.addButton(self.usual, QDialogButtonBox.ButtonRole.ResetRole)
@@ -87,6 +100,7 @@ class SettingsDialog(Dialog):
         column.addWidget(self.search)
         column.addWidget(self.tabs, 1)
         column.addWidget(self.problem)
+        column.addWidget(self.every)
         column.addWidget(buttons)
         room = self.screen().availableGeometry()
         side = theme.scaled(_SIDE)
@@ -102,15 +116,35 @@ class SettingsDialog(Dialog):
         live.failed.connect(self._show_error)
         for signal in (live.loaded, live.leaving, live.configured, live.toggled, theme.changed):
             signal.connect(self.refresh)
+        services.advanced.changed.connect(self._show_advanced)
         services.undo.indexChanged.connect(self._show_usual)
         self.refresh()
+        self._show_advanced()
         self.tabs.setFocus()
 
     def open_tab(self, name: str) -> None:
         """Bring a tab into view: profile, window, reading, http, login."""
         words = [self.tabs.tabText(n).replace("&", "").lower() for n in range(self.tabs.count())]
-        numbers = (number for number, text in enumerate(words) if text.startswith(name))
-        self.tabs.setCurrentIndex(next(numbers, 0))
+        number = next((n for n, text in enumerate(words) if text.startswith(name)), 0)
+        self.tabs.setTabVisible(number, True)
+        self.tabs.setCurrentIndex(number)
+
+    def _show_advanced(self) -> None:
+        """Show every tab and setting, or those that are needed first and those in use."""
+        every, own = self._services.advanced.on, self._services.ctx.settings
+        looked_for = bool(self.search.text().strip())
+        self.every.setChecked(every)
+        self.profile.show_advanced(on=every)
+        for number, used in ((_HTTP, own.http), (_LOGIN, own.at_login)):
+            in_front = number == self.tabs.currentIndex()
+            self.tabs.setTabVisible(number, every or used or looked_for or in_front)
+
+    def _switch_advanced(self, on: bool) -> None:
+        try:
+            self._services.advanced.switch(on=on)
+        except ToolcribError as error:
+            self.every.setChecked(not on)
+            self._show_error(error)
 
     def refresh(self) -> None:
         """Show what holds now; also after undo."""
@@ -146,6 +180,7 @@ class SettingsDialog(Dialog):
     def _seek(self, text: str) -> None:
         """Show what has these words, and the first tab that has any."""
         numbers = [form.seek(text) for form in self._forms]
+        self._show_advanced()
         for place, number in enumerate(numbers):
             self.tabs.setTabEnabled(place, number > 0 or not text.strip())
         if not numbers[self.tabs.currentIndex()] and any(numbers):

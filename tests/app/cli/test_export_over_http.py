@@ -188,7 +188,7 @@ def test_a_port_that_is_taken_leaves_everything_as_it_was(
         taken.bind(("127.0.0.1", port))
         taken.listen()
         refused = toolcrib(*WRITE, "--yes", code=1).stderr
-    assert f"Port {port} cannot be had" in refused
+    assert f"Port {port} cannot be used" in refused
     assert file.read_text() == MINE and not status(toolcrib)["on"]
 
 

@@ -30,6 +30,7 @@ from ui.pages.hosts.hook_card import HookCard, RulesCard
 from ui.pages.hosts.http_row import HttpRow
 from ui.pages.hosts.preview import Preview, notes
 from ui.pages.hosts.reach_row import ReachRow
+from ui.shell.advanced import Advanced
 from ui.shell.badges import BADGES, badge
 from ui.shell.diff_colors import diff_colors
 from ui.shell.host_names import MODE_NAMES
@@ -60,9 +61,12 @@ class HostDetail(QWidget):
     copy_wanted = Signal()
     tools_wanted = Signal()
 
-    def __init__(self, theme: Theme, home: Path, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, home: Path, advanced: Advanced, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._advanced = advanced
         self._home = home
         self._preview: Preview | None = None
         self._installed = False
@@ -89,7 +93,7 @@ class HostDetail(QWidget):
         self.go_through = QPushButton("Go through Toolcrib…")
         self.go_through.setToolTip("Show the change before it is written")
         self.suggest = QPushButton("Suggest tools for each prompt…")
-        self.suggest.setToolTip("Show the change of the switch below")
+        self.suggest.setToolTip("Show the hook before it is written")
         self.files = QTabBar()
         self.files.setAccessibleName("Files")
         self.diff = DiffView(diff_colors(theme.colors))
@@ -154,9 +158,18 @@ class HostDetail(QWidget):
         keeps = status.catalog.settings.gateway.keep_prompts
         self.hook.show_standing(status.hook, keeps=keeps)
         self.rules.show_standing(status.rules)
+        self._show_advanced()
         paths = [with_tilde(reading.file, self._home) for reading in status.readings]
         self.path.setText(" · ".join(paths) or "No file found on this computer")
         self._show_advice(status)
+
+    def _show_advanced(self) -> None:
+        """Show hook, rules and HTTP where they are used, or with everything shown."""
+        if self._status is None:
+            return
+        for card, standing in ((self.hook, self._status.hook), (self.rules, self._status.rules)):
+            card.setVisible(standing is not None and (card.used or self._advanced.on))
+        self._show_http()
 
     def _show_advice(self, status: HostStatus) -> None:
         """Show the recommended mode, and the facts to know before writing."""
@@ -207,7 +220,7 @@ class HostDetail(QWidget):
 
     def _show_http(self) -> None:
         if self._status is not None:
-            self.http.show_for(self._status, self.mode)
+            self.http.show_for(self._status, self.mode, every=self._advanced.on)
 
     def _name_modes(self, status: HostStatus) -> None:
         several = len(modes_of(status.host)) > 1
@@ -264,6 +277,7 @@ class HostDetail(QWidget):
         self.write.setIcon(theme.icons.icon("export-variant", "on_accent"))
 
     def _connect(self) -> None:
+        self._advanced.changed.connect(self._show_advanced)
         group = QButtonGroup(self)
         for mode, radio in self.radios.items():
             group.addButton(radio)

@@ -25,7 +25,7 @@ def restore_hosts(parent: QWidget, names: Sequence[str], lost: Sequence[str]) ->
     `lost` are sentences for the later changes that this would drop.
     """
     text = (
-        f"{', '.join(names)}: restored to the state before Toolcrib."
+        f"{', '.join(names)}: back to the state before Toolcrib."
         " The present files are kept as copies."
     )
     return confirm(

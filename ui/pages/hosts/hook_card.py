@@ -33,6 +33,7 @@ class SwitchCard(QFrame):
         self.setProperty("card", True)
         self._theme = theme
         self._installed = False
+        self.used = False  # whether it is on, or needs a look
         self.switch = QCheckBox(title)
         self.words = PlainLabel(wrap=True)
         self.words.setProperty("faint", True)
@@ -54,6 +55,7 @@ class SwitchCard(QFrame):
     def show_state(self, words: str, *, installed: bool, can_change: bool, warns: bool) -> None:
         """Show where the host's file is."""
         self._installed = installed
+        self.used = installed or warns
         self.switch.setChecked(installed)
         self.switch.setEnabled(can_change)
         self.words.setText(words)

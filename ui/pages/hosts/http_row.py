@@ -45,8 +45,9 @@ class HttpRow(QWidget):
         """As if the user had chosen it, without the signal."""
         self.box.setChecked(on)
 
-    def show_for(self, status: HostStatus, mode: str) -> None:
-        """Follow the host and its mode."""
+    def show_for(self, status: HostStatus, mode: str, *, every: bool) -> None:
+        """Follow the host and its mode; `every`: also where it is not used yet."""
         able = bool(status.host.http) and status.host.writable and self.possible
-        self.setVisible(mode == THROUGH and (able or (status.http and self.box.isChecked())))
+        used = self.box.isChecked() and (status.http or able)
+        self.setVisible(mode == THROUGH and (used or (able and every)))
         self.login.setVisible(self.on and not self.at_login)

@@ -52,7 +52,7 @@ class HostsPage(Page):
         self.model = HostListModel(self)
         self.side = HostsSide(theme, self.model)
         self.list = self.side.list
-        self.detail = HostDetail(theme, services.places.home)
+        self.detail = HostDetail(theme, services.places.home, services.advanced)
         self.sheet = BackupsSheet(theme, self.desk)
         self.tools = ToolsSheet(services, theme)
         self.hook = HookSheet(theme, services.places.home)

@@ -44,6 +44,7 @@ class PlaygroundPage(Page):
         self.body.insertWidget(0, self.tabs)
         self.body.addWidget(self._stack, 1)
         self._connect()
+        self._show_tabs()
         self.queries.load()
 
     def main_view(self) -> QWidget:
@@ -85,7 +86,8 @@ class PlaygroundPage(Page):
         super().save(settings, key)
 
     def open_tab(self, number: int) -> None:
-        """Bring a tab to the front."""
+        """Bring a tab to the front, also one that is hidden at first."""
+        self.tabs.setTabVisible(number, True)
         self.tabs.setCurrentIndex(number)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -105,9 +107,18 @@ class PlaygroundPage(Page):
         self.query_set.try_requested.connect(self.try_query)
         self.query_set.regressed.connect(lambda number: self.badge.emit(str(number or ""), "block"))
         self.compare.run_requested.connect(lambda: self.open_tab(QUERIES))
+        self.queries.changed.connect(self._show_tabs)
+        self.services.advanced.changed.connect(self._show_tabs)
         live = self.services.live
         live.loaded.connect(self.queries.load)
         live.why.connect(self._on_why)
+
+    def _show_tabs(self) -> None:
+        """Query set and runs: once there is a labelled query, or with everything shown."""
+        shown = self.services.advanced.on or bool(self.queries.labels)
+        for number in (QUERIES, COMPARE):
+            self.tabs.setTabVisible(number, shown or number == self.tabs.currentIndex())
+        self.tabs.setVisible(shown or self.tabs.currentIndex() != TRY)
 
     def _on_tab(self, number: int) -> None:
         self._stack.setCurrentIndex(number)

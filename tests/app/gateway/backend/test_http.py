@@ -296,7 +296,7 @@ def test_a_port_that_is_taken_is_said_and_another_one_chosen(toolcrib: Toolcrib)
         taken.listen()
         port = str(taken.getsockname()[1])
         refused = toolcrib("backend", "http", "on", "--port", port, code=1).stderr
-        assert f"Port {port} cannot be had" in refused and "--port" in refused
+        assert f"Port {port} cannot be used" in refused and "--port" in refused
     other = str(free_port())
     assert "It answers" in toolcrib("backend", "http", "on", "--port", other).stdout
     assert "no port for it" in toolcrib("backend", "http", "on", "--port", "80", code=1).stderr
