@@ -1,4 +1,4 @@
-"""240 queries as people type and paste them, over 34 servers; the gold was written before any run."""
+"""240 queries as people type and paste them, over 34 servers; gold written before any run."""
 
 import hashlib
 import json
