@@ -48,7 +48,7 @@ COLUMNS = (
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
-TABLES_OF_VERSION = 21
+TABLES_OF_VERSION = 24
 TABLES = frozenset((
     "hosts", "servers", "entries", "tools", "summaries", "token_counts", "vectors", "keywords",
     "profiles", "profile_tools", "findings", "events", "exports", "labels", "runs", "blobs",
@@ -57,7 +57,7 @@ TABLES = frozenset((
     "former_names", "market_sources", "market_servers", "market_tools", "market_vectors",
     "market_words", "market_installs", "market_former", "policies", "profile_policies",
     "splits", "put_off", "hidden_tools", "teams",
-    "team_rows", "team_profiles",
+    "team_rows", "team_profiles", "size_days",
 ))  # fmt: skip
 
 

@@ -379,3 +379,13 @@ class ProfileFile:
     path: str
     hash: str = ""  # of the text and the tools that the stored values are of
     problem: str = ""  # reason that a later text is not used
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """A proposal that is not made again before a moment; times in seconds since the epoch."""
+
+    proposal: str  # its key
+    title: str
+    until: float  # 0: never again
+    made: float = 0.0

@@ -28,6 +28,16 @@ def load(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, by
     return dict(db.execute(sql, (model, view)))
 
 
+def newest_model(db: apsw.Connection) -> str:
+    """The model that most tools have a vector of, "" for none."""
+    sql = (
+        "SELECT model FROM vectors WHERE view = 'summary' GROUP BY model"
+        " ORDER BY count(*) DESC, model LIMIT 1"
+    )
+    row = db.execute(sql).fetchone()
+    return str(row[0]) if row else ""
+
+
 def load_usable(db: apsw.Connection, model: str, view: str = "summary") -> dict[int, bytes]:
     """Those of usable tools that are there: one that is gone keeps its vector."""
     sql = (

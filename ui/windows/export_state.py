@@ -50,9 +50,13 @@ class ExportState(QObject):
 
         def inspect_hosts(db: Db) -> "tuple[HostStatus, ...]":
             from app.gateway.backend.http_access import endpoint
+            from app.host_status.digest import note_sizes
             from app.host_status.overview import survey  # not needed for the window's start
+            from app.host_status.sizes import host_sizes
 
-            return survey(db, places, catalog, endpoint=endpoint(ctx))
+            statuses = survey(db, places, catalog, endpoint=endpoint(ctx))
+            note_sizes(db, catalog, host_sizes(statuses, catalog), ctx.clock())
+            return statuses
 
         self._services.tasks.latest(
             self,

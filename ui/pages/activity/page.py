@@ -12,23 +12,25 @@ from ui.pages.activity.records import READ
 from ui.pages.activity.servers import ServersTab
 from ui.pages.activity.suggestions import SuggestionsTab
 from ui.pages.activity.usage import UsageTab
+from ui.pages.activity.week import WeekTab
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.empty_state import EmptyState
 
 PERIOD = 500  # milliseconds between two looks into the journal while the page is in view
 BATCH = 1000
-LIVE, USAGE, SUGGESTIONS, SERVERS, EMPTY = range(5)
+LIVE, USAGE, WEEK, SUGGESTIONS, SERVERS, EMPTY = range(6)
 
 
 class ActivityPage(Page):
-    """Three tabs over the journal, one over what runs; without a journal, the way to one."""
+    """Four tabs over the journal, one over what runs; without a journal, the way to one."""
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(services, parent)
         self._asking = False
         self.live = LiveTab(services)
         self.usage = UsageTab(services)
+        self.week = WeekTab(services)
         self.suggestions = SuggestionsTab(services)
         self.servers = ServersTab(services)
         self.empty = self._make_empty()
@@ -40,6 +42,7 @@ class ActivityPage(Page):
         tabs = (
             ("Live", self.live),
             ("Usage", self.usage),
+            ("Week", self.week),
             ("Suggestions", self.suggestions),
             ("Servers", self.servers),
         )
@@ -59,7 +62,7 @@ class ActivityPage(Page):
     def main_view(self) -> QWidget:
         """The table in front, or the button of the empty page."""
         suggestions = self.suggestions.main_view()
-        views = (self.live.view, self.usage.view, suggestions, self.servers.view)
+        views = (self.live.view, self.usage.view, self.week.view, suggestions, self.servers.view)
         return (*views, self.empty.buttons[0])[self._stack.currentIndex()]
 
     def panes(self) -> tuple[QWidget, ...]:
@@ -67,7 +70,13 @@ class ActivityPage(Page):
         if self._stack.currentIndex() == EMPTY:
             return (self.main_view(),)
         label = self.suggestions.label
-        filters = (self.live.filter.edit, self.usage.period, label, self.servers.sharing)
+        filters = (
+            self.live.filter.edit,
+            self.usage.period,
+            self.week.take,
+            label,
+            self.servers.sharing,
+        )
         panes = (self.tabs, filters[self.tabs.currentIndex()], self.main_view())
         return (*panes, self.live.details) if self.live.details.isVisible() else panes
 
@@ -145,15 +154,18 @@ class ActivityPage(Page):
             return
         if self._stack.currentIndex() == USAGE:
             self.usage.refresh()
+        elif self._stack.currentIndex() == WEEK:
+            self.week.refresh()
         elif self._stack.currentIndex() == SUGGESTIONS:
             self.suggestions.refresh()
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self._on_tab)
-        for tab in (self.live, self.usage, self.suggestions, self.servers):
+        for tab in (self.live, self.usage, self.week, self.suggestions, self.servers):
             tab.result.connect(self._show_result)
         self.live.resumed.connect(self._request_events)
         self.usage.failed.connect(self.messages.error)
+        self.week.failed.connect(self.messages.error)
         self.suggestions.failed.connect(self.messages.error)
         self.servers.failed.connect(self.messages.error)
         live = self.services.live
