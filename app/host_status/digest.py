@@ -31,7 +31,7 @@ _NO_CALLS = "No calls are known yet."
 
 @dataclass(frozen=True, slots=True)
 class HostWeek:
-    """What one host spent on tool definitions in the week; `tokens` of one request."""
+    """Tool definitions that one host sent in the week; `tokens` are those of one request."""
 
     host: str  # name
     requests: int
