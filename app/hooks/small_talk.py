@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from app.ranking.floor import own_chit_chat
 from app.ranking.query.literals import read_literals
+from app.ranking.query.reading import read_query
 
 if TYPE_CHECKING:
     from app.ranking.dense import Encoding
@@ -26,6 +27,7 @@ class SmallTalk:
         """The cosine of the nearest small talk."""
         import numpy as np
 
-        text = read_literals(prompt)  # as the tools' cosines are made
+        reading = read_query(prompt, lambda _word: True)
+        text = read_literals(reading.text)  # as the tools' cosines are made
         row = np.frombuffer(self._encoder.encode_bytes(text, query=True), dtype=np.float32)
         return float((self._rows @ row).max())

@@ -20,6 +20,7 @@ from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_sc
 from app.ranking.learning.labelled import LabelledQueries
 from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseRetriever, DenseScores
 from app.ranking.query.literals import read_literals, read_steps
+from app.ranking.query.reading import AS_TYPED, Reading, read_query
 from app.ranking.query.spelling import Speller, corrected, corrections
 from app.ranking.ranked import Ranked, RankedTool, Request
 from app.ranking.text import LONGEST_QUERY, content_words, distinct, split_name, words
@@ -29,6 +30,7 @@ from store.search import Scope, has_word
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 _READ = "Read “{}” as “{}”."
+_GLOSS = "Read in English as “{}”."
 _LITERALS = "Paths, links and ids count as what they are: “{}”."
 _MOST_SHOWN = 120  # characters of a query as it was read
 # tools that words make candidates, per query text, when only the best tools are wanted
@@ -45,6 +47,7 @@ class Scored:
     words_only: bool
     note: str
     share: float  # of the whole query's meaning in each score
+    reading: Reading = AS_TYPED
     steps: tuple[str, ...] = ()  # of a request with several
     labelled: bool = False  # a label puts a tool that can be had first
     explained: bool = True  # whether words that match are looked up
@@ -137,15 +140,10 @@ class Router:
         `learned` False leaves past use out even where the settings use it.
         """
         request = parse_request(request) if isinstance(request, str) else request
-        plain = read_literals(f"{request.query} {request.tool}")
-        typed = set(content_words(f"{request.query} {request.tool}"))
-        read = {
-            word: other
-            for word, other in corrections(plain, self._has_word, self._words).items()
-            if word in typed  # and does not come from a literal's kind
-        }
-        tool_text = corrected(request.tool.strip(), read)
-        query = corrected(request.query.strip(), read) or tool_text
+        reading = read_query(request.query.strip() or request.tool.strip(), self._has_word)
+        read = {} if reading.translated else self._corrections(request)
+        tool_text = "" if reading.translated else corrected(request.tool.strip(), read)
+        query = corrected(reading.text, read)
         allowed = self._allowed(state or State())
         scope = self._scope(allowed, only_shown=limit is not None)
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
@@ -155,7 +153,8 @@ class Router:
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
-            word_scores(self._db, text, scope=everything, weights=counted) for text in texts
+            word_scores(self._db, text, scope=everything, weights=counted)
+            for text in (f"{texts[0]} {reading.own}", *texts[1:])
         ]
         use_labels = learned and self._settings.learned
         chosen = self._labelled(request, scope) if use_labels else set()
@@ -171,7 +170,12 @@ class Router:
         if limit is not None:
             candidates = tuple(c for c in candidates if c.row.shown)[:limit]
         words_only = not dense.whole
-        notes = [note, *(_READ.format(*pair) for pair in read.items()), _as_read(query)]
+        notes = [
+            note,
+            _GLOSS.format(reading.text) if reading.translated else "",
+            *(_READ.format(*pair) for pair in read.items()),
+            _as_read(query),
+        ]
         return Scored(
             request,
             candidates,
@@ -180,11 +184,22 @@ class Router:
             " ".join(filter(None, notes)),
             weights.meaning,
             steps=tuple(steps),
+            reading=reading,
             labelled=bool(chosen),
             explained=limit is None,
             best_off=best_off,
             vector=dense.vector,
         )
+
+    def _corrections(self, request: Request) -> dict[str, str]:
+        """Words read for typing errors of a request."""
+        plain = read_literals(f"{request.query} {request.tool}")
+        typed = set(content_words(f"{request.query} {request.tool}"))
+        return {
+            word: other
+            for word, other in corrections(plain, self._has_word, self._words).items()
+            if word in typed  # and does not come from a literal's kind
+        }
 
     def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
         """The tools that labels expect for this query, of those that can be had."""
@@ -224,7 +239,7 @@ class Router:
     ) -> Ranked:
         """The gates' verdicts over scores that are there already; other settings can be tried."""
         settings = settings or self._settings
-        query = scored.request.query or scored.request.tool
+        query = _typed_in_english(scored)
         floor = NONE if scored.labelled else settings.floor or self.floor_of(scored)
         used = replace(settings, floor=floor if settings.floor else floor_for(query, floor))
         best_off = scored.best_off
@@ -262,8 +277,9 @@ class Router:
         0 where no meaning was compared or no scan set one."""
         if not scored.floors:
             by_meaning = self._compare if scored.vector else None
-            query = scored.request.query or scored.request.tool
-            scored.floors.append(by_meaning.floor(query, scored.vector) if by_meaning else 0.0)
+            query = _typed_in_english(scored)
+            floor = by_meaning.floor(query, scored.vector) if by_meaning else 0.0
+            scored.floors.append(floor + scored.reading.margin if floor > 0 else floor)
         return scored.floors[0]
 
     def _scope(self, allowed: frozenset[int] | None, *, only_shown: bool) -> Scope | None:
@@ -369,6 +385,11 @@ class Router:
             texts = keyword_row(row.tool, [request.text for request in written])[1:]
             known = self._stems[row.tool.id] = stems(texts)
         return known
+
+
+def _typed_in_english(scored: Scored) -> str:
+    """The query as typed, nothing where its translation was compared."""
+    return "" if scored.reading.translated else scored.request.query or scored.request.tool
 
 
 def _only_off(row: CatalogTool) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_RUN = re.compile(f"{_UNSPACED.pattern}+|[^{_UNSPACED.pattern[1:-1]}]+")
 _CLAUSE_END = re.compile(
     r"(?<=[.!?])\s+|[;\n。！？；]+|,?\s{1,9}and then\s+|,\s{0,9}(?:and|then)\s+",
     re.IGNORECASE,
@@ -36,9 +38,20 @@ def split_name(name: str) -> str:
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text in lower case, joined names also taken apart."""
+    """The words of a text in lower case, joined names also taken apart.
+
+    Chinese and Japanese have no blanks between words: there it is each two characters that follow.
+    """
     for match in _WORD.finditer(_CAMEL.sub(" ", text)):
-        yield match.group().lower()
+        word = match.group().lower()
+        if word.isascii() or not _UNSPACED.search(word):
+            yield word
+            continue
+        for run in _RUN.findall(word):
+            if len(run) > 1 and _UNSPACED.match(run):
+                yield from (run[i : i + 2] for i in range(len(run) - 1))
+            else:
+                yield run
 
 
 def content_words(text: str) -> list[str]:

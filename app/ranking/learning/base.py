@@ -14,9 +14,10 @@ from app.ranking.dense import Encoding, RequestMatrix
 from app.ranking.fuse import GAPS, LONGQ, NOTHING, SHORT, Lengths, shares
 from app.ranking.hierarchy import parse_request
 from app.ranking.query.literals import read_literals, read_steps
+from app.ranking.query.reading import read_query
 from app.ranking.siblings import Siblings, prior_weight
 from app.ranking.text import MOST_QUERY, content_words, distinct
-from store.search import WEIGHTS, keyword_scores
+from store.search import WEIGHTS, has_word, keyword_scores
 
 if TYPE_CHECKING:
     from app.ranking.learning.past_use import Matrix
@@ -88,10 +89,13 @@ class BaseScores:
         import numpy as np
 
         request = parse_request(query)
-        query_text = request.query.strip() or request.tool.strip()
+        typed = request.query.strip() or request.tool.strip()
+        reading = read_query(typed, lambda word: has_word(self._db, word))
+        query_text = reading.text
+        tool_text = "" if reading.translated else request.tool.strip()
         length = len(content_words(read_literals(query_text)))
         steps = read_steps(query_text) if length > short else []
-        texts = [read_literals(text) for text in (request.tool.strip() or query_text, *steps)]
+        texts = [read_literals(text) for text in (tool_text or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
         whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)
         vectors = np.stack([whole, *map(self._vector, steps)])

@@ -109,7 +109,7 @@ def make_case(router: Router, query: str, expected: set[str]) -> Case:
         tuple(c.row.tool.tool_id for c in candidates),
         tuple(c.score for c in candidates),
         tuple(c.iso or 0.0 for c in candidates),
-        floor_for(query, router.floor_of(scored)),
+        floor_for("" if scored.reading.translated else query, router.floor_of(scored)),
     )
 
 

@@ -210,7 +210,7 @@ def test_other_languages_keep_the_plain_floor_and_are_not_refused(store, encoder
     db, catalog = store
     give_requests(db, encoder)
     scan(db, encoder)
-    query = "ich möchte mit dem Zug nach Hause"
+    query = "ik wil met de trein naar huis"
     ranked = Router.from_store(db, catalog, None, encoder).route(query)
     assert ranked.floor == scan_floor(db, encoder.key)
     assert ranked.shown and not ranked.likely
