@@ -31,6 +31,7 @@ WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 _READ = "Read “{}” as “{}”."
 _GLOSS = "Read in English as “{}”."
+_PASTE = "Read of the paste: “{}”."
 _LITERALS = "Paths, links and ids count as what they are: “{}”."
 _MOST_SHOWN = 120  # characters of a query as it was read
 # tools that words make candidates, per query text, when only the best tools are wanted
@@ -141,15 +142,16 @@ class Router:
         """
         request = parse_request(request) if isinstance(request, str) else request
         reading = read_query(request.query.strip() or request.tool.strip(), self._has_word)
-        read = {} if reading.translated else self._corrections(request)
-        tool_text = "" if reading.translated else corrected(request.tool.strip(), read)
+        read = {} if reading.is_changed else self._corrections(request)
+        tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
         query = corrected(reading.text, read)
         allowed = self._allowed(state or State())
         scope = self._scope(allowed, only_shown=limit is not None)
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
-        steps = read_steps(query)  # in a short query they count nothing, but group the answer
-        texts = [read_literals(text) for text in (tool_text or query, *steps)]
+        # in a short query steps count nothing, but group the answer
+        steps = [] if reading.pasted else read_steps(query)
+        texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
@@ -160,7 +162,7 @@ class Router:
         chosen = self._labelled(request, scope) if use_labels else set()
         near = None if limit is None else chosen.union(*_matching(keyword_scores, on, off))
         dense, note = self._meaning(texts, request, scope, near=near, off=off, learned=learned)
-        weights = shares(len(query_words), has_steps=bool(steps))
+        weights = shares(len(query_words), has_steps=len(texts) > 1)
         tools = self._candidate_ids(scope, near, dense.whole)
         whole, *parts = _paired(dense, keyword_scores, tools)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
@@ -172,7 +174,7 @@ class Router:
         words_only = not dense.whole
         notes = [
             note,
-            _GLOSS.format(reading.text) if reading.translated else "",
+            _as_translated(reading),
             *(_READ.format(*pair) for pair in read.items()),
             _as_read(query),
         ]
@@ -385,6 +387,15 @@ class Router:
             texts = keyword_row(row.tool, [request.text for request in written])[1:]
             known = self._stems[row.tool.id] = stems(texts)
         return known
+
+
+def _as_translated(reading: Reading) -> str:
+    """Sentence on a reading that is not what was typed; "" where it is."""
+    text = " ".join(reading.text.split())
+    text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    if reading.pasted:
+        return _PASTE.format(text)
+    return _GLOSS.format(text) if reading.translated else ""
 
 
 def _typed_in_english(scored: Scored) -> str:

@@ -92,9 +92,10 @@ class BaseScores:
         typed = request.query.strip() or request.tool.strip()
         reading = read_query(typed, lambda word: has_word(self._db, word))
         query_text = reading.text
-        tool_text = "" if reading.translated else request.tool.strip()
+        tool_text = "" if reading.is_changed else request.tool.strip()
         length = len(content_words(read_literals(query_text)))
-        steps = read_steps(query_text) if length > short else []
+        parts = reading.pasted or read_steps(query_text)
+        steps = parts if length > short else []
         texts = [read_literals(text) for text in (tool_text or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])
         whole, inner = (np.frombuffer(row, dtype="<f4") for row in encoded)

@@ -1,9 +1,11 @@
-"""A query as it is compared: in English, whatever language it was typed in."""
+"""A query as it is compared: in English, whatever language it was typed in, and without the noise of
+what was pasted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.ranking.query.gloss import gloss
+from app.ranking.query.traces import read_paste
 from app.ranking.text import content_words, distinct
 
 # A gloss lacks words: it must be nearer to a tool by this cosine times the share that is unknown.
@@ -20,6 +22,12 @@ class Reading:
     translated: bool = False
     unknown: float = 0.0  # share of the words that no translation is known of
     own: str = ""  # words as typed that tools have beside their translations
+    pasted: tuple[str, ...] = ()  # of a paste, the question and what failed
+
+    @property
+    def is_changed(self) -> bool:
+        """True if it is not what was typed."""
+        return self.translated or bool(self.pasted)
 
     @property
     def margin(self) -> float:
@@ -32,6 +40,15 @@ AS_TYPED = Reading("")
 
 def read_query(query: str, has_word: Callable[[str], bool]) -> Reading:
     """The reading of a query; `has_word` tells whether any tool's texts have a word."""
+    paste = read_paste(query)
+    if paste is None:
+        return _in_english(query, has_word)
+    question = _in_english(paste.question, has_word)
+    parts = tuple(filter(None, (question.text, paste.failure)))
+    return replace(question, text=". ".join(parts), pasted=parts)
+
+
+def _in_english(query: str, has_word: Callable[[str], bool]) -> Reading:
     glossed = gloss(query, has_word)
     if glossed is None:
         return Reading(query)
