@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from app.ranking.ranked import MEANING, PAST_USE, REQUESTS, SERVER, WORDS
+from app.ranking.ranked import MEANING, ORDER, PAST_USE, REQUESTS, SERVER, WORDS
 
 Scores = Mapping[int, float]  # by tool row id
 
@@ -14,6 +14,9 @@ NOTHING = -0.1
 # The lessons of requests widen the gaps between tools. They count this much, so that as many lie
 # within reach of the best as before: with three requests a tool, 3.7 of them on half of six sets.
 GAPS = 0.75
+_NEXT = 0.001  # score between the tools of two orders
+_LEAST_ORDER = 0.8  # of the whole request's best cosine, for an order that counts
+_ORDER_WORDS, _WHOLE = 0.4, 0.5  # shares of an order's words and of the whole request
 LEAD = 0.12  # of tools that a label puts first
 _ORDER = 0.01  # of the score that keeps them in order
 # In queries up to SHORT content words steps group the answer and count nothing.
@@ -197,6 +200,56 @@ def put_first(
         if tool in fused
     }
     return _with_gains(fused, past, PAST_USE, scale=scale) if past else dict(fused)
+
+
+def in_order(
+    fused: Mapping[int, Fused],
+    whole: Signals,
+    parts: Iterable[Signals],
+    scale: Set[int] | None = None,
+) -> dict[int, Fused]:
+    """Scores with the best tool of each order first, in the order of the request.
+
+    `parts` are the signals of the orders, which come one after another. None rises over the best.
+    """
+    leads: dict[int, int] = {}
+    reach = _LEAST_ORDER * _best(whole.meaning, scale, 0.0)
+    for step, signals in enumerate(parts):
+        if signals.meaning and _best(signals.meaning, scale, 0.0) < reach:
+            continue  # it says nothing that a tool is near to
+        lead = _lead(fused, signals, leads, scale)
+        if lead is not None:
+            leads[lead] = step
+    if not leads:
+        return dict(fused)
+    best = _best({tool: one.score for tool, one in fused.items()}, scale, 0.0)
+    changes = {tool: best - _NEXT * place - fused[tool].score for place, tool in enumerate(leads)}
+    below = best - _NEXT * len(leads)
+    for tool, one in fused.items():
+        if tool not in leads and one.score > below and (scale is None or tool in scale):
+            changes[tool] = below - one.score - _NEXT * (best - one.score)
+    changed = dict(fused)
+    for tool, change in changes.items():
+        one = fused[tool]
+        parts_ = (*one.parts, (ORDER, change))
+        changed[tool] = Fused(one.score + change, parts_, leads.get(tool, one.step))
+    return changed
+
+
+def _lead(
+    fused: Mapping[int, Fused], signals: Signals, leads: Mapping[int, int], scale: Set[int] | None
+) -> int | None:
+    """The tool of one order: the best by its own words, where the whole request is near, too."""
+    meaning, words = scaled_cosines(signals.meaning, scale), scaled_words(signals.words, scale)
+    best, most = None, 0.0
+    for tool, one in fused.items():
+        if tool in leads or (scale is not None and tool not in scale):
+            continue
+        own = meaning.get(tool, 0.0) + _ORDER_WORDS * words.get(tool, 0.0)
+        total = own + _WHOLE * one.score
+        if own > 0 and total > most:
+            best, most = tool, total
+    return best
 
 
 def _with_gains(

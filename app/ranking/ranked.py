@@ -11,6 +11,7 @@ MEANING = "Meaning"
 PAST_USE = "Past use"
 REQUESTS = "Requests"
 SERVER = "Server"
+ORDER = "Order of steps"
 
 
 @dataclass(frozen=True, slots=True)

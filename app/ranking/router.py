@@ -13,7 +13,7 @@ from app.catalog.reasons import DISABLED, OFF
 from app.core.settings import RoutingSettings
 from app.ranking.dense import Encoding
 from app.ranking.floor import NONE, floor_for
-from app.ranking.fuse import Fused, Signals, fuse, put_first, shares
+from app.ranking.fuse import Fused, Signals, fuse, in_order, put_first, shares
 from app.ranking.gates import LEAST_SCORE, ON, TRUSTED, Candidate, Verdict, judge
 from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_scores
@@ -22,6 +22,7 @@ from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseRetriever, DenseScores
 from app.ranking.query.literals import read_literals, read_steps
 from app.ranking.query.reading import AS_TYPED, Reading, read_query
 from app.ranking.query.spelling import Speller, corrected, corrections
+from app.ranking.query.steps import orders
 from app.ranking.ranked import Ranked, RankedTool, Request
 from app.ranking.text import LONGEST_QUERY, content_words, distinct, split_name, words
 from store import requests
@@ -150,7 +151,8 @@ class Router:
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
         # in a short query steps count nothing, but group the answer
-        steps = [] if reading.pasted else read_steps(query)
+        ordered = [] if reading.pasted else orders(query)
+        steps = ordered or ([] if reading.pasted else read_steps(query))
         texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
@@ -166,6 +168,8 @@ class Router:
         tools = self._candidate_ids(scope, near, dense.whole)
         whole, *parts = _paired(dense, keyword_scores, tools)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
+        if ordered:
+            fused = in_order(fused, whole, parts, on)
         fused = put_first(fused, chosen, on) if chosen else fused
         candidates = self._candidates(fused, whole)
         best_off = None if chosen else _best_off(candidates, on, off, request.server)

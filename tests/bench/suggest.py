@@ -16,7 +16,7 @@ from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.hooks.small_talk import KINDS, SmallTalk
 from app.hooks.suggestion import MOST as SUGGESTED
-from app.hooks.suggestion import READ, Suggestion, silence_of, suggest
+from app.hooks.suggestion import LONGEST, Suggestion, silence_of, suggest
 from app.ranking.floor import own_chit_chat, set_scan_floor
 from app.ranking.router import Router
 from app.ranking.tool_search import ENGINE, KEYWORDS
@@ -108,7 +108,7 @@ def _set(
             def answer_to(prompt: str) -> Given:
                 if silence := silence_of(prompt):
                     return Given(Suggestion(silence=silence), 0.0)
-                text = prompt.strip()[:READ]
+                text = prompt.strip()[:LONGEST]
                 encoder.encode_query(text)
                 began = time.process_time()
                 ranked = router.route(text, limit=_POOL)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import Encoders, ToolSearch
-from app.hooks.suggestion import LOADING, READ, Suggestion, silence_of, suggest
+from app.hooks.suggestion import LOADING, LONGEST, Suggestion, silence_of, suggest
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -80,7 +80,7 @@ class Suggester:
         if not self._ready.wait(given.seconds):
             return Suggestion(silence=LOADING), 0.0
         small_talk = self._small_talk
-        text = given.prompt.strip()[:READ]
+        text = given.prompt.strip()[:LONGEST]
         ranked = self._finder.rank({"query": text}, state, generation, _POOL)
         made = suggest(
             ranked,

@@ -1,5 +1,4 @@
-"""A query as it is compared: in English, whatever language it was typed in, and without the noise of
-what was pasted."""
+"""A query as it is compared: in English, and without the noise of what was pasted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

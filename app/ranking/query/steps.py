@@ -6,7 +6,7 @@ from app.ranking.text import LONGEST_QUERY, content_words
 
 MOST_STEPS = 6
 # orders that requests for tools are made of: after a comma or "and" they begin a step
-_VERBS = """
+_VERB_TEXT = """
 abort accept activate add analyze annotate apply approve archive ask assign attach blur book browse
 build buy cancel change charge check checkout clean clear click clone close commit compare compile
 compress compute configure connect convert copy count create crop cut deactivate debug delete deploy
@@ -23,18 +23,45 @@ share show shut sign sort spin split stage start stop submit subscribe summarise
 switch sync tag take tell test trace track transcribe transfer translate trigger trim turn
 unarchive undo unfollow uninstall unlock unmute unpin unsubscribe update upgrade upload use validate
 verify view visit watch write zip
-""".split()
+"""
+_VERBS = "|".join(_VERB_TEXT.split())
 _ADVERBS = "then|also|afterwards|after that|finally|next|first|lastly|if so|please|just"
 _BEFORE = rf"(?:,\s*|\s+(?:and|then|&)\s+|,\s*(?:and|then|but)\s+)(?:(?:{_ADVERBS}),?\s+)*"
 _JOINT = re.compile(
     rf"[.!?]\s+|[;\n]+|,?\s+and then\s+|,?\s+(?:then|afterwards|after that|finally),?\s+"
-    rf"|{_BEFORE}(?=(?:{'|'.join(_VERBS)})\b(?!\s+(?:of|is|are|was)\b))",
+    rf"|{_BEFORE}(?=(?:{_VERBS})\b(?!\s+(?:of|is|are|was)\b))",
+    re.IGNORECASE,
+)
+
+
+_BEGIN = re.compile(
+    rf"(?:(?:please|hey|hi|ok|okay|so|first|can you|could you|would you|let's|help me|{_ADVERBS})"
+    rf",?\s+)*(?:{_VERBS})\b",
+    re.IGNORECASE,
+)
+
+# what is wanted of a step's result, and nouns that look like orders
+_ASIDE = re.compile(
+    r"(?:tell|make sure|pull requests?|let (?:me|us) know|remind me if|keep in mind|note that)\b"
+    r"|(?:ask|start|end|plan|order|report|file|note|label|log|mark|group|form|query|message|email|record"
+    r"|test|release|match|view|watch|sign|stage|time|address)\s+[a-z]+s?\b(?<!the)(?<!an)(?<!it)(?<!all)"
+    r"(?<!them)(?<!a)(?<!my)(?<!its)(?<!to)(?<!for)(?<!that)(?<!this)",
     re.IGNORECASE,
 )
 
 
 def orders(query: str) -> list[str]:
-    """The orders of a request in their own order, as typed; [] where there is one alone."""
-    pieces = [piece.strip(" ,") for piece in _JOINT.split(query[:LONGEST_QUERY])]
-    made = [piece for piece in pieces if content_words(piece)]
-    return made[:MOST_STEPS] if len(made) > 1 else []
+    """The orders of a request in their own order, as typed; [] where there is one alone.
+
+    Each begins with a verb: what only tells about the matter makes no request of several steps.
+    """
+    made: list[str] = []
+    for piece in _JOINT.split(query[:LONGEST_QUERY]):
+        order = piece.strip(" ,")
+        if made and _ASIDE.match(order):
+            made[-1] = f"{made[-1]}, {order}"
+        elif content_words(order):
+            made.append(order)
+    if len(made) < 2 or not all(_BEGIN.match(order) and " " in order for order in made):
+        return []
+    return made[:MOST_STEPS]

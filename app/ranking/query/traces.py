@@ -20,19 +20,24 @@ _FRAME = re.compile(
 _CODE_OF_FRAME = re.compile(r"\s*File \"")
 _ERROR = re.compile(
     r"error|exception|\bfail|fatal|panic|denied|refused|invalid|not found|unable|cannot|could not"
-    r"|timed? ?out|segfault|segmentation|rejected|missing|warn|critical|unauthori|forbidden|no space",
+    r"|timed? ?out|segfault|segmentation|rejected|missing|warn|critical|unauthori|forbidden"
+    r"|no space",
     re.IGNORECASE,
 )
 _NOISE = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?"
-    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? |\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+\b"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? "
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d+\b"
     r"|\b\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\b|\b0x[0-9a-fA-F]+\b|\b[0-9a-fA-F]{8,}\b"
-    r"|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b\d+(?:\.\d+)*(?:ms|s|m|h|d|KB|MB|GB|%)?\b|[A-Za-z0-9+/]{40,}={0,2}"
+    r"|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b\d+(?:\.\d+)*(?:ms|s|m|h|d|KB|MB|GB|%)?\b"
+    r"|[A-Za-z0-9+/]{40,}={0,2}"
 )
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _STRUCTURE = re.compile(r"[{}\[\]=<>;|\\@$#*]|::|->|--|\w\(|\(\w+\)|\w\.\w+\.|\w_\w|\w/\w|https?:")
-_FAULT = re.compile(r"[\w.: ]{0,60}(?:Error|Exception|ERROR|FAIL\w*|Warning|WARN\w*)\b|\S+ \| |[\w-]+:\s?\S|-- ?\Z")
+_FAULT = re.compile(
+    r"[\w.: ]{0,60}(?:Error|Exception|ERROR|FAIL\w*|Warning|WARN\w*)\b|\S+ \| |[\w.-]+:\s?\S|-- ?\Z"
+)
 _LEAST_SMALL = 3  # small words of a sentence
 _DIFF = re.compile(r"(?:diff --git |@@ |\+\+\+ |--- |index [0-9a-f]+\.\.)")
 
@@ -49,7 +54,7 @@ def read_paste(query: str) -> Pasted | None:
     """The reading of pasted text; None where a query is none."""
     if "\n" not in query:
         return None
-    lines = [line for line in query[:LONGEST_QUERY].splitlines() if line.strip()]
+    lines = [line for line in _ends(query).splitlines() if line.strip()]
     prose = [place for place, line in enumerate(lines) if _is_prose(line)]
     if len(lines) < _LEAST_LINES or 2 * len(prose) > len(lines) or not _is_printed(lines):
         return None
@@ -61,6 +66,14 @@ def read_paste(query: str) -> Pasted | None:
     kept = [*errors[-_MOST_ERRORS:], *others[: _MOST_REST if not errors else 1]]
     failure = " ".join(line for line in rest if line in kept)
     return Pasted(question, failure) if question or failure else None
+
+
+def _ends(query: str) -> str:
+    """A paste as far as it is read: the question may be at either end."""
+    if len(query) <= LONGEST_QUERY:
+        return query
+    half = LONGEST_QUERY // 2
+    return f"{query[:half]}\n{query[-half:]}"
 
 
 def _edges(prose: list[int], count: int) -> list[int]:

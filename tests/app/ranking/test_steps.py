@@ -9,6 +9,7 @@ from app.gateway.menu.search import ToolSearch
 from app.gateway.outside import Outside
 from app.hooks.suggestion import MOST_TOKENS, suggest, tokens_at_most
 from app.ranking import phrases
+from app.ranking.query.steps import orders
 from app.ranking.ranked import first_of_steps
 from app.ranking.report import ranked_json
 
@@ -38,13 +39,13 @@ def test_each_tool_of_a_long_request_knows_the_step_that_it_serves(make_router):
 
 def test_steps_of_a_short_request_group_its_answer_and_change_no_score(make_router):
     router, _db, _catalog = make_router()
-    ranked = router.route("merge a pull request, then post a message to a channel")
+    ranked = router.route("a merge of a pull request, then a post of a message to a channel")
     first = first_of_steps(ranked.shown)
     assert [tool.tool_id for tool in first.values()] == [
         "github/merge_pull_request",
         "slack/post_message",
     ]
-    whole = router.route("merge a pull request then post a message to a channel")
+    whole = router.route("a merge of a pull request a post of a message to a channel")
     assert not whole.steps
     assert [one.tool_id for one in ranked.tools] == [one.tool_id for one in whole.tools]
     scores = [one.score for one in whole.tools]
@@ -158,3 +159,37 @@ def test_what_a_search_needs_is_ready_once_it_is_warm(make_router, fakes):
         assert finder._router is ready, "nothing was loaded anew"
     finally:
         finder.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "steps"),
+    [
+        ("create a branch, push the files, then open a merge request", 3),
+        ("Please resize the image and send it to Anna", 2),
+        ("find the log; delete it", 2),
+        ("search and replace in the file", 0),
+        ("show issues and pull requests", 0),
+        ("I have a date tonight, and want to look good", 0),
+        ("list open issues", 0),
+    ],
+)
+def test_orders_of_a_request_begin_with_a_verb(query, steps):
+    assert len(orders(query)) == steps
+
+
+def test_the_first_order_s_tool_is_first_and_the_others_follow_in_order(make_router):
+    router, _db, _catalog = make_router()
+    for limit in (None, 5):
+        ranked = router.route("read the file, post a message to the channel", limit=limit)
+        assert [tool.tool_id for tool in ranked.tools[:2]] == [
+            "files/read_file",
+            "slack/post_message",
+        ]
+        turned = router.route("post a message to the channel, read the file", limit=limit)
+        assert [tool.tool_id for tool in turned.tools[:2]] == [
+            "slack/post_message",
+            "files/read_file",
+        ]
+        for tool in turned.tools[:3]:
+            assert sum(part for _name, part in tool.parts) == pytest.approx(tool.score, abs=1e-9)
+            assert tool.score <= 1
