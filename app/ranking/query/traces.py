@@ -88,7 +88,7 @@ def _rest(lines: list[str]) -> Iterator[str]:
     seen: set[str] = set()
     after_frame = False
     for line in lines:
-        if after_frame or _FRAME.match(line) or _DIFF.match(line):
+        if (after_frame and line[0].isspace()) or _FRAME.match(line) or _DIFF.match(line):
             after_frame = bool(_CODE_OF_FRAME.match(line))
             continue
         clean = _clean(line)
