@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-all test-fast check lint types imports measures format bench bundle deb wheels servers pictures
+.PHONY: run test test-all test-fast check lint types imports measures format bench bundle deb wheels servers pictures team-trial
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
@@ -49,6 +49,9 @@ servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
 
 bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
+
+team-trial: $(TEST_STAMP)  ## a team server with Postgres in a folder, a sample organisation, its URL and tokens
+	$(BIN)/toolcrib-team trial
 
 pictures: $(TEST_STAMP) servers  ## the README's pictures anew, over real servers in a throwaway home
 	$(BIN)/python packaging/pictures.py

@@ -133,6 +133,7 @@ def _config(application: Application) -> Config:
         loop="asyncio",
         log_config=None,
         access_log=False,
+        log_level="error",  # a malformed request is answered, and no news
         server_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
@@ -13,6 +14,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 2_048
+_HOST = re.compile(r"[A-Za-z0-9._:-]*")  # IDNA is ASCII by then
 _FORBIDDEN_PORTS = frozenset(
     {0, 19, 21, 22, 23, 25, 53, 110, 111, 135, 139, 143, 389, 445, 465, 587, 636, 993, 995, 2049,
      2375, 2379, 3306, 5432, 5672, 6379, 9200, 11211, 27017}
@@ -47,6 +49,8 @@ class UrlGuard:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError) as error:
             raise _refused("It cannot be read.") from error
+        if not _HOST.fullmatch(parsed.raw_host.decode("ascii", "replace")):
+            raise _refused("Its host is no name.")
         allowed = self.is_inside(parsed)
         if parsed.scheme != "https" and not (parsed.scheme == "http" and allowed):
             raise _refused("It does not begin with https://.")

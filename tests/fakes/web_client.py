@@ -128,6 +128,12 @@ class WebClient:
         message = self.message(method, params or {}, number)
         return self.post(message, **self.routing(message))
 
+    def ask_with(self, **headers: str) -> Answer:
+        """A stateless request for the tools, with other headers."""
+        message = self.message("tools/list", {}, next(self.numbers))
+        own = {name.replace("-", "_"): value for name, value in self.routing(message).items()}
+        return self.post(message, **{**own, **headers})
+
     def message(self, method: str, params: Json, number: Any) -> Json:
         """Its body."""
         meta = {

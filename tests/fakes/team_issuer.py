@@ -1,0 +1,103 @@
+"""An OIDC issuer: discovery, keys, and tokens of every kind that an attacker would try."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+Json = dict[str, Any]
+
+
+def b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+class Issuer:
+    """Publishes its keys on loopback; `named` is what its document says of itself."""
+
+    def __init__(self) -> None:
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.second = ec.generate_private_key(ec.SECP256R1())
+        self.kids = {"one": self.key}
+        self.reads = 0
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.reads += 1
+                body = json.dumps(issuer.document(self.path)).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def document(self, path: str) -> Json:
+        if path.startswith("/.well-known"):
+            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+        return {"keys": [self._published(kid, key) for kid, key in self.kids.items()]}
+
+    @staticmethod
+    def _published(kid: str, key: Any) -> Json:
+        kind = jwt.algorithms.RSAAlgorithm if isinstance(key, rsa.RSAPrivateKey) else None
+        if kind is not None:
+            return {**json.loads(kind.to_jwk(key.public_key())), "kid": kid, "use": "sig"}
+        made = jwt.algorithms.ECAlgorithm.to_jwk(key.public_key())
+        return {**json.loads(made), "kid": kid, "use": "sig"}
+
+    # ---- tokens
+
+    def claims(self, audience: str, **changes: Any) -> Json:
+        now = int(time.time())
+        made = {
+            "iss": self.url, "aud": audience, "sub": "jo", "exp": now + 300, "iat": now,
+            "scope": "mcp",
+        }  # fmt: skip
+        return {k: v for k, v in {**made, **changes}.items() if v is not None}
+
+    def token(self, audience: str, *, key: Any = None, kid: str = "one", **changes: Any) -> str:
+        algorithm = "ES256" if isinstance(key, ec.EllipticCurvePrivateKey) else "RS256"
+        return jwt.encode(
+            self.claims(audience, **changes), key or self.key, algorithm, headers={"kid": kid}
+        )
+
+    def unsigned(self, audience: str, algorithm: str = "none") -> str:
+        head = b64(json.dumps({"alg": algorithm, "typ": "JWT", "kid": "one"}).encode())
+        return f"{head}.{b64(json.dumps(self.claims(audience)).encode())}."
+
+    def confused(self, audience: str) -> str:
+        """Signed by HMAC with the public key, which is what an old library would check with."""
+        public = self.key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        head = b64(json.dumps({"alg": "HS256", "typ": "JWT", "kid": "one"}).encode())
+        body = f"{head}.{b64(json.dumps(self.claims(audience)).encode())}"
+        return f"{body}.{b64(hmac.new(public, body.encode(), hashlib.sha256).digest())}"
+
+    def with_head(self, audience: str, **head: Any) -> str:
+        """A token whose head names its own key."""
+        other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        return jwt.encode(self.claims(audience), other, "RS256", headers={"kid": "one", **head})

@@ -1,0 +1,82 @@
+"""`toolcrib-team serve` as a process, against a database that the test has."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.fakes.web_client import free_port
+
+SECONDS = 60
+
+
+class Replica:
+    """One running replica."""
+
+    def __init__(self, environ: Mapping[str, str], errors: Path, port: int = 0) -> None:
+        self.errors = errors
+        with errors.open("ab") as sink:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable, "-m", "app.team_server.program", "serve",
+                    "--listen", f"127.0.0.1:{port}", "--drain", "0.2",
+                ],
+                env={**os.environ, **environ},
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                text=True,
+            )  # fmt: skip
+        line = self.process.stdout.readline()
+        match = re.search(r":(\d+)$", line.strip())
+        assert match, line + errors.read_text()
+        self.port = int(match[1])
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """End it; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(SECONDS)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+
+
+@contextmanager
+def replica(environ: Mapping[str, str], errors: Path) -> Iterator[Replica]:
+    """A replica for a block, ended as an operator ends it."""
+    made = Replica(environ, errors, port=int(environ["TOOLCRIB_TEAM_URL"].rpartition(":")[2]))
+    try:
+        yield made
+    finally:
+        code = made.stop()
+    assert code == 0, errors.read_text()
+
+
+def environment(dsn: str, key: str, **more: str) -> dict[str, str]:
+    """The configuration of a replica on a free port."""
+    return {
+        "TOOLCRIB_TEAM_DATABASE": dsn,
+        "TOOLCRIB_TEAM_URL": f"http://127.0.0.1:{free_port()}",
+        "TOOLCRIB_TEAM_KEY": key,
+        **more,
+    }
+
+
+def program(environ: Mapping[str, str], *words: str, given: str = "") -> str:
+    """Run a verb of toolcrib-team; its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "app.team_server.program", *words],
+        env={**os.environ, **environ},
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
