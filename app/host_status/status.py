@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.catalog.catalog import Catalog
+from app.export.file_tools import file_tools
 from app.export.history import added_since, is_native
 from app.export.plan import Plan, plan
 from app.hooks.rules import RulesStatus
@@ -53,6 +54,22 @@ def _with_file(reading: HostReading) -> str:
     return reading.problem if name in reading.problem else f"{name}: {reading.problem}"
 
 
+def _fitting(
+    advice: Recommendation,
+    facts: HostFacts,
+    catalog: Catalog,
+    readings: tuple[HostReading, ...],
+) -> Recommendation:
+    """Advice that saves no more than the model gets: files of projects and entries that are off
+    give it nothing."""
+    if not advice.saving:
+        return advice
+    gets = file_tools(facts, catalog, readings, native=False).sent.tokens
+    if not gets:
+        return Recommendation(AS_IS, f"The files of {facts.name} give its model no tool now.", 0)
+    return replace(advice, saving=min(advice.saving, gets))
+
+
 def host_status(
     places: Places,
     facts: HostFacts,
@@ -67,6 +84,7 @@ def host_status(
     Without the `endpoint` an outdated URL in its files is not noticed.
     """
     readings = read_host(places, facts)
+    advice = recommend(facts, catalog)
     active = [record for record in standing(history) if record.scope != "project"]
     mode = mode_of(active)
     http = is_over_http(active)
@@ -80,7 +98,7 @@ def host_status(
         0,
         problem,
         readings,
-        recommend(facts, catalog),
+        _fitting(advice, facts, catalog, readings) if mode == AS_IS else advice,
         catalog,
         drift,
         profile=profile_of(active),

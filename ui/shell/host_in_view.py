@@ -85,6 +85,13 @@ class HostInView(QObject):
         return COUNTING if some and all(tool.tokens is None for tool in some) else ""
 
     @property
+    def partial(self) -> bool:
+        """True while tools are still counted: a number so far is no ground for a verdict."""
+        catalog = self._live.catalog
+        usable = catalog.tools if catalog is not None else ()
+        return any(t.tokens is None and not (t.tool.gone or t.tool.problem) for t in usable)
+
+    @property
     def verdict(self) -> Verdict:
         """Of the host in view, else of everything that is on."""
         size, catalog = self.size, self._live.catalog

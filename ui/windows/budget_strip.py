@@ -118,8 +118,9 @@ class BudgetStrip(QWidget):
         self.profile.setToolTip(plain_tip(_PROFILE_TIP.format(profile)))
         self._show_host()
         self._theme.dress(self.total, 3, QFont.Weight.DemiBold)
-        unread = self._hosts.unread
-        self.total.setText(unread or f"{count(verdict.tokens)} tokens {APPROX}")
+        unread, partial = self._hosts.unread, self._hosts.partial
+        so_far = " so far" if partial else ""
+        self.total.setText(unread or f"{count(verdict.tokens)} tokens {APPROX}{so_far}")
         self.total.setToolTip(
             plain_tip(
                 "Size of the tool definitions as a model receives them, counted with"
@@ -129,10 +130,11 @@ class BudgetStrip(QWidget):
         )
         self.on.setText(self._tools_text())
         self.badge.show_badge(BADGES[verdict.word])
-        self.badge.setVisible(not unread)
+        self.badge.setVisible(not unread and not partial)
         self.badge.setToolTip(plain_tip(" ".join(verdict.reasons) or "Within the budget."))
         self.bar.show_shares(self._shares(), verdict.budget)
-        numbers = f"{count(verdict.tokens)} tokens, {self._tools_text()}, {verdict.word}"
+        word = "not all counted yet" if partial else verdict.word
+        numbers = f"{count(verdict.tokens)} tokens{so_far}, {self._tools_text()}, {word}"
         self.setAccessibleName(
             f"Budget: {unread}" if unread else f"Budget of {self._host_name()}: {numbers}"
         )

@@ -399,4 +399,5 @@ class MainWindow(QMainWindow):
         tone = "block" if any(item.severity == "block" for item in waiting) else "warn"
         self.nav.set_badge("review", str(len(waiting) or ""), tone)
         word = self.services.hosts.verdict.word
-        self.nav.set_badge("budget", word if word != PASS else "", word.lower())
+        shown = word != PASS and not self.services.hosts.partial
+        self.nav.set_badge("budget", word if shown else "", word.lower())

@@ -21,6 +21,7 @@ from store.records import AS_IS, THROUGH
 from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
+from ui.shell.host_in_view import UNREAD
 from ui.widgets.label import PlainLabel
 from ui.widgets.rows import ModestTable, as_rows
 
@@ -106,9 +107,10 @@ class BudgetMoves(QFrame):
         self.off.setVisible(bool(moves))
 
     def show_unread(self, why: str) -> None:
-        """No server was read, so there is nothing to judge."""
+        """Nothing is read or counted to the end, so there is nothing to judge."""
         self.headline.setText(why)
-        self.evidence.setText("Read your servers in the Catalog; then this says what they cost.")
+        read = "Read your servers in the Catalog; then this says what they cost."
+        self.evidence.setText(read if why == UNREAD else "The verdict follows by itself.")
         self._plan = None
         self.model.show(())
         for widget in (self.view, self.off, self.through, self.split):

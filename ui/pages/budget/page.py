@@ -39,6 +39,7 @@ from ui.pages.budget.rows import SHARE, WAY, BudgetTable
 from ui.pages.budget.split_dialog import SplitDialog
 from ui.pages.budget.split_step import SplitCommand, look, make
 from ui.shell.actions import SettingsCommand, Tick
+from ui.shell.host_in_view import COUNTING
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.columns import place
@@ -148,7 +149,8 @@ class BudgetPage(Page):
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
     def _show(self, measured: "_Measured") -> None:
-        if unread := self.services.hosts.unread:
+        hosts = self.services.hosts
+        if unread := hosts.unread or (COUNTING if hosts.partial else ""):
             self.moves.show_unread(unread)
         else:
             plan, more = measured.moves.plan, measured.moves.suggestions

@@ -123,9 +123,23 @@ class HostDetail(QWidget):
         self.area = QScrollArea(widgetResizable=True)  # large texts need more than a screen
         self._box = QFrame()
         self._foot = Flow(at_end=True)
+        self._buttons = QWidget()
         self._lay_out()
         self._connect()
         self._recolor()
+        self.show_loading()
+
+    def show_loading(self) -> None:
+        """Before the files were looked at there is nothing to say, and nothing to write."""
+        self.name.setText("Looking at the files of your hosts…")
+        for widget in self._of_host:
+            widget.hide()
+
+    @property
+    def _of_host(self) -> tuple[QWidget, ...]:
+        """All that needs a host; its own state shows or hides the rest."""
+        head = (self.path, self.headline, self.modes, self.wrap, self._box, self._shown)
+        return (*head, self.hint, self._buttons, self.hook, self.rules)
 
     @property
     def mode(self) -> str:
@@ -141,6 +155,8 @@ class HostDetail(QWidget):
     def show_status(self, status: HostStatus, mode: str) -> None:
         """Show a host before its preview is there."""
         self._preview = None  # of another host
+        for widget in self._of_host:
+            widget.show()
         self.reach.hide()
         self.http.choose(on=status.http)
         self.name.setText(status.host.name)
@@ -324,12 +340,11 @@ class HostDetail(QWidget):
             advice.addWidget(button)
         self._shown.addWidget(self.diff)
         self._shown.addWidget(self.nothing)
-        buttons = QWidget()
-        row = Flow(buttons, at_end=True)
+        row = Flow(self._buttons, at_end=True)
         for button in (self.tools, self.backups, self.copy, self.write):
             row.addWidget(button)
         self._foot.add_wide(self.hint, self._theme.scaled(_HINT))
-        self._foot.addWidget(buttons)
+        self._foot.addWidget(self._buttons)
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 0)

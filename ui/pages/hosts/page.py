@@ -318,6 +318,8 @@ class HostsPage(Page):
             return
         self.preview = preview
         self.detail.show_preview(preview, status)
+        if self.services.hosts.partial and preview.headline:
+            self.detail.headline.setText(f"{preview.headline}, counted so far")
 
     def _write(self) -> None:
         preview = self.preview
