@@ -353,6 +353,33 @@ def installs(db: apsw.Connection) -> dict[int, MarketInstall]:
     return {row[0]: MarketInstall(*row) for row in db.execute(sql)}
 
 
+@dataclass(frozen=True, slots=True)
+class MarketFormer:
+    """The version that an installed server had before its update; all but the id is JSON."""
+
+    server_id: int
+    install: str
+    launch: str
+    trusted: str
+
+
+def save_former(db: apsw.Connection, former: MarketFormer) -> None:
+    """Keep the version that a server has, in the place of an earlier one."""
+    db.execute("INSERT OR REPLACE INTO market_former VALUES (?, ?, ?, ?)", astuple(former))
+
+
+def former(db: apsw.Connection, server_id: int) -> MarketFormer | None:
+    """The version before the update of a server, None for none."""
+    sql = "SELECT * FROM market_former WHERE server_id = ?"
+    row = db.execute(sql, (server_id,)).fetchone()
+    return MarketFormer(*row) if row else None
+
+
+def drop_former(db: apsw.Connection, server_id: int) -> None:
+    """Forget the version before."""
+    db.execute("DELETE FROM market_former WHERE server_id = ?", (server_id,))
+
+
 def installed_as(db: apsw.Connection, name: str) -> str:
     """The name of the installed server that came from this listed one, "" for none."""
     sql = (

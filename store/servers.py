@@ -51,10 +51,13 @@ def by_name(db: apsw.Connection, name: str) -> ServerRecord | None:
 
 
 def launches(db: apsw.Connection) -> dict[int, Launched]:
-    """Launch of each server that is not retired, by its id."""
+    """Launch of each server that is not retired, by its id; minus that for one before an update."""
     sql = (
         "SELECT id, name, spec_key, iif(json_valid(spec), spec ->> '$.url', '') FROM servers"
-        f" WHERE status != '{RETIRED}'"
+        f" WHERE status != '{RETIRED}' UNION ALL"
+        " SELECT -s.id, s.name, f.launch ->> '$.key', f.launch ->> '$.url' FROM market_former f"
+        f" JOIN servers s ON s.id = f.server_id WHERE s.status != '{RETIRED}'"
+        " AND json_valid(f.launch)"
     )
     return {row[0]: Launched(*row[1:]) for row in db.execute(sql)}
 

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,6 +25,8 @@ from app.market.launch import (
 from app.market.seed import take_seed
 from app.registry import installing
 from store.typed import Json
+
+_NONE: Mapping[str, str] = {}
 
 
 class _Listed(argparse.Action):
@@ -110,8 +112,13 @@ def split_version(wanted: str) -> tuple[str, str]:
     return (name, version) if at and name else (wanted, "")
 
 
-def given_values(given: Sequence[str], choice: Choice, console: Console) -> dict[str, str]:
-    """The values of --set; a key without one is asked for. Repeated keys are several values."""
+def given_values(
+    given: Sequence[str], choice: Choice, console: Console, known: Mapping[str, str] = _NONE
+) -> dict[str, str]:
+    """The values of --set; a key without one is asked for. Repeated keys are several values.
+
+    What is `known` already is not asked for.
+    """
     values: dict[str, str] = {}
     for text in given:
         key, equals, value = text.partition("=")
@@ -121,7 +128,7 @@ def given_values(given: Sequence[str], choice: Choice, console: Console) -> dict
             value = console.ask_secret(key)
         values[key] = f"{values[key]}\n{value}" if key in values else value
     for field in choice.fields:
-        if field.wanted and not values.get(field.key) and console.can_ask:
+        if field.wanted and not {**known, **values}.get(field.key) and console.can_ask:
             values[field.key] = console.ask_secret(f"{field.key} ({field.input.description})")
     return values
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from app.catalog.catalog import set_disabled
+from app.cli import server_update
 from app.cli.console import Console
 from app.cli.export import shown_difference
 from app.cli.options import NEEDS_CONSENT, Verbs
@@ -62,6 +63,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         one.add_argument("--insist", action="store_true", help="write even if the host is running")
         one.set_defaults(run=run_server, action=name)
     _add_keep(actions, common)
+    server_update.add_arguments(
+        actions.add_parser("update", parents=[common], help=server_update.WORDS)
+    )
 
 
 def _add_keep(

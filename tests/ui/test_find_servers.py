@@ -1,5 +1,6 @@
 """Find servers: the list, its filters, what one would mean, fetching and stopping, adding."""
 
+import os
 import sys
 import threading
 from pathlib import Path
@@ -9,19 +10,27 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit
 from shiboken6 import isValid
 
+from app.catalog.catalog import load_catalog
 from app.market import sources
+from app.market.details import details
 from app.market.entry import read_entry
 from app.market.launch import choices
+from app.market.records import row_of
+from app.registry.register import targets
+from app.registry.scan import ScanOptions, scan
 from store import market, servers, tools
 from store.connection import transaction
 from store.records import EntryRecord, NewTool, ServerSpec, TokenCount
 from ui.pages.catalog.market.finder import FindServersDialog
 from ui.pages.catalog.market.fitting import FitDialog
 from ui.pages.catalog.market.input_form import InputForm
+from ui.pages.catalog.market.update_dialog import UpdateDialog
+from ui.pages.catalog.market.work import install
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fakes"))
 
 from fake_registry import entry, fake_registry
+from npx_shim import Packages, tool
 
 WAIT = 20_000
 
@@ -297,3 +306,56 @@ def test_ticks_that_fit_in_the_budget_are_proposed_changed_and_taken_back(window
     window.undo.undo()
     qtbot.waitUntil(lambda: window.services.live.total == 21_000, timeout=WAIT)
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+
+
+def test_an_update_is_read_compared_taken_and_taken_back(
+    window, qtbot, tmp_path, monkeypatch
+):  # fmt: skip
+    packages = Packages(tmp_path / "packages")
+    monkeypatch.setenv("PATH", packages.path)
+    packages.publish("server-1", "1.0.0", tool("look", "Look at the sky"))
+    packages.publish("server-1", "1.1.0", tool("look", "Look up"), tool("snow", "Measure snow"))
+    ctx = window.services.ctx
+    db = ctx.open_store()
+    sync_fake(window, [entry(1)])
+    row = market.by_name(db, "io.github.somebody/server-1")[0]
+    known = details(db, row, load_catalog(db))
+    with fake_registry([entry(1)]) as server:
+        db.execute("UPDATE market_sources SET url = ? WHERE name = 'team'", (server.url,))
+        known = details(db, row, load_catalog(db))
+        install(ctx, known, known.ways[0], {})
+    scan(ctx, targets(ctx, db), ScanOptions(prepare_encoder=False))
+    newer = row_of(read_entry(entry(1, version="1.1.0")["server"]))
+    with transaction(db):
+        market.save(db, sources.named(db, "team"), [newer])
+    window.services.live.load()
+    qtbot.waitUntil(lambda: bool(window.live.catalog and window.live.catalog.tools), timeout=WAIT)
+    window.catalog.show_server("server-1")
+    window.catalog.update_server()
+    qtbot.waitUntil(lambda: window.findChild(UpdateDialog) is not None, timeout=WAIT)
+    dialog = window.findChild(UpdateDialog)
+    assert dialog.title.text() == "server-1 1.0.0 → 1.1.0" and not dialog.back.isVisible()
+    assert "server-1@1.1.0" in dialog.command.text() and "Nothing is changed" in dialog.text.text()
+    dialog.go.click()
+    qtbot.waitUntil(lambda: dialog.go.text() == "Take 1.1.0", timeout=WAIT)
+    assert "Tools: 1 new, 1 with another text." in dialog.text.text()
+    assert "+ snow, " in dialog.parts.toPlainText() and "- Look at" in dialog.parts.toPlainText()
+    if folder := os.environ.get("TOOLCRIB_LOOK"):
+        dialog.grab().save(f"{folder}/update.png")
+    dialog.go.click()
+    qtbot.waitUntil(lambda: window.catalog.state == "reading", timeout=WAIT)
+    assert servers.by_name(db, "server-1").spec.args[1] == "server-1@1.1.0"
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+    window.catalog.reading.leave()
+    window.catalog.show_server("server-1")
+    window.catalog.update_server()
+    qtbot.waitUntil(lambda: len(window.findChildren(UpdateDialog)) == 1, timeout=WAIT)
+    dialog = window.findChild(UpdateDialog)
+    assert "1.1.0 is the latest version" in dialog.title.text() and not dialog.go.isVisible()
+    assert dialog.back.text() == "Back to 1.0.0"
+    dialog.back.click()
+    qtbot.waitUntil(
+        lambda: servers.by_name(db, "server-1").spec.args[1] == "server-1@1.0.0", timeout=WAIT
+    )
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+    db.close()

@@ -182,6 +182,15 @@ class CatalogPage(Page):
         if chosen is not None:
             open_fit(self.services, chosen.name, self)
 
+    def update_server(self, server: ServerRecord | None = None) -> None:
+        """Offer the later version of a listed server; of the selected one if none is given."""
+        from ui.pages.catalog.market.update_dialog import open_update  # as above
+
+        chosen = server or self._server_selected()
+        if chosen is not None:
+            only = frozenset({chosen.id})
+            open_update(self.services, chosen.name, self, lambda: self.read_tools(only))
+
     def take_sample(self) -> None:
         """Show the sample servers; their data stays in Toolcrib's own folder."""
         folder = self.services.ctx.paths.home / "sample"
@@ -325,6 +334,7 @@ class CatalogPage(Page):
         self.content.tree.disable_requested.connect(self.disable_server)
         self.content.tree.remove_requested.connect(self.remove_server)
         self.content.tree.fit_requested.connect(self.fit_server)
+        self.content.tree.update_requested.connect(self.update_server)
         self.content.tree.entry_requested.connect(
             lambda entry, kind: self._forms.change(entry, kind)
         )

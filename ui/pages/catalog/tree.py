@@ -62,6 +62,7 @@ class CatalogTreeView(QTreeView):
     entry_requested = Signal(object, str)  # EntryRecord, kind of change (app.export.plan)
     remove_requested = Signal(object)  # ServerRecord
     fit_requested = Signal(object)  # ServerRecord
+    update_requested = Signal(object)  # ServerRecord
     sign_out_requested = Signal(object)
 
     def __init__(self, theme: Theme, model: CatalogTree) -> None:
@@ -178,6 +179,7 @@ class CatalogTreeView(QTreeView):
             menu.addAction("Sign o&ut", lambda: self.sign_out_requested.emit(server))
         if self._tree.tools_under([index]):
             menu.addAction("Fit in bud&get…", lambda: self.fit_requested.emit(server))
+        menu.addAction("&Update server…", lambda: self.update_requested.emit(server))
         menu.addAction("&Edit server…", lambda: self.edit_requested.emit(False))
         menu.addAction("&Duplicate server…", lambda: self.edit_requested.emit(True))
         text = "E&nable in Toolcrib" if server.disabled else "Disa&ble in Toolcrib"

@@ -1,0 +1,245 @@
+"""A later version of a listed server: read in a throwaway folder, compared, taken, taken back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import visible
+from app.hosts.display import launch_text
+from ui.look.theme import GAP, MARGIN
+from ui.pages.catalog.market.input_form import InputForm
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
+
+if TYPE_CHECKING:
+    from app.registry.updating import Change, Offer
+
+_FIRST = "It is started once in a folder that is thrown away, to compare. Nothing is changed."
+_READING = "Reading the new version…"
+_MOST_LINES = 40  # of one text
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A server's later version, or the reason that there is none; and the one before."""
+
+    server: str
+    offer: "Offer | None"
+    problem: str = ""
+    former: str = ""
+
+
+def look(ctx: AppContext, name: str) -> Known:
+    """Everything that is known without starting anything; ToolcribError for no listed server."""
+    from app.registry import updating
+
+    db = ctx.open_store()
+    try:
+        former = updating.former_version(db, name)
+        try:
+            return Known(name, updating.offer(ctx, db, name), former=former)
+        except ToolcribError as error:
+            return Known(name, None, f"{error.title} {error.hint}".strip(), former)
+    finally:
+        db.close()
+
+
+class UpdateDialog(Dialog):
+    """One button that leads on: read, then take. Signals: changed() after the launch changed."""
+
+    changed = Signal()
+
+    def __init__(self, services: Services, known: Known, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services, self._known = services, known
+        self._job: Job | None = None
+        self._read: Offer | None = None  # the offer that was read
+        self.setWindowTitle(f"Update {known.server}")
+        self.title = PlainLabel(wrap=True)
+        self.command = PlainLabel(wrap=True)
+        services.theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        services.theme.dress_fixed(self.command)
+        self.form = InputForm(services.theme)
+        self.text = PlainLabel(wrap=True)
+        self.parts = QPlainTextEdit()
+        self.parts.setReadOnly(True)
+        self.parts.setAccessibleName("What is different")
+        self.go = QPushButton("Read and compare")
+        self.go.setProperty("primary", True)
+        self.back = QPushButton(f"Back to {known.former}")
+        self.close_button = QPushButton("Close")
+        self._lay_out()
+        self._show()
+        self.go.clicked.connect(self._press)
+        self.back.clicked.connect(self._take_back)
+        self.close_button.clicked.connect(self.reject)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.back)
+        row.addStretch(1)
+        row.addWidget(self.close_button)
+        row.addWidget(self.go)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        for widget in (self.title, self.command, self.form, self.text):
+            column.addWidget(widget)
+        column.addWidget(self.parts, 1)
+        column.addLayout(row)
+        self.resize(self._services.theme.scaled(620), self.sizeHint().height())
+
+    def _show(self) -> None:
+        offer = self._known.offer
+        self.parts.hide()
+        self.back.setVisible(bool(self._known.former))
+        self.go.setVisible(offer is not None)
+        self.command.setVisible(False)
+        self.form.setVisible(False)
+        if offer is None:
+            self.title.setText(self._known.problem)
+            self.text.hide()
+            return
+        versions = f"{offer.install.version} → {offer.entry.version}"
+        self.title.setText(f"{self._known.server} {versions}")
+        warnings = [f"{one.rule} in its texts: {one.detail}" for one in offer.doubts]
+        self.text.setText("\n".join([*warnings, _FIRST]))
+        self.form.show_fields(replace(offer.choice, fields=offer.lacking))
+        self.form.setVisible(bool(self.form.editors))
+        if not offer.lacking:
+            self.command.setText(launch_text(offer.launch).line)
+            self.command.show()
+
+    def _press(self) -> None:
+        if self._read is not None:
+            self._change(_taking(self._services.ctx, self._read))
+            return
+        offer = self._known.offer
+        if offer is None:
+            return
+        values = dict(self.form.values)
+        lacking = next((f.key for f in offer.lacking if not values.get(f.key)), "")
+        if lacking:
+            self._refuse(ToolcribError(f"{lacking} needs a value."))
+            self.form.focus(lacking)
+            return
+        chosen, ctx = offer.with_values(values), self._services.ctx
+        self.go.setEnabled(False)
+        self.text.setText(_READING)
+        self._job = self._services.tasks.wait(
+            lambda job: _compared(ctx, chosen, job),
+            lambda change: self._compared(chosen, change),
+            failed=self._refuse,
+            owner=self,
+        )
+
+    def _compared(self, offer: "Offer", change: "Change") -> None:
+        self._job, self._read = None, offer
+        self.text.setText(f"{change.text} New and changed tools wait in Review.")
+        self.parts.setPlainText("\n".join(_lines(change)))
+        self.parts.setVisible(bool(self.parts.toPlainText()))
+        self.form.hide()
+        self.resize(self.width(), max(self.height(), self._services.theme.scaled(460)))
+        self.go.setText(f"Take {offer.entry.version}")
+        self.go.setEnabled(True)
+        self.go.setFocus()
+
+    def _take_back(self) -> None:
+        ctx, name = self._services.ctx, self._known.server
+        self._change(_taking_back(ctx, name))
+
+    def _change(self, work: Callable[[Job], None]) -> None:
+        self.go.setEnabled(False)
+        self.back.setEnabled(False)
+        self._services.tasks.work(work, self._changed, failed=self._refuse)
+
+    def _changed(self, _none: None) -> None:
+        self.accept()
+        self.changed.emit()
+
+    def _refuse(self, error: ToolcribError) -> None:
+        self._job = None
+        self.text.setText(f"{error.title} {error.hint}".strip())
+        self.text.show()
+        self.go.setEnabled(True)
+        self.back.setEnabled(True)
+
+    def done(self, result: int) -> None:
+        """Stop what runs for this dialog only."""
+        if self._job is not None:
+            self._job.cancel()
+        super().done(result)
+
+
+def _compared(ctx: AppContext, offer: "Offer", job: Job) -> "Change":
+    from app.registry import updating
+
+    db = ctx.open_store()
+    try:
+        return updating.read(ctx, db, offer, cancel=job.cancelled)
+    finally:
+        db.close()
+
+
+def _taking(ctx: AppContext, offer: "Offer") -> Callable[[Job], None]:
+    def work(_job: Job) -> None:
+        from app.registry import updating
+
+        db = ctx.open_store()
+        try:
+            updating.take(ctx, db, offer)
+        finally:
+            db.close()
+
+    return work
+
+
+def _taking_back(ctx: AppContext, name: str) -> Callable[[Job], None]:
+    def work(_job: Job) -> None:
+        from app.registry import updating
+
+        db = ctx.open_store()
+        try:
+            updating.back(ctx, db, name)
+        finally:
+            db.close()
+
+    return work
+
+
+def _lines(change: "Change") -> list[str]:
+    lines = [f"+ {visible(name)}, {cost:,} tokens" for name, cost in change.added]
+    lines += [f"- {visible(name)}" for name in change.removed]
+    for one in change.changed:
+        lines.append(f"~ {visible(one.name)}, {one.before:,} → {one.after:,} tokens")
+        for part in one.parts:
+            lines.append(f"    {visible(part.place)}")
+            lines += [f"    - {visible(t)}" for t in part.before.splitlines()[:_MOST_LINES]]
+            lines += [f"    + {visible(t)}" for t in part.after.splitlines()[:_MOST_LINES]]
+    return lines
+
+
+def open_update(
+    services: Services, name: str, parent: QWidget, changed: Callable[[], None]
+) -> None:
+    """Look for a later version, and show it."""
+    ctx = services.ctx
+
+    def show(known: Known) -> None:
+        dialog = UpdateDialog(services, known, parent)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.changed.connect(changed)
+        dialog.open()
+
+    def refuse(error: ToolcribError) -> None:
+        services.show_status(f"{error.title} {error.hint}".strip())
+
+    services.tasks.wait(lambda _job: look(ctx, name), show, failed=refuse, owner=parent)
