@@ -1,7 +1,7 @@
 """Gates: on, trusted, precondition, score, top-k, budget; the first that fails is the reason.
 
-A verdict is data. A new gate is a function here, a row in EARLY or LATE, and its words in
-app.ranking.phrases.
+A verdict is data. A new gate is a function here and a row in EARLY or LATE; words of its own
+go into app.ranking.phrases.
 """
 
 import math

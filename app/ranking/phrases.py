@@ -34,6 +34,11 @@ _SETTINGS = {
 }
 
 
+def title(gate: str) -> str:
+    """Name of a gate as a heading; a gate without words of its own has its name."""
+    return TITLES.get(gate) or gate[:1].upper() + gate[1:]
+
+
 def steps(ranked: Ranked) -> str:
     """The best tool of each step of a request with several, as sentences; "" without steps."""
     first = first_of_steps(ranked.shown)

@@ -52,7 +52,7 @@ def gate_lines(
 
 def _line(gate: str, after: int, tool: RankedTool, passed: str) -> GateLine:
     """One line; `after`: its number of gates behind the one that fails."""
-    title = phrases.TITLES[gate]
+    title = phrases.title(gate)
     if after == 0:
         return GateLine(
             gate, title, FAILED, passed if gate == SCORE else phrases.value(tool.verdict)

@@ -96,7 +96,7 @@ def _searched(detail: Mapping[str, object]) -> Iterator[Line]:
 
 def _why(gate: str) -> str:
     """The first gate that failed; a tool that passed them all found no room in the answer."""
-    return f"out by {phrases.TITLES.get(gate, gate)}" if gate else "no room in the answer"
+    return f"out by {phrases.title(gate)}" if gate else "no room in the answer"
 
 
 def _texts(value: object) -> list[str]:
