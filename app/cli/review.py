@@ -5,13 +5,13 @@ from difflib import unified_diff
 
 from app.catalog.catalog import Catalog, load_catalog, match_tools, trust_server, trust_tools
 from app.catalog.reasons import sentence
+from app.catalog.server_findings import findings_of
 from app.cli.console import Console, table
 from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.safety.hidden import spelled_out
 from app.safety.notices import SERVER_TEXT, notices
 from app.safety.review import Difference, differences, hold
-from app.safety.server_texts import findings_of
 from store import findings
 from store.connection import transaction
 

@@ -7,6 +7,7 @@ from typing import Any
 import apsw
 
 from app.catalog.reasons import NEW
+from app.catalog.server_findings import findings_of
 from app.core.context import AppContext
 from app.core.scrubber import Scrubber
 from app.core.settings import ProfileSettings
@@ -17,7 +18,7 @@ from app.indexing.reading import Limits, Reading
 from app.indexing.tool_checks import check_tools
 from app.safety import pins
 from app.safety.patterns import Names
-from app.safety.server_texts import findings_of, judge_server
+from app.safety.server_texts import judge_server
 from store import findings, market, profiles, servers, tools
 from store.connection import transaction
 from store.hashes import canonical_text

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import apsw
 
+from app.catalog.server_findings import findings_of
 from app.indexing.findings import BATCH, findings_of_tools
 from app.safety.patterns import Names
-from app.safety.server_texts import findings_of, judge_server
+from app.safety.server_texts import judge_server
 from app.safety.version import scanner_version
 from store import findings, queries, servers, tools
 from store.connection import transaction

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog, CatalogTool
+from app.catalog.server_findings import findings_of
 from app.safety.flow import can_send
 from app.safety.hidden import made_plain, visible
 from app.safety.rules import rules
-from app.safety.server_texts import findings_of
 from store.records import ServerRecord
 
 SERVER_TEXT, COMBINATION, LOOK_ALIKE = "server text", "combination", "look-alike"

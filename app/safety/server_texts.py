@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from app.safety.judgement import judge
 from app.safety.texts import Passage, json_passages
-from store.records import ServerRecord
-from store.serving import HELD_TEXTS, INSTRUCTIONS, PROMPTS, RESOURCES, SERVER_INFO, TEMPLATES
+from store.serving import INSTRUCTIONS, PROMPTS, RESOURCES, SERVER_INFO, TEMPLATES
 from store.typed import Json
 
 _MOST_ENTRIES = 500  # of a list that are read
@@ -37,12 +36,6 @@ def judge_server(
         for kind, name, passages in parts
         for finding in _finding(kind, name, passages)
     ]
-
-
-def findings_of(server: ServerRecord) -> list[Json]:
-    """The findings of the server's last reading."""
-    findings = server.taken_with.get(HELD_TEXTS)
-    return list(findings) if isinstance(findings, list) else []
 
 
 def _parts(

@@ -15,8 +15,8 @@ from statistics import mean, median
 from app.catalog.catalog import load_catalog
 from app.encoder.onnx import Encoder
 from app.hooks.small_talk import KINDS, SmallTalk
-from app.hooks.suggestion import MOST as SUGGESTED
 from app.hooks.suggestion import LONGEST, Suggestion, silence_of, suggest
+from app.hooks.suggestion import MOST as SUGGESTED
 from app.ranking.floor import own_chit_chat, set_scan_floor
 from app.ranking.router import Router
 from app.ranking.tool_search import ENGINE, KEYWORDS

@@ -7,9 +7,9 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplica
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.catalog.catalog import CatalogTool, trust_server
+from app.catalog.server_findings import findings_of
 from app.core.text import plural
 from app.policy.usage import Usage, read_usage
-from app.safety.server_texts import findings_of
 from app.tokens.host_text import compact
 from store.records import ServerRecord
 from ui.look.text import APPROX, short

@@ -7,9 +7,9 @@ from math import inf
 from app.catalog.catalog import Catalog, CatalogTool
 from app.catalog.named_twice import named_twice
 from app.catalog.reasons import CHANGED
+from app.catalog.server_findings import findings_of
 from app.core.text import plural
 from app.policy.usage import DAY, Usage
-from app.safety.server_texts import findings_of
 from store import records
 from store.records import ServerRecord
 from ui.shell.badges import badge

@@ -15,13 +15,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.catalog import CatalogTool
+from app.catalog.server_findings import findings_of
 from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.safety.notices import SERVER_TEXT, Notice, notices
 from app.safety.review import OPEN, ReviewItem, ToolDecisions, approve, decisions_of, hold
-from app.safety.server_texts import findings_of
 from store.records import ServerRecord
 from ui.look.theme import GAP, MARGIN
 from ui.pages.review.card import ReviewCard
