@@ -21,6 +21,8 @@ from store.typed import JsonMapping
 
 # Claude Code keeps its state and all its projects' histories in one file.
 _LARGEST = 100_000_000
+MOST_SERVERS = 5_000  # of one map; a hundred times as many take ten seconds
+_MOST = f"{MOST_SERVERS:,}"
 _TOO_LARGE = "Toolcrib reads up to 100 MB."
 _SCOPES = {"state": "managed"}
 
@@ -126,6 +128,9 @@ def with_entries(reading: HostReading, parsed: Parsed, kind: HostFile) -> HostRe
             continue
         if isinstance(servers, list) and style_of(reading).headers != "requestOptions.headers":
             problem = f"{at[-1]} is a list where a map of servers is expected."
+            continue
+        if len(servers) > MOST_SERVERS:
+            problem = f"{at[-1]} names {len(servers):,} servers. Toolcrib reads up to {_MOST}."
             continue
         for entry, profile in _entries(servers, at, scope, reading):
             if profile:

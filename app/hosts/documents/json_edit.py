@@ -32,9 +32,18 @@ def edit_json(text: str, edits: list[Edit]) -> str:
         document = parse(text)
         now, edits = _independent(document, edits)
         splices = [splice for edit in now for splice in _splices(document, edit, style)]
-        for start, end, new in sorted(splices, reverse=True):
-            text = text[:start] + new + text[end:]
+        text = _spliced(text, splices)
     return text
+
+
+def _spliced(text: str, splices: list[_Splice]) -> str:
+    """The text with parts replaced that lie apart, put together once."""
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in sorted(splices):
+        pieces += text[at:start], new
+        at = end
+    return "".join((*pieces, text[at:]))
 
 
 def _independent(document: JsonText, edits: list[Edit]) -> tuple[list[Edit], list[Edit]]:
@@ -145,7 +154,8 @@ def _insert(
         kept = inner.rstrip()
         return node.start + 1, close, kept + body + style.newline + base
     last, at = parts[-1], _content_end(text, parts[-1].node.end, close)
-    comma = "" if node.trailing else ","
+    trailing = any(m.lastgroup == "comma" for m in _gap(text, last.node.end, close))
+    comma = "" if trailing else ","
     opened = "\n" in text[_content_start(node, parts) : last.start] or "\n" in text[at:close]
     if opened:
         base = line_indent(text, last.start)
@@ -153,7 +163,7 @@ def _insert(
     else:
         space = style.comma.removeprefix(",") if style.one_line else " "
         new = space + rendered("", True)
-    if node.trailing:
+    if trailing:
         new += ","
     return last.node.end, at, comma + text[last.node.end : at] + new
 

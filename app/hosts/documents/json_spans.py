@@ -5,8 +5,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from app.hosts.documents.json_plain import without_comments, without_trailing_commas
 from store.typed import Json
 
 _SPACE = re.compile(r"[ \t\r\n]+")
@@ -14,6 +16,8 @@ _LINE_COMMENT = re.compile(r"//[^\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 DEEPEST = 200  # levels of any document
+_LINES_FASTER = 16  # times that counting lines is faster than reading
+_EXPLAINED = 1_000_000  # characters of a text whose mistake is looked for part by part
 _WASTED = 4  # times the text's length, read again because a part of it is not strict JSON
 
 
@@ -28,13 +32,12 @@ class JsonError(ValueError):
 class Node:
     """A value with its span; its parts are looked at only when they are asked for."""
 
-    __slots__ = ("_items", "_members", "_text", "_value", "end", "kind", "start", "trailing")
+    __slots__ = ("_items", "_members", "_text", "_value", "end", "kind", "start")
 
     def __init__(self, kind: str, start: int, end: int = 0, value: Any = None) -> None:
         self.kind = kind  # object | array | string | number | word
         self.start = start
         self.end = end
-        self.trailing = False  # a comma follows the last member or item
         self._value = value
         self._members: list[Member] = []
         self._items: list[Node] = []
@@ -78,6 +81,13 @@ class Node:
         """The last member with this key."""
         return next((item for item in reversed(self.members) if item.key == key), None)
 
+    def first_parts(self, most: int) -> "tuple[list[Member], list[Node]]":
+        """The first members and items: a look at a long list does not read all of it."""
+        if not self._text:
+            return self._members[:most], self._items[:most]
+        opened = _Reader(self._text).first_parts(self.start, most)
+        return opened._members, opened._items
+
     def _open(self) -> None:
         if not self._text:
             return
@@ -109,25 +119,61 @@ class JsonText:
 
 def parse(text: str) -> JsonText:
     """The text as nodes; comments and trailing commas are taken and reported."""
+    try:
+        return _parsed(text, text)
+    except (ValueError, RecursionError):
+        plain = without_comments(text)
+    comments = plain.blanked > 0
+    try:
+        if comments:
+            return _parsed(text, plain.text, comments=True)
+    except (ValueError, RecursionError):
+        pass
+    plain = without_trailing_commas(plain.text)
+    try:
+        return _parsed(text, plain.text, comments=comments, commas=plain.blanked > 0)
+    except (ValueError, RecursionError) as error:
+        if len(text) <= _EXPLAINED:
+            _explain(text)
+        if isinstance(error, json.JSONDecodeError):
+            line = text.count("\n", 0, error.pos) + 1
+            raise JsonError(error.msg.lower(), line) from error
+        if isinstance(error, RecursionError):
+            raise JsonError("nested too deeply", 1) from None
+        raise JsonError("a value is no JSON", 1) from error
+
+
+def _parsed(text: str, plain: str, *, comments: bool = False, commas: bool = False) -> JsonText:
+    """The nodes of a text whose strict form, of the same length, is `plain`."""
+    reader = _Reader(plain)
+    reader.skip_blanks()
+    start = reader.at
+    value, end = reader.strict(plain, start)
+    reader.at = end
+    reader.skip_blanks()
+    if reader.at < len(text):
+        raise json.JSONDecodeError("text after the end of the value", plain, reader.at)
+    twice = tuple(dict.fromkeys(reader.duplicates))
+    return JsonText(text, Node.closed(plain, start, end, value), comments, commas, twice)
+
+
+def _explain(text: str) -> None:
+    """Raise the JsonError for a text that is no JSON, part by part: slowly and in our words."""
     reader = _Reader(text)
     reader.skip()
-    root = reader.read(0)
+    reader.read(0)
     reader.skip()
     if reader.at < len(text):
         raise reader.error("text after the end of the value")
-    twice = tuple(dict.fromkeys(reader.duplicates))
-    return JsonText(text, root, reader.comments, reader.trailing, twice)
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.comments = False
-        self.trailing = False
         self.duplicates: list[str] = []
         self._wasted = 0  # characters read for nothing
-        self._strict = json.JSONDecoder(
+        self.strict = json.JSONDecoder(
             object_pairs_hook=self._pairs, parse_constant=_no_constant
         ).raw_decode
 
@@ -151,7 +197,11 @@ class _Reader:
                 self.at = end + 2
             else:
                 return
-            self.comments = True
+
+    def skip_blanks(self) -> None:
+        """Moves over white space."""
+        if match := _SPACE.match(self.text, self.at):
+            self.at = match.end()
 
     def read(self, depth: int) -> Node:
         """The value that starts here: in one go if it is strict JSON, else part by part."""
@@ -161,10 +211,11 @@ class _Reader:
             return self.open(depth)
         seen = len(self.duplicates)
         try:
-            value, end = self._strict(self.text, self.at)
+            value, end = self.strict(self.text, self.at)
         except (ValueError, RecursionError) as error:
             stopped = error.pos if isinstance(error, json.JSONDecodeError) else len(self.text)
-            self._wasted += stopped - self.at
+            # such an error counts the lines of everything before it
+            self._wasted += stopped - self.at + stopped // _LINES_FASTER
             del self.duplicates[seen:]
             return self.open(depth)
         node = Node.closed(self.text, self.at, end, value)
@@ -183,6 +234,15 @@ class _Reader:
         if match := _NUMBER.match(self.text, self.at):
             self._number(match[0])
         raise self.error("a value is expected" if first else "the text ends too early")
+
+    def first_parts(self, at: int, most: int) -> Node:
+        """The object or array at `at` with its first parts, unfinished."""
+        self.at = at
+        node = Node("object" if self.peek() == "{" else "array", at)
+        parts = self._members_of(node) if node.kind == "object" else self._items_of(node)
+        for _ in islice(parts, most):
+            pass
+        return node
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> Json:
         members = dict(pairs)
@@ -212,6 +272,15 @@ class _Reader:
 
     def _object(self, depth: int) -> Node:
         node = Node("object", self.at)
+        for _ in self._members_of(node, depth):
+            pass
+        keys = [member.key for member in node._members]
+        if len(set(keys)) < len(keys):
+            self._note_twice(keys)
+        return node
+
+    def _members_of(self, node: Node, depth: int = 0) -> Iterator[None]:
+        """Reads a member before each stop."""
         for _ in self._parts(node, "}"):
             start = self.at
             key = self._string()
@@ -221,33 +290,32 @@ class _Reader:
             self.at += 1
             self.skip()
             node._members.append(Member(key, start, self.read(depth + 1)))
-        keys = [member.key for member in node._members]
-        if len(set(keys)) < len(keys):
-            self._note_twice(keys)
-        return node
+            yield
 
     def _array(self, depth: int) -> Node:
         node = Node("array", self.at)
+        for _ in self._items_of(node, depth):
+            pass
+        return node
+
+    def _items_of(self, node: Node, depth: int = 0) -> Iterator[None]:
+        """Reads an item before each stop."""
         for _ in self._parts(node, "]"):
             node._items.append(self.read(depth + 1))
-        return node
+            yield
 
     def _parts(self, node: Node, close: str) -> Iterator[None]:
         """Stops before each member or item, then reads the comma or the end."""
         self.at += 1
         self.skip()
-        comma = False
         while self.peek() != close:
             yield
             self.skip()
-            comma = self.peek() == ","
-            if comma:
+            if self.peek() == ",":
                 self.at += 1
                 self.skip()
             elif self.peek() != close:
                 raise self.error(f"a comma or {close} is expected")
-        self.trailing = self.trailing or comma
-        node.trailing = comma
         self.at += 1
         node.end = self.at
 

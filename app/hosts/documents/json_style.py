@@ -3,15 +3,16 @@
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-from app.hosts.documents.json_spans import JsonText, Node
+from app.hosts.documents.json_spans import JsonText, Member, Node
 
 _LOOKED_AT = 300  # nodes
-_MEMBERS_LOOKED_AT = 8  # of each; a look may read a whole line, of any length
+_PARTS_LOOKED_AT = 64  # of each
+_MEMBERS_LOOKED_AT = 8  # for indentation; a look may read a whole line, of any length
+_READ_AGAIN = 4  # times the text's length that all looks together may read
+_READ_AT_LEAST = 1_000_000  # characters
 _WIDTH = 90  # a short list of scalars stays on one line up to this many characters
 
 
@@ -31,17 +32,19 @@ class JsonStyle:
         """The style of a text; a new or one-line text gets two spaces."""
         text, root = document.text, document.root
         newline = "\r\n" if "\r\n" in text else "\n"
-        one_line = bool(root.members or root.items) and "\n" not in text[root.start : root.end]
-        member = next(_members(root), None)
+        looks = _looks(root)
+        filled = bool(looks[0].members or looks[0].items)
+        one_line = filled and text.find("\n", root.start, root.end) < 0
+        member = next((member for look in looks for member in look.members), None)
         colon = ": " if member is None else text[_key_end(text, member.start) : member.node.start]
-        between = _between(text, root)
-        lists = [node for node in _nodes(root) if node.kind == "array" and node.items]
+        between = _between(text, looks)
+        lists = [look.node for look in looks if look.items]
         return cls(
             newline,
-            _indent(text, root),
+            _indent(text, looks),
             ":" if colon.strip() == colon and one_line else ": ",
             between if one_line and between else ", ",
-            bool(lists) and all("\n" in text[node.start : node.end] for node in lists),
+            bool(lists) and all(text.find("\n", node.start, node.end) >= 0 for node in lists),
             one_line,
         )
 
@@ -90,29 +93,37 @@ def _key_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _nodes(root: Node) -> Iterator[Node]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A node and the first of its parts."""
+
+    node: Node
+    members: list[Member]
+    items: list[Node]
+
+
+def _looks(root: Node) -> list[_Look]:
     """Nodes from the outside in; enough of them to see how the text is laid out."""
     queue = deque([root])
-    for _ in range(_LOOKED_AT):
-        if not queue:
-            return
+    looks: list[_Look] = []
+    left = max(_READ_AGAIN * (root.end - root.start), _READ_AT_LEAST)
+    while queue and len(looks) < _LOOKED_AT:
         node = queue.popleft()
-        yield node
-        queue.extend((*(member.node for member in node.members), *node.items))
+        left -= node.end - node.start
+        members, items = node.first_parts(_PARTS_LOOKED_AT) if left > 0 else ([], [])
+        looks.append(_Look(node, members, items))
+        queue.extend((*(member.node for member in members), *items))
+    return looks
 
 
-def _members(root: Node) -> Iterator[Any]:
-    return (member for node in _nodes(root) for member in node.members)
-
-
-def _indent(text: str, root: Node) -> str:
+def _indent(text: str, looks: list[_Look]) -> str:
     """One step of indentation: what a member has more than the line of its object."""
-    for node in _nodes(root):
-        line_end = text.find("\n", node.start, node.end)
-        if line_end < 0 or not node.members:
+    for look in looks:
+        line_end = text.find("\n", look.node.start, look.node.end)
+        if line_end < 0 or not look.members:
             continue
-        outer = line_indent(text, node.start)
-        below = (member for member in node.members if member.start > line_end)
+        outer = line_indent(text, look.node.start)
+        below = (member for member in look.members if member.start > line_end)
         for member in islice(below, _MEMBERS_LOOKED_AT):
             own = line_indent(text, member.start)
             if len(own) > len(outer):
@@ -120,10 +131,10 @@ def _indent(text: str, root: Node) -> str:
     return "  "
 
 
-def _between(text: str, root: Node) -> str:
-    for node in _nodes(root):
-        starts = [member.start for member in node.members] or [item.start for item in node.items]
-        ends = [member.node.end for member in node.members] or [item.end for item in node.items]
+def _between(text: str, looks: list[_Look]) -> str:
+    for look in looks:
+        starts = [member.start for member in look.members] or [item.start for item in look.items]
+        ends = [member.node.end for member in look.members] or [item.end for item in look.items]
         if len(starts) > 1:
             return text[ends[0] : starts[1]]
     return ""

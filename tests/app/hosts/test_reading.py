@@ -1,5 +1,6 @@
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -247,3 +248,36 @@ def test_reading_starts_no_program_and_opens_no_connection(tmp_path):
     finally:
         watching[0] = False
     assert events == []
+
+
+def test_a_file_of_more_servers_than_are_read_is_a_problem_and_not_a_wait(tmp_path):
+    servers = {f"s{i}": {"command": "x"} for i in range(5_001)}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    reading = read_file(file)
+    assert reading.problem == "mcpServers names 5,001 servers. Toolcrib reads up to 5,000."
+    assert reading.entries == ()
+    del servers["s0"]
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    assert len(read_file(file).entries) == 5_000
+
+
+@pytest.mark.parametrize("part", ['{"a": 1 /* x */}', '{"a": 1,}', "[1]", '{"a": "\\\\" }'])
+def test_a_projects_file_costs_time_in_proportion_to_its_length(tmp_path, part):
+    """15 MB took up to 28 s: an item that was no strict JSON was read part by part."""
+    project = tmp_path / "home" / "project"
+    project.mkdir(parents=True)
+    places = Places(tmp_path / "home", {}, "linux", project, tmp_path / "root")
+
+    def cost(parts: int) -> float:
+        items = ", ".join([part] * parts)
+        text = f'{{"history": [{items}], "mcpServers": {{"a": {{"command": "x"}}}},}}'
+        (project / ".mcp.json").write_text(text, encoding="utf-8")
+        start = time.process_time()
+        readings = read_hosts(places)
+        spent = time.process_time() - start
+        assert [entry.name for entry in readings[0].entries] == ["a"]
+        return spent
+
+    cost(1_000)
+    assert min(cost(80_000) for _ in range(2)) < 32 * max(cost(10_000), 0.002)

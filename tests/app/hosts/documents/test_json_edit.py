@@ -1,3 +1,4 @@
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -132,14 +133,45 @@ def test_a_lone_surrogate_is_written_escaped():
     assert after.count("\\ud83d") == 2
 
 
-def test_an_edit_of_a_file_of_one_line_costs_time_in_proportion_to_its_length():
-    def cost(members: int) -> float:
-        tree = {"p": {f"k{i}": "x" * 30 for i in range(members)}, "mcpServers": {"a": {}}}
-        data = json.dumps(tree).encode()
+SERVERS = '"mcpServers": {"a": {}}'
+SHAPES = {
+    "members": lambda n: (
+        '{"p": {' + ", ".join(f'"k{i}": "{"x" * 30}"' for i in range(n)) + "}, %s}"
+    ),
+    "servers": lambda n: '{"s": 1, %s, ' + ", ".join(f'"s{i}": {{"a": 1}}' for i in range(n)) + "}",
+    "items": lambda n: '{"p": [' + ", ".join(['{"a": [1, "x"]}'] * n) + "], %s}",
+    "comments": lambda n: '{"p": [' + ", ".join(['{"a": 1 /* x */}'] * n) + "], %s}",
+    "commas": lambda n: '{"p": [' + ", ".join(['{"a": "x",}'] * n) + "],, %s}".replace(",,", ","),
+    "blanks": lambda n: '{"p": [1' + " " * 16 * n + ",], %s}",
+    "quotes": lambda n: '{"p": "' + '\\"' * 8 * n + '", %s,}',
+    "mistake": lambda n: '{"p": [' + ", ".join(['{"a": 1 /* x */}'] * n) + "], %s, x}",
+    "unclosed": lambda n: '{"p": "' + '\\"/*' * 4 * n + ", %s}",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edit_of_a_file_of_one_line_costs_time_in_proportion_to_its_length(shape):
+    """One whose mistake is not explained part by part; 8 times the text, the square is 64."""
+
+    def cost(parts: int) -> float:
+        data = (SHAPES[shape](parts) % SERVERS).encode()
         start = time.process_time()
-        edit(data, "jsonc", [Set(("mcpServers", "z"), {"command": "q"})])
+        with contextlib.suppress(ToolcribError):
+            edit(data, "jsonc", [Set(("mcpServers", "z"), {"command": "q"})])
         return time.process_time() - start
 
     cost(1000)
-    small, large = cost(15_000), cost(90_000)
-    assert large < 12 * small  # six times the text; the square is 36 times
+    assert min(cost(40_000) for _ in range(2)) < 32 * max(cost(5_000), 0.002)
+
+
+def test_a_thousand_edits_of_a_large_file_do_not_copy_it_a_thousand_times():
+    servers = {f"s{i}": {"command": "x"} for i in range(1000)}
+    data = json.dumps({"mcpServers": servers, "history": ["x" * 100] * 20_000}).encode()
+    edits = [Set(("mcpServers", name, "command"), "y") for name in servers]
+    start = time.process_time()
+    after = edit(data, "jsonc", edits)
+    many = time.process_time() - start
+    start = time.process_time()
+    edit(data, "jsonc", edits[:1])
+    assert many < 8 * (time.process_time() - start)
+    assert after.count(b'"command": "y"') == 1000
