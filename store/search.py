@@ -40,6 +40,11 @@ def _numbers(ids: Iterable[int]) -> str:
     return ",".join(str(int(i)) for i in sorted(ids))
 
 
+def allowed_tools(db: apsw.Connection, scope: Scope) -> frozenset[int]:
+    """The tools within a scope."""
+    return frozenset(row[0] for row in db.execute(scope.condition()))
+
+
 def save_keywords(db: apsw.Connection, rows: Iterable[KeywordRow]) -> None:
     """Index (tool id, name, description, parameters, server, requests); old rows go."""
     rows = list(rows)

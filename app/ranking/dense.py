@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import apsw
 
 from store import requests, vectors
-from store.search import Scope
+from store.search import Scope, allowed_tools
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +23,7 @@ POOL = 60
 # must not lose to it. Chosen on half of four public sets, of our queries, and of 135 searches
 # worded as an agent words them.
 REQUEST = 0.6
+_MOST_SCOPES = 16  # whose tools are kept
 _CHUNK = 256  # requests compared with all others at once
 
 Cosines = Mapping[int, float]  # by tool row id
@@ -78,13 +79,24 @@ class VectorTable:
         """Compare these, for the questions that follow."""
         self._prepared = {query: self._compared(query) for query in queries}
 
-    def nearest(self, query: bytes, k: int) -> dict[int, float]:
-        """Cosines of the k tools nearest to a query."""
+    def places(self, tools: Set[int]) -> "Indices":
+        """The places of these tools, as far as they have vectors, for nearest()."""
         import numpy
 
-        cosines = self._of(query)
+        kept = [place for tool, place in self._place.items() if tool in tools]
+        return numpy.array(kept, dtype=numpy.int64)
+
+    def nearest(self, query: bytes, k: int, among: "Indices | None" = None) -> dict[int, float]:
+        """Cosines of the k tools nearest to a query; `among` are places of those that may be."""
+        import numpy
+
+        cosines, tools = self._of(query), self._tools
+        if among is not None:
+            cosines, tools = cosines[among], tools[among]
+        if not len(cosines):
+            return {}
         best = numpy.argpartition(-cosines, min(k, len(cosines)) - 1)[:k]
-        return dict(zip(self._tools[best].tolist(), cosines[best].tolist(), strict=True))
+        return dict(zip(tools[best].tolist(), cosines[best].tolist(), strict=True))
 
     def cosines(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
         """The cosine of each of these tools that has a vector."""
@@ -108,7 +120,7 @@ class VectorTable:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Vectors of a large catalogue in memory; no `requests` where no tool has any."""
+    """Vectors of a catalogue in memory; no `requests` where no tool has any."""
 
     tools: VectorTable
     requests: VectorTable | None = None
@@ -123,13 +135,14 @@ class Tables:
 class IndexRetriever:
     """Cosines inside SQLite: filters are part of the search, and numpy is not needed.
 
-    With tables of all tools, searches without filters ask these.
+    With tables of all tools, searches ask these: a filter is read once and kept.
     """
 
     def __init__(
         self, db: apsw.Connection, model: str, dims: int, tables: Tables | None = None
     ) -> None:
         self._tables = tables
+        self._allowed: dict[Scope, tuple[Indices, Indices | None]] = {}  # places in both tables
         self._db = db
         self._model = model
         self._index = vectors.ensure_index(db, model, dims, VIEW)
@@ -158,10 +171,11 @@ class IndexRetriever:
     ) -> tuple[dict[int, float], set[int]]:
         """Cosines of the nearest tools, and the tools of the nearest requests."""
         tools: set[int] = set()
-        if self._tables and scope is None:
-            own = self._tables.tools.nearest(query, limit)
+        if self._tables:
+            among, owners = self._places(self._tables, scope)
+            own = self._tables.tools.nearest(query, limit, among)
             if self._tables.requests:
-                tools = set(self._tables.requests.nearest(query, limit))
+                tools = set(self._tables.requests.nearest(query, limit, owners))
         else:
             hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
             own = {hit.tool_id: hit.score for hit in hits}
@@ -170,6 +184,20 @@ class IndexRetriever:
                     self._db, self._requests, query, k=limit, scope=scope
                 )
         return self._raised(query, own), tools
+
+    def _places(
+        self, tables: Tables, scope: Scope | None
+    ) -> "tuple[Indices | None, Indices | None]":
+        """The places of a scope's tools in both tables, None for all."""
+        if scope is None:
+            return None, None
+        if scope not in self._allowed:
+            if len(self._allowed) >= _MOST_SCOPES:
+                self._allowed.clear()
+            tools = allowed_tools(self._db, scope)
+            owners = tables.requests.places(tools) if tables.requests else None
+            self._allowed[scope] = tables.tools.places(tools), owners
+        return self._allowed[scope]
 
     def fill(
         self, queries: Sequence[bytes], cosine_lists: Sequence[dict[int, float]], wanted: Set[int]

@@ -65,7 +65,7 @@ class DenseRetriever:
         }
         self._siblings: Siblings | None = None
         self._floor: Floor | None = None
-        self._tables: Tables | None = None  # of large catalogues
+        self._tables: Tables | None = None  # read at the first search
         self._large = prior_weight(list(self._server_of.values())) > 0
 
     def compare(
@@ -83,7 +83,7 @@ class DenseRetriever:
         With `near`, sqlite-vec is asked for the nearest tools within the scope, for these tools and
         for a few of those in `off`; without it every tool counts.
         """
-        if self._large and self._siblings is None:
+        if self._tables is None and (near is not None or self._large):
             self._read_table()
         query_vectors = self._encoder.encode_query(texts[0][:MOST_QUERY])
         steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
@@ -157,16 +157,18 @@ class DenseRetriever:
         return recalled.changes(self._index.own(recalled.direction, cosines), offered)
 
     def _read_table(self) -> None:
-        """The vectors of a large catalogue, and the servers that they make."""
+        """The catalogue's vectors, and in a large one the servers that they make."""
         stored = vectors.load(self._db, self._encoder.key)
         kept = {tool: data for tool, data in stored.items() if tool in self._server_of}
         servers = [self._server_of[tool] for tool in kept]
         self._large = prior_weight(servers) > 0
+        if not kept:
+            return
+        use_one_thread()
+        table = VectorTable(list(kept.items()))
+        written = requests.vectors(self._db, self._encoder.key)
+        self._tables = Tables(table, VectorTable(written) if written else None)
         if self._large:
-            use_one_thread()
-            table = VectorTable(list(kept.items()))
-            written = requests.vectors(self._db, self._encoder.key)
-            self._tables = Tables(table, VectorTable(written) if written else None)
             self._siblings = Siblings(table.matrix, servers)
 
     def _beside(self, query: bytes, cosines: Mapping[int, float]) -> dict[int, float]:

@@ -19,10 +19,10 @@ from app.ranking.hierarchy import parse_request
 from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_scores
 from app.ranking.learning.labelled import LabelledQueries
 from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseRetriever, DenseScores
-from app.ranking.query.literals import read_literals, read_steps
+from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import AS_TYPED, Reading, read_query
 from app.ranking.query.spelling import Speller, corrected, corrections
-from app.ranking.query.steps import orders
+from app.ranking.query.steps import steps_of
 from app.ranking.ranked import Ranked, RankedTool, Request
 from app.ranking.text import LONGEST_QUERY, content_words, distinct, split_name, words
 from store import requests
@@ -151,8 +151,7 @@ class Router:
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
         # in a short query steps count nothing, but group the answer
-        ordered = [] if reading.pasted else orders(query)
-        steps = ordered or ([] if reading.pasted else read_steps(query))
+        steps, are_orders = ([], False) if reading.pasted else steps_of(query)
         texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
@@ -168,7 +167,7 @@ class Router:
         tools = self._candidate_ids(scope, near, dense.whole)
         whole, *parts = _paired(dense, keyword_scores, tools)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
-        if ordered:
+        if are_orders:
             fused = in_order(fused, whole, parts, on)
         fused = put_first(fused, chosen, on) if chosen else fused
         candidates = self._candidates(fused, whole)

@@ -13,8 +13,9 @@ import apsw
 from app.ranking.dense import Encoding, RequestMatrix
 from app.ranking.fuse import GAPS, LONGQ, NOTHING, SHORT, Lengths, shares
 from app.ranking.hierarchy import parse_request
-from app.ranking.query.literals import read_literals, read_steps
+from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import read_query
+from app.ranking.query.steps import steps_of
 from app.ranking.siblings import Siblings, prior_weight
 from app.ranking.text import MOST_QUERY, content_words, distinct
 from store.search import WEIGHTS, has_word, keyword_scores
@@ -94,7 +95,7 @@ class BaseScores:
         query_text = reading.text
         tool_text = "" if reading.is_changed else request.tool.strip()
         length = len(content_words(read_literals(query_text)))
-        parts = reading.pasted or read_steps(query_text)
+        parts = reading.pasted or steps_of(query_text)[0]
         steps = parts if length > short else []
         texts = [read_literals(text) for text in (tool_text or query_text, *steps)]
         encoded = self._encoder.encode_query(texts[0][:MOST_QUERY])

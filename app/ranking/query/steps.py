@@ -2,6 +2,7 @@
 
 import re
 
+from app.ranking.query.literals import read_steps
 from app.ranking.text import LONGEST_QUERY, content_words
 
 MOST_STEPS = 6
@@ -65,3 +66,9 @@ def orders(query: str) -> list[str]:
     if len(made) < 2 or not all(_BEGIN.match(order) and " " in order for order in made):
         return []
     return made[:MOST_STEPS]
+
+
+def steps_of(query: str) -> tuple[list[str], bool]:
+    """The steps of a request, [] for one, and whether they are orders, which have an order."""
+    made = orders(query)
+    return (made, True) if made else (read_steps(query), False)

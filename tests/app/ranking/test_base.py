@@ -34,8 +34,10 @@ def test_training_starts_from_what_the_router_says(make_router, query):
     )
     scores = base.of(query).scores()
     said = {
-        # what a named server changes is not learned from
-        c.row.tool.id: c.score - ("<tool" in query) * dict(c.parts).get("Server", 0.0)
+        # what a named server and the order of steps change is not learned from
+        c.row.tool.id: c.score
+        - dict(c.parts).get("Order of steps", 0.0)
+        - ("<tool" in query) * dict(c.parts).get("Server", 0.0)
         for c in router.score(query, learned=False).candidates
     }
     assert dict(zip(keys, scores.tolist(), strict=True)) == pytest.approx(said, abs=1e-5)

@@ -13,10 +13,11 @@ from app.ranking.learning.base import BaseScores
 from app.ranking.ranked import SERVER
 from app.ranking.siblings import Siblings, prior_weight
 from store import vectors
+from store.search import Scope
 
 LONG = (
-    "Read the file from disk and tell me what it says about the branch, and then create a new issue"
-    " in the repository of the channel; post a message with the current time"
+    "The file on disk and what it says about the branch, and then a new issue in the repository of"
+    " the channel; a message to post with the current time"
 )
 
 
@@ -78,7 +79,10 @@ def test_a_search_and_a_whole_ranking_agree_in_a_large_catalogue(large, make_rou
         assert some.tools[0].score == pytest.approx(every.tools[0].score, abs=1e-5)
 
 
-def test_a_large_catalogue_is_compared_in_one_thread(large, make_router):
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_catalogue_is_compared_in_one_thread(size, request, make_router):
+    if size == "large":
+        request.getfixturevalue("large")
     router, _db, _catalog = make_router()
     with threadpool_limits(limits=2, user_api="blas"):
         router.route("merge the pull request", limit=5)
@@ -99,11 +103,15 @@ def test_a_table_in_memory_finds_what_the_index_on_disk_does(make_router):
     encoder = router.encoder
     tables = Tables(VectorTable(list(vectors.load(db, encoder.key).items())))
     query = encoder.encode_bytes("merge the branch", query=True)
+    some = Scope(tool_ids=frozenset([1, 2, 3, 5, 999]))
     for most in (3, 100):
-        here = IndexRetriever(db, encoder.key, encoder.dims, tables)
-        there = IndexRetriever(db, encoder.key, encoder.dims)
-        found, stored = (one.nearest([query], limit=most)[0] for one in (here, there))
-        assert found == pytest.approx(stored, abs=1e-5)
+        for scope in (None, some, Scope(tool_ids=frozenset())):
+            here = IndexRetriever(db, encoder.key, encoder.dims, tables)
+            there = IndexRetriever(db, encoder.key, encoder.dims)
+            kept, stored = (
+                one.nearest([query], limit=most, scope=scope)[0] for one in (here, there)
+            )
+            assert kept == pytest.approx(stored, abs=1e-5)
 
 
 def test_without_siblings_a_small_catalogue_has_no_part_for_servers(make_router):
