@@ -31,6 +31,27 @@ class Synchronised:
     indexed: int  # tools that were made searchable
 
 
+@dataclass(frozen=True, slots=True)
+class TeamState:
+    """The team, None for none, and what came of it."""
+
+    team: TeamRecord | None
+    profiles: tuple[str, ...] = ()  # their names here
+    servers: int = 0
+    tools: int = 0
+
+
+def state(db: apsw.Connection) -> TeamState:
+    """The state to be shown."""
+    team = teams.current(db)
+    if team is None:
+        return TeamState(None)
+    own = teams.profiles(db)
+    names = tuple(record.name for record in profiles.all_profiles(db) if record.id in own)
+    servers_of = len(teams.rows(db, team.id, teams.SERVER))
+    return TeamState(team, names, servers_of, len(teams.rows(db, team.id, teams.TOOL)))
+
+
 def _silent(_text: str, _done: float) -> None:
     """No progress is shown."""
 

@@ -39,6 +39,7 @@ from ui.windows.profile_dialog import ProfileDialog
 from ui.windows.profile_file_dialog import ProfileFileDialog
 from ui.windows.sections import SECTIONS
 from ui.windows.settings_dialog import SettingsDialog
+from ui.windows.team_dialog import TeamDialog
 
 TAB = Qt.FocusPolicy.TabFocus
 SHORT = Summary("a/b", "Short", MADE, "")
@@ -132,6 +133,7 @@ DIALOGS = {
     "label": (lambda w: LabelDialog(["a/b"], w), "Save"),
     "log": (lambda w: show_log(w, w.services), ""),
     "policy file": (lambda w: ProfileFileDialog(w.services, w), ""),
+    "team": (lambda w: TeamDialog(w.services, w), "Join"),
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),

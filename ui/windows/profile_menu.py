@@ -33,6 +33,7 @@ class ProfileMenu(QMenu):
         self.addSeparator()
         self._add("Policy &file…", self._show_file)
         self._add("Project &policies…", lambda: show_policies(services, parent))
+        self._add("&Team…", self._show_team)
         self._live.loaded.connect(self._show_known)
         services.advanced.changed.connect(self._show_menu)
         self._show_menu()
@@ -117,6 +118,11 @@ class ProfileMenu(QMenu):
         from ui.windows.profile_file_dialog import show_profile_file  # as all of export
 
         show_profile_file(self._services, self._parent)
+
+    def _show_team(self) -> None:
+        from ui.windows.team_dialog import show_team  # its HTTP client
+
+        show_team(self._services, self._parent)
 
     def _if_free(self, go: Callable[[], None]) -> None:
         """Go on when no host's file names the profile in view; else say which does."""

@@ -1,0 +1,283 @@
+"""The team that this machine is in: joining, the last synchronisation, leaving."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import plural, visible
+from app.team import membership
+from app.team.client import OfflineError
+from app.team.membership import TeamState
+from store.teams import TeamRecord
+from ui.look.theme import GAP, MARGIN
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
+
+_SIZE = (620, 290)
+_ALL = Changes(servers=True, tools=True, profile=True)
+_INTRO = (
+    "A team shares servers that were reviewed once, and profiles for its hosts. They come beside"
+    " your own, which stay as they are. Leaving takes them away again."
+)
+_SENDS = "Nothing of yours is sent to the team. See what can be: toolcrib team send"
+_EMPTY = "The team has no profiles for you yet."
+_OFFLINE = "What was synchronised last goes on working."
+_LEAVE = "Leave {}? Its servers, tools and profiles go from this machine. Your own stay."
+_HOUR, _DAY = 3_600, 86_400
+
+
+def show_team(services: Services, parent: QWidget) -> "TeamDialog":
+    """Open the dialog; the window can be used beside it."""
+    dialog = TeamDialog(services, parent)
+    dialog.show()
+    dialog.refresh()
+    return dialog
+
+
+def ago(seconds: float) -> str:
+    """Time since an event, in words."""
+    if seconds < 90:
+        return "just now"
+    if seconds < 2 * _HOUR:
+        return f"{round(seconds / 60)} minutes ago"
+    if seconds < 2 * _DAY:
+        return f"{round(seconds / _HOUR)} hours ago"
+    return f"{round(seconds / _DAY)} days ago"
+
+
+class TeamDialog(Dialog):
+    """A form without a team; with one its state and what can be done."""
+
+    def __init__(self, services: Services, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._state = TeamState(None)
+        self._job: Job | None = None
+        self._asking = False  # whether leaving waits for a second press
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("team")
+        self.setWindowTitle("Team")
+        theme = services.theme
+        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.title = PlainLabel(wrap=True)
+        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.intro = PlainLabel(_INTRO, wrap=True)
+        self.url = QLineEdit(placeholderText="https://tools.example.org")
+        self.url.setAccessibleName("URL of the team server")
+        self.token = QLineEdit(echoMode=QLineEdit.EchoMode.Password)
+        self.token.setAccessibleName("Your token")
+        self.role = PlainLabel(wrap=True)
+        self.when = PlainLabel(wrap=True)
+        self.has = PlainLabel(wrap=True)
+        self.sends = PlainLabel(wrap=True)
+        self.problem = PlainLabel(wrap=True)
+        self.problem.setProperty("wrong", True)
+        self.progress = PlainLabel(wrap=True)
+        self.join = QPushButton("Join")
+        self.sync = QPushButton("Synchronise")
+        self.leave = QPushButton("Leave…")
+        self.stay = QPushButton("Stay")
+        self.stop = QPushButton("Stop")
+        for button in (self.join, self.sync):
+            button.setProperty("primary", True)
+        self._stack = QStackedWidget()
+        self._lay_out()
+        self._connect()
+        self._show(self._state)
+
+    def refresh(self) -> None:
+        """Read the state again."""
+        self._services.tasks.latest(self, membership.state, self._show, owner=self)
+
+    def _show(self, state: TeamState) -> None:
+        self._state = state
+        team, working = state.team, self._job is not None
+        self._stack.setCurrentIndex(0 if team is None else 1)
+        if team is None:
+            self.title.setText("This machine is in no team")
+        else:
+            self._show_team(team, state)
+        for button, shown in (
+            (self.join, team is None and not working),
+            (self.sync, team is not None and not working and not self._asking),
+            (self.leave, team is not None and not working),
+            (self.stay, self._asking and not working),
+            (self.stop, working),
+        ):
+            button.setVisible(shown)
+        self.leave.setText("Leave the team" if self._asking else "Leave…")
+        self.progress.setVisible(working)
+        self.submit_with(self.join if team is None else self.sync)
+        for field in (self.url, self.token):
+            field.setEnabled(not working)
+
+    def _show_team(self, team: TeamRecord, state: TeamState) -> None:
+        self.title.setText(f"Team {visible(team.organisation)}")
+        self.role.setText(f"You are {visible(team.member)}, {team.role}, at {visible(team.url)}.")
+        if team.synced_at:
+            at = datetime.fromtimestamp(team.synced_at)
+            self.when.setText(
+                f"Synchronised {ago(time.time() - team.synced_at)} ({at:%Y-%m-%d %H:%M})."
+            )
+        else:
+            self.when.setText("Not synchronised yet.")
+        names = ", ".join(map(visible, state.profiles))
+        counts = f"{plural(state.servers, 'server')} with {plural(state.tools, 'tool')}"
+        rows = f"It shares {counts}. " if state.servers else ""
+        self.has.setText(rows + (f"Team profiles: {names}." if names else _EMPTY))
+        sent = " and ".join(team.sends)
+        self.sends.setText(f"Sent at each synchronisation: {sent}." if sent else _SENDS)
+        if team.problem and not self.problem.text():
+            self._say(f"{team.problem} {_OFFLINE}")
+
+    # ---- what can be done
+
+    def _join(self) -> None:
+        ctx, url, token = self._services.ctx, self.url.text(), self.token.text()
+        self._start(lambda job: _joined(ctx, url, token, job), f"Joining {url.strip()[:80]}")
+
+    def _synchronise(self) -> None:
+        ctx = self._services.ctx
+        self._start(lambda job: _synchronised(ctx, job), "Synchronising")
+
+    def _leave(self) -> None:
+        team = self._state.team
+        if team is None:
+            return
+        if not self._asking:
+            self._asking = True
+            self._say(_LEAVE.format(visible(team.organisation)))
+            self._show(self._state)
+            return
+        self._asking = False
+        ctx = self._services.ctx
+        self._start(lambda _job: _left(ctx), "Leaving")
+
+    def _stay(self) -> None:
+        self._asking = False
+        self._say("")
+        self._show(self._state)
+
+    def _start(self, work: Callable[[Job], str], text: str) -> None:
+        self._say("")
+        self.progress.setText(visible(text))
+        self._job = self._services.tasks.wait(
+            work, self._done, failed=self._failed, progress=self._progressed, owner=self
+        )
+        self._show(self._state)
+
+    def _progressed(self, text: object) -> None:
+        self.progress.setText(visible(str(text)))
+
+    def _done(self, sentence: str) -> None:
+        self._job = None
+        self.token.clear()
+        self._services.show_status(sentence)
+        self._services.tasks.changed.emit(_ALL)
+        self._show(self._state)
+        self.refresh()
+
+    def _failed(self, error: ToolcribError) -> None:
+        self._job = None
+        offline = isinstance(error, OfflineError)
+        hint = _OFFLINE if offline and self._state.team is not None else error.hint
+        self._say(f"{error.title} {hint}".strip())
+        self._services.tasks.changed.emit(_ALL)
+        self._show(self._state)
+        self.refresh()
+
+    def _say(self, text: str) -> None:
+        self.problem.setText(visible(text))
+        self.problem.setVisible(bool(text))
+
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+
+    def _connect(self) -> None:
+        self.join.clicked.connect(self._join)
+        self.sync.clicked.connect(self._synchronise)
+        self.leave.clicked.connect(self._leave)
+        self.stay.clicked.connect(self._stay)
+        self.stop.clicked.connect(self._cancel)
+        self.finished.connect(self._cancel)
+
+    def _lay_out(self) -> None:
+        without = QWidget()
+        form = QFormLayout(without)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setSpacing(GAP)
+        form.addRow("URL of the team server", self.url)
+        form.addRow("Your token", self.token)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        for label in (self.role, self.when, self.has, self.sends):
+            column.addWidget(label)
+        column.addStretch(1)
+        self._stack.addWidget(without)
+        self._stack.addWidget(inside)
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        row.addWidget(self.leave)
+        row.addWidget(self.stay)
+        row.addStretch(1)
+        for button in (self.stop, self.sync, self.join):
+            row.addWidget(button)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        row.addWidget(close)
+        whole = QVBoxLayout(self)
+        whole.setSpacing(MARGIN)
+        whole.addWidget(self.title)
+        whole.addWidget(self.intro)
+        whole.addWidget(self._stack, 1)
+        whole.addWidget(self.problem)
+        whole.addWidget(self.progress)
+        whole.addLayout(row)
+
+
+def _joined(ctx: AppContext, url: str, token: str, job: Job) -> str:
+    with closing(ctx.open_store()) as db:
+        membership.join(ctx, db, url, token)
+    return _synchronised(ctx, job)
+
+
+def _synchronised(ctx: AppContext, job: Job) -> str:
+    with closing(ctx.open_store()) as db:
+        made = membership.synchronise(
+            ctx,
+            db,
+            progress=lambda text, _done: job.report(text),
+            keep_going=lambda: not job.cancelled.is_set(),
+        )
+    return f"The team {made.team.organisation} is synchronised."
+
+
+def _left(ctx: AppContext) -> str:
+    with closing(ctx.open_store()) as db:
+        left = membership.leave(ctx, db)
+    text = f"Left {left.team.organisation}. Your own catalogue is as it was."
+    if left.hosts:
+        text += f" Write these hosts again: {', '.join(left.hosts)}."
+    return text
