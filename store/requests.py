@@ -92,6 +92,15 @@ def vectors(db: apsw.Connection, model: str) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in db.execute(sql, (model,))]
 
 
+def vectors_by_id(db: apsw.Connection, model: str) -> dict[int, bytes]:
+    """The vector of every live request, by the request's id."""
+    sql = (
+        "SELECT r.id, v.data FROM requests r JOIN request_vectors v ON v.request_id = r.id"
+        " WHERE r.live = 1 AND v.model = ?"
+    )
+    return dict(db.execute(sql, (model,)))
+
+
 def usable(db: apsw.Connection, model: str) -> list[tuple[int, str, bytes]]:
     """Tool, text and vector of every live request of usable tools that are there, by tool."""
     sql = f"SELECT r.tool_id, r.text, v.data FROM {_USABLE} ORDER BY r.tool_id, r.id"

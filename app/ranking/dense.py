@@ -211,10 +211,10 @@ class IndexRetriever:
     def _raised(self, query: bytes, own: dict[int, float]) -> dict[int, float]:
         """Tools' own cosines moved to their best requests."""
         if self._tables and self._tables.requests:
-            return _better(own, self._tables.requests.cosines(query, own))
+            return raised_by(own, self._tables.requests.cosines(query, own))
         if not self._requests:
             return own
-        return _better(own, vectors.request_cosines(self._db, self._model, query, tool_ids=own))
+        return raised_by(own, vectors.request_cosines(self._db, self._model, query, tool_ids=own))
 
     def own(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
         """Cosines of these tools' own vectors, without their requests."""
@@ -224,7 +224,8 @@ class IndexRetriever:
         return {hit.tool_id: hit.score for hit in hits}
 
 
-def _better(own: Mapping[int, float], requests: Mapping[int, float]) -> dict[int, float]:
+def raised_by(own: Mapping[int, float], requests: Mapping[int, float]) -> dict[int, float]:
+    """Tools' own cosines moved towards their best request's where that is nearer."""
     return {
         tool: cosine + REQUEST * max(0.0, requests.get(tool, cosine) - cosine)
         for tool, cosine in own.items()

@@ -14,6 +14,7 @@ with meaning move the AUC from .775 to .789, and an agreement of words rescues n
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import apsw
@@ -22,7 +23,7 @@ from app.ranking.dense import Encoding, MatrixRetriever
 from app.ranking.query.language import is_english
 from app.ranking.requests import texts_mark
 from app.ranking.world import BLOB as WORLD_BLOB
-from app.ranking.world import World, own_places, stored_world, world_mark
+from app.ranking.world import Blobs, World, kept_world, own_places, stored_world, world_mark
 from store import queries, requests, vectors
 
 if TYPE_CHECKING:
@@ -94,13 +95,19 @@ def load_floor(db: apsw.Connection, model: str, dims: int) -> Floor:
 
     Without the world's vectors, as an earlier build leaves a store, it is the plain one.
     """
-    plain = scan_floor(db, model)
-    kept = queries.blob(db, BY_WORLD)
+    return read_floor(partial(queries.blob, db), model, dims)
+
+
+def read_floor(blob: Blobs, model: str, dims: int) -> Floor:
+    """The same from wherever the results of a scan are kept."""
+    scanned, kept = blob(BLOB), blob(BY_WORLD)
+    known = scanned is not None and scanned[0].startswith(f"{model}:")
+    plain = float(scanned[1]) if scanned is not None and known else 0.0
     if kept is None or not kept[0].startswith(f"{model}:"):
         return Floor(plain)
     values = json.loads(kept[1])
-    same = kept[0] == queries.blob_fingerprint(db, BLOB)  # an earlier build may have scanned since
-    world = stored_world(db, values["world"], dims) if same else None
+    same = scanned is not None and kept[0] == scanned[0]  # an earlier build may have scanned since
+    world = kept_world(blob, values["world"], dims) if same else None
     return Floor(plain, values["least"], values["number"], world, tuple(values["without"]))
 
 

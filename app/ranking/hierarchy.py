@@ -34,8 +34,13 @@ def described(server: ServerRecord) -> str:
 
 def enhanced(server: ServerRecord, tools: Sequence[CatalogTool]) -> str:
     """A server's description by its tools: their names, as a list of its abilities."""
-    names = [split_name(row.tool.name) for row in tools if not row.tool.gone][:_MOST_NAMES]
-    return f"{split_name(server.name)} can {', '.join(names)}"[:_LONGEST]
+    return enhanced_by(server.name, [row.tool.name for row in tools if not row.tool.gone])
+
+
+def enhanced_by(server: str, tools: Sequence[str]) -> str:
+    """The same by their names."""
+    names = [split_name(name) for name in tools[:_MOST_NAMES]]
+    return f"{split_name(server)} can {', '.join(names)}"[:_LONGEST]
 
 
 def score(server: float, tool: float) -> float:

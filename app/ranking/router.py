@@ -16,17 +16,16 @@ from app.ranking.floor import NONE, floor_for
 from app.ranking.fuse import Fused, Signals, fuse, in_order, put_first, shares
 from app.ranking.gates import LEAST_SCORE, ON, TRUSTED, Candidate, Verdict, judge
 from app.ranking.hierarchy import parse_request
-from app.ranking.keyword import keyword_row, matched_words, stem, stems, word_scores
-from app.ranking.learning.labelled import LabelledQueries
-from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseRetriever, DenseScores
+from app.ranking.keyword import keyword_row, matched_words, stem, stems
+from app.ranking.meaning import NO_SCORES, OFF_POOL, DenseScores
 from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import AS_TYPED, Reading, read_query
 from app.ranking.query.spelling import Speller, corrected, corrections
 from app.ranking.query.steps import steps_of
 from app.ranking.ranked import Ranked, RankedTool, Request
-from app.ranking.text import LONGEST_QUERY, content_words, distinct, split_name, words
-from store import requests
-from store.search import Scope, has_word
+from app.ranking.sources import Meaning, Sources, StoreSources
+from app.ranking.text import LONGEST_QUERY, content_words, distinct
+from store.search import Scope
 
 WORDS_ONLY = "Meaning scores are off (model not found). Words only."
 NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
@@ -69,13 +68,13 @@ class Router:
 
     def __init__(
         self,
-        db: apsw.Connection,
+        sources: Sources,
         catalog: Catalog,
         *,
         settings: RoutingSettings,
         encoder: Encoding | None,
     ) -> None:
-        self._db = db
+        self._sources = sources
         self._catalog = catalog
         self._rows = {row.tool.id: row for row in catalog.tools if not row.tool.gone}
         self._on = frozenset(id_ for id_, row in self._rows.items() if row.shown)
@@ -84,8 +83,7 @@ class Router:
         self._encoder = encoder
         self._conditions = Conditions.of(catalog.settings.scopes, catalog.settings.preconditions)
         self._speller: Speller | None = None
-        self._compare: DenseRetriever | None = None
-        self._labels = LabelledQueries(db)
+        self._compare: Meaning | None = None
         self._stems: dict[int, frozenset[str]] = {}
 
     @classmethod
@@ -97,7 +95,8 @@ class Router:
         encoder: Encoding | None = None,
     ) -> "Router":
         """A router over what the store holds; without an encoder it compares words only."""
-        return cls(db, catalog, settings=settings or catalog.settings.routing, encoder=encoder)
+        settings = settings or catalog.settings.routing
+        return cls(StoreSources(db, catalog), catalog, settings=settings, encoder=encoder)
 
     def route(
         self, request: Request | str, *, state: State | None = None, limit: int | None = None
@@ -142,22 +141,17 @@ class Router:
         `learned` False leaves past use out even where the settings use it.
         """
         request = parse_request(request) if isinstance(request, str) else request
-        reading = read_query(request.query.strip() or request.tool.strip(), self._has_word)
-        read = {} if reading.is_changed else self._corrections(request)
-        tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
-        query = corrected(reading.text, read)
+        compared = read_request(request, self._has_word, self._words)
+        reading, query, texts = compared.reading, compared.query, compared.texts
         allowed = self._allowed(state or State())
         scope = self._scope(allowed, only_shown=limit is not None)
         on, off = (ids if allowed is None else ids & allowed for ids in (self._on, self._off))
         query_words = content_words(read_literals(query))
-        # in a short query steps count nothing, but group the answer
-        steps, are_orders = ([], False) if reading.pasted else steps_of(query)
-        texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
         counted = self._settings.word_weights
         everything = self._scope(allowed, only_shown=False)
         keyword_scores = [
-            word_scores(self._db, text, scope=everything, weights=counted)
-            for text in (f"{texts[0]} {reading.own}", *texts[1:])
+            self._sources.word_scores(text, scope=everything, weights=counted)
+            for text in compared.word_texts
         ]
         use_labels = learned and self._settings.learned
         chosen = self._labelled(request, scope) if use_labels else set()
@@ -167,7 +161,7 @@ class Router:
         tools = self._candidate_ids(scope, near, dense.whole)
         whole, *parts = _paired(dense, keyword_scores, tools)
         fused = fuse(tools, whole, parts, weights=weights, extras=dense.extras, scale=on)
-        if are_orders:
+        if compared.has_order:
             fused = in_order(fused, whole, parts, on)
         fused = put_first(fused, chosen, on) if chosen else fused
         candidates = self._candidates(fused, whole)
@@ -178,7 +172,7 @@ class Router:
         notes = [
             note,
             _as_translated(reading),
-            *(_READ.format(*pair) for pair in read.items()),
+            *(_READ.format(*pair) for pair in compared.read.items()),
             _as_read(query),
         ]
         return Scored(
@@ -188,7 +182,7 @@ class Router:
             words_only,
             " ".join(filter(None, notes)),
             weights.meaning,
-            steps=tuple(steps),
+            steps=tuple(compared.steps),
             reading=reading,
             labelled=bool(chosen),
             explained=limit is None,
@@ -196,19 +190,9 @@ class Router:
             vector=dense.vector,
         )
 
-    def _corrections(self, request: Request) -> dict[str, str]:
-        """Words read for typing errors of a request."""
-        plain = read_literals(f"{request.query} {request.tool}")
-        typed = set(content_words(f"{request.query} {request.tool}"))
-        return {
-            word: other
-            for word, other in corrections(plain, self._has_word, self._words).items()
-            if word in typed  # and does not come from a literal's kind
-        }
-
     def _labelled(self, request: Request, scope: Scope | None) -> set[int]:
         """The tools that labels expect for this query, of those that can be had."""
-        expected = self._labels.tools(request.query or request.tool)
+        expected = self._sources.labelled(request.query or request.tool)
         allowed = scope.tool_ids if scope else None
         return {
             id_
@@ -217,22 +201,12 @@ class Router:
         }
 
     def _has_word(self, word: str) -> bool:
-        return has_word(self._db, word)
+        return self._sources.has_word(word)
 
     def _words(self) -> Speller:
         """The catalogue's words, read at the first query that has an unknown one."""
         if self._speller is None:
-            live = requests.live(self._db)
-            self._speller = Speller(
-                " ".join(words(text))
-                for id_, row in self._rows.items()
-                for text in (
-                    split_name(row.tool.name),
-                    split_name(row.tool.server),
-                    row.summary,
-                    *(request.text for request in live.get(id_, ())),
-                )
-            )
+            self._speller = self._sources.speller()
         return self._speller
 
     def judge(
@@ -330,9 +304,7 @@ class Router:
         if self._encoder is None:
             return NO_SCORES, WORDS_ONLY
         if self._compare is None:
-            self._compare = DenseRetriever(
-                self._db, self._catalog, self._encoder, learned=self._settings.learned
-            )
+            self._compare = self._sources.meaning(self._encoder, learned=self._settings.learned)
         dense = self._compare.compare(
             texts,
             server=request.server.strip(),
@@ -386,8 +358,7 @@ class Router:
     def _stems_of(self, row: CatalogTool) -> frozenset[str]:
         known = self._stems.get(row.tool.id)
         if known is None:
-            written = requests.live(self._db, row.tool.id).get(row.tool.id, ())
-            texts = keyword_row(row.tool, [request.text for request in written])[1:]
+            texts = keyword_row(row.tool, self._sources.requests(row.tool.id))[1:]
             known = self._stems[row.tool.id] = stems(texts)
         return known
 
@@ -404,6 +375,46 @@ def _as_translated(reading: Reading) -> str:
 def _typed_in_english(scored: Scored) -> str:
     """The query as typed, nothing where its translation was compared."""
     return "" if scored.reading.translated else scored.request.query or scored.request.tool
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A request as texts to compare: in English, slips read, literals as what they are."""
+
+    reading: Reading
+    query: str
+    read: Mapping[str, str]  # words read for others
+    steps: Sequence[str]  # in a short query they count nothing, but group the answer
+    texts: Sequence[str]  # the whole and its parts
+    word_texts: Sequence[str]  # the same for a comparison of words
+    has_order: bool  # the steps are to be answered in their order
+
+
+def read_request(
+    request: Request, is_known: Callable[[str], bool], speller: Callable[[], Speller]
+) -> Compared:
+    """Read a request by a catalogue's words."""
+    reading = read_query(request.query.strip() or request.tool.strip(), is_known)
+    read = {} if reading.is_changed else _corrections(request, is_known, speller)
+    tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
+    query = corrected(reading.text, read)
+    steps, are_orders = ([], False) if reading.pasted else steps_of(query)
+    texts = [read_literals(text) for text in (tool_text or query, *steps, *reading.pasted)]
+    word_texts = [f"{texts[0]} {reading.own}", *texts[1:]]
+    return Compared(reading, query, read, steps, texts, word_texts, are_orders)
+
+
+def _corrections(
+    request: Request, is_known: Callable[[str], bool], speller: Callable[[], Speller]
+) -> dict[str, str]:
+    """Words read for typing errors of a request."""
+    plain = read_literals(f"{request.query} {request.tool}")
+    typed = set(content_words(f"{request.query} {request.tool}"))
+    return {
+        word: other
+        for word, other in corrections(plain, is_known, speller).items()
+        if word in typed  # and does not come from a literal's kind
+    }
 
 
 def _only_off(row: CatalogTool) -> bool:

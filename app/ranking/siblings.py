@@ -24,9 +24,30 @@ if TYPE_CHECKING:
 
 def prior_weight(servers: Sequence[int]) -> float:
     """Weight of servers in a catalogue whose tools have these servers."""
-    if len(set(servers)) < 2:
+    return weight_of(len(servers), len(set(servers)))
+
+
+def weight_of(tools: int, servers: int) -> float:
+    """The same by their numbers."""
+    if servers < 2:
         return 0.0
-    return MOST * min(1.0, max(0.0, (len(servers) - SMALL) / (LARGE - SMALL)))
+    return MOST * min(1.0, max(0.0, (tools - SMALL) / (LARGE - SMALL)))
+
+
+def beside(
+    own: Mapping[int, float],
+    server_of: Mapping[int, int],
+    servers: Mapping[int, tuple[float, float]],
+) -> dict[int, float]:
+    """Cosine of each tool with its server's tools beside it.
+
+    `servers` are by id the cosine of the tools' mean, and its length before it was scaled.
+    """
+    mixed = {}
+    for tool, cosine in own.items():
+        known = servers.get(server_of.get(tool, -1))
+        mixed[tool] = cosine if known is None else known[0] + (1 - known[1]) * cosine
+    return mixed
 
 
 class Siblings:
@@ -53,13 +74,8 @@ class Siblings:
         import numpy as np
 
         near = self._means @ np.frombuffer(query, dtype="<f4")
-        shares = self._alike.tolist()
-        pulls = near.tolist()
-        mixed = {}
-        for tool, cosine in own.items():
-            place = self._place.get(server_of.get(tool, -1))
-            mixed[tool] = cosine if place is None else pulls[place] + (1 - shares[place]) * cosine
-        return mixed
+        pulls = list(zip(near.tolist(), self._alike.tolist(), strict=True))
+        return beside(own, server_of, {key: pulls[place] for key, place in self._place.items()})
 
     def row(self, query: "Matrix", own: "Matrix") -> "Matrix":
         """The same for every row of the matrix at once."""

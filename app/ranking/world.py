@@ -7,7 +7,7 @@ than to the catalogue is meant for other software: app.ranking.floor takes that 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from app.ranking.dense import Encoding, Matrix
 
+Blobs = Callable[[str], tuple[str, bytes] | None]  # a stored result by name, with its fingerprint
 BLOB = "world"
 EVERY = 8  # of the pack's requests one in so many: more say the same
 NEAREST = 10  # of the world's requests, whose cosines' mean is the likeness
@@ -167,10 +168,15 @@ _loaded: WeakValueDictionary[str, World] = WeakValueDictionary()
 
 def stored_world(db: apsw.Connection, mark: str, dims: int) -> World | None:
     """The world of this mark, None where the store does not hold it; in memory once a process."""
+    return kept_world(partial(queries.blob, db), mark, dims)
+
+
+def kept_world(blob: Blobs, mark: str, dims: int) -> World | None:
+    """The same from wherever the results of a scan are kept."""
     world = _loaded.get(mark)
     if world is not None:
         return world
-    stored = queries.blob(db, BLOB)
+    stored = blob(BLOB)
     if stored is None or stored[0] != mark:
         return None
     import numpy

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pgvector import HalfVector
 from psycopg.types.json import Json as AsJson
 
 from store.team.connecting import Connection
@@ -84,6 +85,28 @@ def named(connection: Connection, organisation_id: int, name: str) -> Server | N
         " AND s.name = %(name)s"
     )
     return first_of(connection, Server, sql, {"organisation": organisation_id, "name": name})
+
+
+def save_vectors(
+    connection: Connection,
+    organisation_id: int,
+    server_id: int,
+    *,
+    described: HalfVector,
+    enhanced: HalfVector,
+) -> None:
+    """Keep the vectors of a server's own texts, for requests that name a server."""
+    sql = (
+        "UPDATE servers SET described = %(described)s, enhanced = %(enhanced)s"
+        " WHERE organisation_id = %(organisation)s AND id = %(id)s"
+    )
+    values = {
+        "organisation": organisation_id,
+        "id": server_id,
+        "described": described,
+        "enhanced": enhanced,
+    }
+    changed(connection, sql, values)
 
 
 def set_enabled(

@@ -1,7 +1,7 @@
 """Tools of the team with their vectors, requests and words."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from pgvector import HalfVector
@@ -10,6 +10,7 @@ from psycopg.types.json import Json as AsJson
 from store.team.connecting import Connection
 from store.team.reading import all_of, changed, first_of
 from store.team.records import NewRequest, NewTool, Tool
+from store.team.words import stems_of
 
 DIMS = 384  # of the vector columns
 _COLUMNS = (
@@ -44,18 +45,25 @@ def save(
     """
     ids: list[int] = []
     words: Counter[str] = Counter()
+    literals: list[str] = []
     scope = 0
+    tools = list(tools)
+    with connection.cursor() as cursor:
+        values = [_values(organisation_id, server_id, tool) for tool in tools]
+        if values:
+            cursor.executemany(_SAVE.encode(), values, returning=True)
+        for result in cursor.results() if values else ():
+            row = result.fetchone()
+            if row is None:
+                raise LookupError(f"no server {server_id}")
+            id_, scope = _numbers(row)
+            ids.append(id_)
+    saved = list(zip(ids, tools, strict=True))
+    _save_vectors(connection, organisation_id, scope, saved)
+    _save_requests(connection, organisation_id, scope, saved)
     for tool in tools:
-        row = connection.execute(
-            _SAVE.encode(), _values(organisation_id, server_id, tool)
-        ).fetchone()
-        if row is None:
-            raise LookupError(f"no server {server_id}")
-        id_, scope = _numbers(row)
-        ids.append(id_)
-        _save_vectors(connection, organisation_id, scope, id_, tool)
-        _save_requests(connection, organisation_id, scope, id_, tool.requests)
         words.update(tool.vocabulary)
+        literals.append(tool.words)
     changed(
         connection,
         "DELETE FROM tools WHERE organisation_id = %(organisation)s AND server_id = %(server)s"
@@ -63,6 +71,7 @@ def save(
         {"organisation": organisation_id, "server": server_id, "kept": ids},
     )
     _save_vocabulary(connection, organisation_id, server_id, words)
+    _save_stems(connection, organisation_id, server_id, literals)
     refresh_mean(connection, organisation_id, server_id)
     return ids
 
@@ -192,7 +201,7 @@ def _values(organisation_id: int, server_id: int, tool: NewTool) -> dict[str, ob
 
 
 def _save_vectors(
-    connection: Connection, organisation_id: int, scope: int, id_: int, tool: NewTool
+    connection: Connection, organisation_id: int, scope: int, saved: Sequence[tuple[int, NewTool]]
 ) -> None:
     sql = (
         "INSERT INTO tool_vectors (tool_id, organisation_id, scope_id, model, hash, v) VALUES"
@@ -200,8 +209,8 @@ def _save_vectors(
         " ON CONFLICT (tool_id, model) DO UPDATE SET hash = excluded.hash, v = excluded.v"
         " WHERE tool_vectors.hash <> excluded.hash"
     )
-    for model, (hash_, data) in tool.vectors.items():
-        values = {
+    values = [
+        {
             "tool": id_,
             "organisation": organisation_id,
             "scope": scope,
@@ -209,41 +218,54 @@ def _save_vectors(
             "hash": hash_,
             "v": half(data),
         }
-        changed(connection, sql, values)
+        for id_, tool in saved
+        for model, (hash_, data) in tool.vectors.items()
+    ]
+    _many(connection, sql, values)
 
 
 def _save_requests(
-    connection: Connection,
-    organisation_id: int,
-    scope: int,
-    id_: int,
-    written: Sequence[NewRequest],
+    connection: Connection, organisation_id: int, scope: int, saved: Sequence[tuple[int, NewTool]]
 ) -> None:
-    base = {"organisation": organisation_id, "scope": scope, "tool": id_}
-    changed(
-        connection,
+    base = {"organisation": organisation_id, "scope": scope}
+    dropped = (
         "DELETE FROM requests WHERE organisation_id = %(organisation)s AND tool_id = %(tool)s"
-        " AND NOT text = ANY(%(texts)s)",
-        base | {"texts": [request.text for request in written]},
+        " AND NOT text = ANY(%(texts)s)"
     )
-    for request in written:
-        sql = (
-            "INSERT INTO requests (organisation_id, scope_id, tool_id, text, source, text_hash)"
-            " VALUES (%(organisation)s, %(scope)s, %(tool)s, %(text)s, %(source)s, %(hash)s)"
-            " ON CONFLICT (tool_id, text) DO UPDATE SET source = excluded.source,"
-            " text_hash = excluded.text_hash RETURNING id"
-        )
-        values = base | {"text": request.text, "source": request.source, "hash": request.text_hash}
-        row = connection.execute(sql.encode(), values).fetchone()
-        for model, data in request.vectors.items() if row else ():
-            changed(
-                connection,
-                "INSERT INTO request_vectors"
-                " (request_id, organisation_id, scope_id, tool_id, model, v) VALUES"
-                " (%(request)s, %(organisation)s, %(scope)s, %(tool)s, %(model)s, %(v)s)"
-                " ON CONFLICT (request_id, model) DO NOTHING",
-                base | {"request": row[0] if row else 0, "model": model, "v": half(data)},
-            )
+    texts = {id_: [request.text for request in tool.requests] for id_, tool in saved}
+    _many(
+        connection,
+        dropped,
+        [base | {"tool": id_, "texts": written} for id_, written in texts.items()],
+    )
+    written = (
+        "INSERT INTO requests (organisation_id, scope_id, tool_id, text, source, text_hash)"
+        " VALUES (%(organisation)s, %(scope)s, %(tool)s, %(text)s, %(source)s, %(hash)s)"
+        " ON CONFLICT (tool_id, text) DO UPDATE SET source = excluded.source,"
+        " text_hash = excluded.text_hash"
+    )
+    encoded = (
+        "INSERT INTO request_vectors (request_id, organisation_id, scope_id, tool_id, model, v)"
+        " SELECT id, organisation_id, scope_id, tool_id, %(model)s, %(v)s FROM requests"
+        " WHERE organisation_id = %(organisation)s AND tool_id = %(tool)s AND text = %(text)s"
+        " ON CONFLICT (request_id, model) DO NOTHING"
+    )
+    rows: list[dict[str, object]] = []
+    vectors: list[dict[str, object]] = []
+    for id_, tool in saved:
+        for request in tool.requests:
+            row = base | {"tool": id_, "text": request.text}
+            rows.append(row | {"source": request.source, "hash": request.text_hash})
+            vectors += [row | {"model": m, "v": half(v)} for m, v in request.vectors.items()]
+    _many(connection, written, rows)
+    _many(connection, encoded, vectors)
+
+
+def _many(connection: Connection, sql: str, values: Sequence[Mapping[str, object]]) -> None:
+    """One statement with many values: sent together, each waits for no answer."""
+    if values:
+        with connection.cursor() as cursor:
+            cursor.executemany(sql.encode(), values)
 
 
 def _save_vocabulary(
@@ -263,6 +285,26 @@ def _save_vocabulary(
         " unnest(%(words)s::text[], %(counts)s::int[]) w(word, n)"
         " WHERE s.organisation_id = %(organisation)s AND s.id = %(server)s",
         base | {"words": list(words), "counts": list(words.values())},
+    )
+
+
+def _save_stems(
+    connection: Connection, organisation_id: int, server_id: int, literals: Sequence[str]
+) -> None:
+    base = {"organisation": organisation_id, "server": server_id}
+    counts = stems_of(literals)
+    changed(
+        connection,
+        "DELETE FROM stems WHERE organisation_id = %(organisation)s AND server_id = %(server)s",
+        base,
+    )
+    changed(
+        connection,
+        "INSERT INTO stems (organisation_id, scope_id, server_id, stem, tools)"
+        " SELECT s.organisation_id, s.scope_id, s.id, w.stem, w.n FROM servers s,"
+        " unnest(%(stems)s::text[], %(counts)s::int[]) w(stem, n)"
+        " WHERE s.organisation_id = %(organisation)s AND s.id = %(server)s",
+        base | {"stems": list(counts), "counts": list(counts.values())},
     )
 
 

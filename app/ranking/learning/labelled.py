@@ -28,16 +28,17 @@ class LabelledQueries:
         state = queries.labels_state(self._db)
         if state != self._state:
             self._state, self._tools = state, self._read()
-        return self._tools.get(_key(query), frozenset()) if self._tools else frozenset()
+        return self._tools.get(key_of(query), frozenset()) if self._tools else frozenset()
 
     def _read(self) -> Mapping[frozenset[str], frozenset[str]]:
         expected: dict[frozenset[str], frozenset[str]] = {}
         for label in queries.labels(self._db):
-            key = _key(label.query)
+            key = key_of(label.query)
             if key and label.expected:
                 expected[key] = expected.get(key, frozenset()).union(label.expected)
         return expected
 
 
-def _key(query: str) -> frozenset[str]:
+def key_of(query: str) -> frozenset[str]:
+    """Key by which a labelled query is known again: its content words without their endings."""
     return frozenset(stem(word) for word in content_words(query))

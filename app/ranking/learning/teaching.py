@@ -52,7 +52,11 @@ def teach_requests(
 
 def load(db: apsw.Connection, model: str) -> "Taught | None":
     """The result of training with this model, if there is one in this format."""
-    blob = queries.blob(db, BLOB)
+    return read_taught(queries.blob(db, BLOB), model)
+
+
+def read_taught(blob: tuple[str, bytes] | None, model: str) -> "Taught | None":
+    """The same of a stored result with its fingerprint."""
     if blob is None or not blob[0].startswith(_fingerprint(f"{model}:")) or not blob[1]:
         return None
     from app.ranking.learning.past_use import UnreadableError

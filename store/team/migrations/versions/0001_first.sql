@@ -42,7 +42,11 @@ CREATE TABLE scopes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organisation_id bigint NOT NULL REFERENCES organisations ON DELETE CASCADE,
     grants text[] NOT NULL,
-    vectors bigint NOT NULL DEFAULT 0,  -- rows of tool_vectors, kept by a trigger
+    -- rows of these tables, and the words of the tools; kept by triggers
+    tools bigint NOT NULL DEFAULT 0,
+    lengths bigint NOT NULL DEFAULT 0,
+    tool_vectors bigint NOT NULL DEFAULT 0,
+    request_vectors bigint NOT NULL DEFAULT 0,
     UNIQUE (organisation_id, grants),
     UNIQUE (organisation_id, id)
 );
@@ -61,6 +65,8 @@ CREATE TABLE servers (
     enabled boolean NOT NULL DEFAULT true,
     mean halfvec,  -- of its tools' vectors, of unit length
     alike real NOT NULL DEFAULT 0,  -- length of the mean before it was scaled
+    described halfvec,  -- of what it says of itself
+    enhanced halfvec,  -- of its tools' names
     updated timestamptz NOT NULL DEFAULT now(),
     UNIQUE (organisation_id, name),
     UNIQUE (organisation_id, id),
@@ -76,7 +82,7 @@ CREATE TABLE tools (
     name text NOT NULL,
     raw json NOT NULL,
     hash text NOT NULL,
-    trusted_hash text NOT NULL DEFAULT '',
+    trusted_hash text NOT NULL DEFAULT '',  -- '': no review was needed
     held boolean NOT NULL DEFAULT false,
     problem text NOT NULL DEFAULT '',
     installed boolean NOT NULL DEFAULT true,  -- false: an entry of a marketplace
@@ -92,6 +98,8 @@ CREATE TABLE tools (
 );
 CREATE INDEX tools_of_server ON tools (server_id);
 CREATE INDEX tools_by_scope ON tools (organisation_id, scope_id);
+CREATE INDEX tools_apart ON tools (organisation_id) WHERE held OR problem <> '' OR NOT installed
+    OR (trusted_hash <> '' AND trusted_hash <> hash);
 CREATE INDEX tools_by_words ON tools USING gin (organisation_id, words);
 
 CREATE TABLE tool_vectors (
@@ -132,16 +140,28 @@ CREATE TABLE request_vectors (
 CREATE INDEX request_vectors_by_scope ON request_vectors (organisation_id, scope_id);
 CREATE INDEX request_vectors_by_tool ON request_vectors (tool_id);
 
--- words of names, summaries and requests, for queries with slips
+-- words of servers, tools, summaries and requests, for queries with slips
 CREATE TABLE vocabulary (
     organisation_id bigint NOT NULL REFERENCES organisations ON DELETE CASCADE,
     scope_id bigint NOT NULL,
     server_id bigint NOT NULL,
-    word text NOT NULL,
+    word text COLLATE "C" NOT NULL,
     count integer NOT NULL,  -- texts of this server that hold it
     PRIMARY KEY (organisation_id, word, server_id),
     FOREIGN KEY (organisation_id, server_id) REFERENCES servers (organisation_id, id) ON DELETE CASCADE
 );
+
+-- tools of each server that hold a word of the keyword index
+CREATE TABLE stems (
+    organisation_id bigint NOT NULL REFERENCES organisations ON DELETE CASCADE,
+    scope_id bigint NOT NULL,
+    server_id bigint NOT NULL,
+    stem text NOT NULL,
+    tools integer NOT NULL,
+    PRIMARY KEY (organisation_id, stem, server_id),
+    FOREIGN KEY (organisation_id, server_id) REFERENCES servers (organisation_id, id) ON DELETE CASCADE
+);
+CREATE INDEX stems_of_server ON stems (server_id);
 
 CREATE TABLE findings (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -352,7 +372,7 @@ $$;
 -- Tools that hold words, best first. Row-level security would keep the index of words from being
 -- used (its operator is not leakproof), so this runs as the owner, bound to the transaction's
 -- caller, and gives ids alone: whoever joins them with tools is checked there again.
-CREATE FUNCTION matching(terms text[], weights float8[], named float8, mean_length float8, most integer)
+CREATE FUNCTION matching(terms text[], weights float8[], named float8, mean_length float8, apart bigint[], most integer)
 RETURNS TABLE (id bigint, score float8)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
     WITH matched AS MATERIALIZED (
@@ -360,6 +380,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
         WHERE t.organisation_id = (SELECT toolcrib.organisation())
         AND t.scope_id = ANY ((SELECT toolcrib.scopes())::bigint[])
         AND ((SELECT toolcrib.allowed()) IS NULL OR t.tool_id LIKE ANY ((SELECT toolcrib.allowed())::text[]))
+        AND t.id <> ALL (apart)
         AND t.words @@ (SELECT string_agg(quote_literal(u), '|')::tsquery FROM unnest(terms) u)
     ), weighed AS (
         SELECT m.id, (
@@ -371,16 +392,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
         ) AS score FROM matched m
     )
     SELECT weighed.id, weighed.score FROM weighed ORDER BY weighed.score DESC NULLS LAST, weighed.id LIMIT most
-$$;
-
--- Tools that hold each of these words, of those that the caller may see.
-CREATE FUNCTION holding(terms text[]) RETURNS TABLE (term text, tools bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
-    SELECT u, (SELECT count(*) FROM tools t
-        WHERE t.organisation_id = (SELECT toolcrib.organisation())
-        AND t.scope_id = ANY ((SELECT toolcrib.scopes())::bigint[])
-        AND t.words @@ quote_literal(u)::tsquery)
-    FROM unnest(terms) u
 $$;
 
 -- One number a changed row; the cursor's lock is held until the transaction ends, so numbers are
@@ -428,26 +439,22 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION count_vectors() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+-- how much each set of grants holds: a search counts first, then chooses its plan
+CREATE FUNCTION count_rows() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = toolcrib, public AS $$
+DECLARE
+    counted text := CASE TG_TABLE_NAME WHEN 'tools' THEN 'sum(length)' ELSE '0' END;
+    change text := 'UPDATE scopes s SET %1$I = s.%1$I %3$s c.n, lengths = s.lengths %3$s c.l FROM'
+        ' (SELECT scope_id, count(*) n, %2$s l FROM %4$I GROUP BY 1 ORDER BY 1) c WHERE s.id = c.scope_id';
 BEGIN
     IF TG_OP <> 'INSERT' THEN
-        UPDATE scopes s SET vectors = s.vectors - c.n
-            FROM (SELECT scope_id, count(*) n FROM old_rows GROUP BY 1 ORDER BY 1) c WHERE s.id = c.scope_id;
+        EXECUTE format(change, TG_TABLE_NAME, counted, '-', 'old_rows');
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        UPDATE scopes s SET vectors = s.vectors + c.n
-            FROM (SELECT scope_id, count(*) n FROM new_rows GROUP BY 1 ORDER BY 1) c WHERE s.id = c.scope_id;
+        EXECUTE format(change, TG_TABLE_NAME, counted, '+', 'new_rows');
     END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER count_new AFTER INSERT ON tool_vectors REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_vectors();
-CREATE TRIGGER count_changed AFTER UPDATE ON tool_vectors
-    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_vectors();
-CREATE TRIGGER count_gone AFTER DELETE ON tool_vectors REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION count_vectors();
 
 -- a server's scope is its tools', their vectors', requests' and findings'
 CREATE FUNCTION move_scope() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -458,6 +465,7 @@ BEGIN
     UPDATE requests r SET scope_id = NEW.scope_id FROM tools t WHERE t.id = r.tool_id AND t.server_id = NEW.id;
     UPDATE request_vectors r SET scope_id = NEW.scope_id FROM tools t WHERE t.id = r.tool_id AND t.server_id = NEW.id;
     UPDATE findings f SET scope_id = NEW.scope_id FROM tools t WHERE t.id = f.tool_id AND t.server_id = NEW.id;
+    UPDATE stems SET scope_id = NEW.scope_id WHERE server_id = NEW.id;
     UPDATE vocabulary SET scope_id = NEW.scope_id WHERE server_id = NEW.id;
     UPDATE decisions d SET scope_id = NEW.scope_id FROM tools t WHERE t.id = d.tool_id AND t.server_id = NEW.id;
     RETURN NULL;
@@ -468,7 +476,7 @@ CREATE TRIGGER move_scope AFTER UPDATE OF scope_id ON servers FOR EACH ROW
 CREATE FUNCTION note_audit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = toolcrib, public AS $$
 DECLARE
-    hidden text[] := ARRAY['hash', 'sealed', 'mean', 'alike', 'used', 'updated', 'last'];
+    hidden text[] := ARRAY['hash', 'sealed', 'mean', 'alike', 'described', 'enhanced', 'used', 'updated'];
     old_ jsonb := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END;
     new_ jsonb := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END;
     row_ jsonb := coalesce(new_, old_);
@@ -503,7 +511,7 @@ DECLARE
     allowed text := ' AND ((SELECT toolcrib.allowed()) IS NULL OR tool_id LIKE ANY ((SELECT toolcrib.allowed())::text[]))';
 BEGIN
     FOREACH name_ IN ARRAY ARRAY['organisations', 'members', 'tokens', 'scopes', 'servers', 'tools',
-        'tool_vectors', 'requests', 'request_vectors', 'vocabulary', 'findings', 'decisions', 'profiles',
+        'tool_vectors', 'requests', 'request_vectors', 'vocabulary', 'stems', 'findings', 'decisions', 'profiles',
         'profile_tools', 'policies', 'labels', 'use', 'upstream_secrets', 'sessions', 'blobs', 'audit',
         'cursors', 'changes'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name_);
@@ -512,14 +520,14 @@ BEGIN
     FOREACH name_ IN ARRAY ARRAY['members', 'scopes', 'policies', 'blobs', 'cursors', 'changes'] LOOP
         EXECUTE format('CREATE POLICY seen ON %I FOR SELECT USING (%s)', name_, mine);
     END LOOP;
-    FOREACH name_ IN ARRAY ARRAY['servers', 'tool_vectors', 'requests', 'request_vectors', 'vocabulary',
+    FOREACH name_ IN ARRAY ARRAY['servers', 'tool_vectors', 'requests', 'request_vectors', 'vocabulary', 'stems',
         'findings', 'decisions', 'profiles'] LOOP
         EXECUTE format('CREATE POLICY seen ON %I FOR SELECT USING (%s%s)', name_, mine, visible);
     END LOOP;
     EXECUTE format('CREATE POLICY seen ON tools FOR SELECT USING (%s%s%s)', mine, visible, allowed);
     EXECUTE format('CREATE POLICY seen ON profile_tools FOR SELECT USING (%s AND profile_id IN (SELECT id FROM toolcrib.profiles))', mine);
     FOREACH name_ IN ARRAY ARRAY['scopes', 'servers', 'tools', 'tool_vectors', 'requests', 'request_vectors',
-        'vocabulary', 'findings', 'decisions', 'profiles', 'profile_tools', 'policies', 'blobs'] LOOP
+        'vocabulary', 'stems', 'findings', 'decisions', 'profiles', 'profile_tools', 'policies', 'blobs'] LOOP
         EXECUTE format('CREATE POLICY added ON %I FOR INSERT WITH CHECK (%s%s)', name_, mine, editing);
         EXECUTE format('CREATE POLICY changed ON %I FOR UPDATE USING (%s%s)', name_, mine, editing);
         EXECUTE format('CREATE POLICY removed ON %I FOR DELETE USING (%s%s)', name_, mine, editing);
@@ -548,6 +556,11 @@ BEGIN
         EXECUTE format('CREATE TRIGGER note_changed AFTER UPDATE ON %I REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION note_new()', name_);
         EXECUTE format('CREATE TRIGGER note_removed AFTER DELETE ON %I REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION note_gone()', name_);
     END LOOP;
+    FOREACH name_ IN ARRAY ARRAY['tools', 'tool_vectors', 'request_vectors'] LOOP
+        EXECUTE format('CREATE TRIGGER count_new AFTER INSERT ON %I REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_rows()', name_);
+        EXECUTE format('CREATE TRIGGER count_changed AFTER UPDATE ON %I REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION count_rows()', name_);
+        EXECUTE format('CREATE TRIGGER count_gone AFTER DELETE ON %I REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION count_rows()', name_);
+    END LOOP;
     FOREACH name_ IN ARRAY ARRAY['requests', 'findings', 'profile_tools'] LOOP
         EXECUTE format('CREATE TRIGGER note_added AFTER INSERT ON %I REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION note_owner(%L)', name_, CASE name_ WHEN 'profile_tools' THEN 'profiles' ELSE 'tools' END);
         EXECUTE format('CREATE TRIGGER note_changed AFTER UPDATE ON %I REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION note_owner(%L)', name_, CASE name_ WHEN 'profile_tools' THEN 'profiles' ELSE 'tools' END);
@@ -561,4 +574,4 @@ END $$;
 GRANT USAGE ON SCHEMA toolcrib TO toolcrib_member;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA toolcrib FROM public;
 GRANT EXECUTE ON FUNCTION organisation(), member(), role(), scopes(), allowed(), may_edit() TO toolcrib_member;
-GRANT EXECUTE ON FUNCTION matching(text[], float8[], float8, float8, integer), holding(text[]) TO toolcrib_member;
+GRANT EXECUTE ON FUNCTION matching(text[], float8[], float8, float8, bigint[], integer) TO toolcrib_member;

@@ -1,0 +1,203 @@
+"""Candidates of a team's search: each scope finds its own nearest, and nothing that is closed."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from app.core.paths import Paths
+from app.encoder.onnx import Encoder
+from app.encoder.weights import ensure_model
+from app.ranking.text import split_name
+from store.team import members, organisations, search, servers, tools
+from store.team.connecting import as_member, as_owner
+from store.team.records import NewServer, NewTool
+from store.team.words import Tokens, frequencies, stems_of
+from tests.fakes.team_kit import copy_vectors, unit, variants
+
+WELL_KNOWN = Path(__file__).parents[2] / "data" / "well_known_tools.jsonl"
+MODEL = "m"
+COUNT = 8_000
+SHARES = {"half": 0.5, "twentieth": 0.05, "hundredth": 0.01, "thousandth": 0.001}
+K = 20
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    models = Path(os.environ["TOOLCRIB_MODELS"])
+    return Encoder.load(ensure_model(Paths(models.parent, models)))
+
+
+@pytest.fixture(scope="module")
+def real_vectors(encoder: Encoder) -> np.ndarray:
+    """Vectors of 116 well-known tools."""
+    rows = [json.loads(line) for line in WELL_KNOWN.read_text(encoding="utf-8").splitlines()]
+    return encoder.encode([f"{split_name(r['name'])}: {r['description']}" for r in rows])
+
+
+def test_every_size_of_scope_finds_its_true_neighbours(pool, real_vectors, monkeypatch) -> None:
+    """Recall against numpy for scopes of 50, 5, 1 and .1 %, with an HNSW index over all.
+
+    Left to the planner, or to the index alone, the smallest scopes find least, without an error.
+    """
+    monkeypatch.setattr(search, "EXACT", 1_000)
+    vectors = variants(real_vectors, COUNT, seed=1)
+    own: dict[str, np.ndarray] = {}
+    ids: dict[str, list[int]] = {}
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "scopes").id
+        editor = members.add(db, organisation, "all", "editor")
+        people = {n: members.add(db, organisation, n, groups=(n,)) for n in SHARES}
+        start = 0
+        for name, share in SHARES.items():
+            own[name] = vectors[start : start + round(COUNT * share)]
+            start += len(own[name])
+        own["rest"] = vectors[start:]
+        for name, rows in own.items():
+            server = NewServer(name, "stdio", grants=(f"group:{name}",))
+            ids[name] = copy_vectors(db, organisation, server, rows, MODEL)
+        assert search.build_index(db, organisation)
+    with pool.connection() as connection:
+        connection.execute("ANALYZE toolcrib.tool_vectors")
+    queries = variants(real_vectors, 25, seed=2)
+    own["all"] = np.concatenate(list(own.values()))
+    ids["all"] = [id_ for some in list(ids.values()) for id_ in some]
+    plans, recall = {}, {}
+    for name, who in {**people, "all": editor}.items():
+        with as_member(pool, who) as db:
+            seen = search.visible(db, organisation)
+            assert seen.vectors == len(own[name])
+            plans[name] = search.uses_exact(seen, search.Limits())
+            hits = 0
+            for query in queries:
+                near = search.nearest(db, seen, MODEL, query.tobytes(), k=K)
+                best = np.argsort(-(own[name] @ query))[:K]
+                true = {ids[name][place] for place in best}
+                assert near.keys() <= set(ids[name])
+                hits += len(true & near.keys()) / len(true)
+            recall[name] = hits / len(queries)
+    assert plans == {"half": False, "all": False, "twentieth": True, "hundredth": True,
+                     "thousandth": True}  # fmt: skip
+    assert min(recall.values()) >= 0.99, recall
+
+
+def test_the_index_is_used_only_where_it_was_chosen(pool, real_vectors, monkeypatch) -> None:
+    monkeypatch.setattr(search, "EXACT", 500)
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "plans").id
+        member = members.add(db, organisation, "ada")
+        copy_vectors(
+            db, organisation, NewServer("s", "stdio"), variants(real_vectors, 2_000, seed=3), MODEL
+        )
+        search.build_index(db, organisation)
+    scans = "SELECT coalesce(idx_scan, 0) FROM pg_stat_user_indexes WHERE indexrelname = %s"
+    name = search.index_name(organisation)
+
+    def scanned() -> int:
+        with psycopg.connect(pool.conninfo) as db:
+            return db.execute(scans, (name,)).fetchone()[0]
+
+    def nearest() -> None:
+        with as_member(pool, member) as db:
+            seen = search.visible(db, organisation)
+            assert len(search.nearest(db, seen, MODEL, unit(1), k=5)) == 5
+            db.execute("SELECT pg_stat_force_next_flush()")
+
+    nearest()
+    used = scanned()
+    assert used == 1
+    monkeypatch.setattr(search, "EXACT", 20_000)
+    nearest()
+    assert scanned() == used
+
+
+def test_an_organisation_that_shrinks_loses_its_index(pool, real_vectors, monkeypatch) -> None:
+    monkeypatch.setattr(search, "EXACT", 50)
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "shrinks").id
+        server = NewServer("s", "stdio")
+        copy_vectors(db, organisation, server, variants(real_vectors, 60, seed=3), MODEL)
+        assert search.build_index(db, organisation)
+        assert search.build_index(db, organisation)
+        tools.save(db, organisation, servers.named(db, organisation, "s").id, [])
+        assert not search.build_index(db, organisation)
+        assert search.visible(db, organisation).indexed is False
+
+
+def tool(name: str, **more) -> NewTool:
+    words, length = Tokens().literal((0, name, f"does {name}", "", "s", ""))
+    return NewTool(
+        name, {"name": name}, "h", name, 1, words, length,
+        vectors={MODEL: ("t", unit(len(name)))}, vocabulary=(name,), **more,
+    )  # fmt: skip
+
+
+def test_what_is_held_changed_broken_or_off_is_no_candidate(pool, make_team) -> None:
+    team = make_team("a")
+    new = [
+        tool("good"),
+        tool("held", held=True),
+        tool("changed", trusted_hash="another"),
+        tool("broken", problem="no"),
+        tool("unticked"),
+        tool("listed", installed=False),
+    ]
+    with as_member(pool, team.editor) as db:
+        server = servers.save(db, team.id, NewServer("s", "stdio"))
+        ids = dict(zip((t.name for t in new), tools.save(db, team.id, server, new), strict=True))
+        other = servers.save(db, team.id, NewServer("off", "stdio"))
+        tools.save(db, team.id, other, [tool("sleeping")])
+        servers.set_enabled(db, team.id, other, enabled=False)
+    with as_member(pool, team.member) as db:
+        seen = search.visible(db, team.id)
+
+        def candidates(within: search.Limits) -> tuple[set[int], set[int]]:
+            near = search.nearest(db, seen, MODEL, unit(4), k=50, within=within)
+            weights = dict.fromkeys(("doe", "good"), 1.0)
+            by_words = search.matching(
+                db, weights, named=2.0, mean_length=3.0, most=50, apart=within.apart
+            )
+            return set(near), {match.tool_id for match in by_words}
+
+        usual = search.limits(db, team.id, off=["s/unticked"])
+        assert candidates(usual) == ({ids["good"]}, {ids["good"]})
+        without_profile = search.limits(db, team.id)
+        assert candidates(without_profile)[0] == {ids["good"], ids["unticked"]}
+        market = search.limits(db, team.id, installed=False)
+        assert candidates(market)[0] == {ids["listed"]}
+
+
+def test_words_keep_their_fields_and_counts() -> None:
+    tokens = Tokens()
+    row = (1, "list files", "Lists the files of a folder, files only", "path", "files", "list it")
+    literal, length = tokens.literal(row)
+    assert length == len(tokens.of(" ".join(map(str, row[1:]))))
+    places = dict(part.rsplit(":", 1) for part in literal.split())
+    numbers = [int(at[:-1]) for at in places["'file'"].split(",")]
+    assert frequencies(numbers) == [1, 2, 0, 1, 0]
+    assert stems_of([literal, literal])["list"] == 2
+
+
+@pytest.mark.parametrize("text", ["it's", "back\\slash", "naïve café", "名前 ツール", "a" * 300])
+def test_words_of_any_text_are_a_tsvector(pool, text: str) -> None:
+    literal, _ = Tokens().literal((1, text, text, "", "", text))
+    with as_owner(pool) as db:
+        assert db.execute("SELECT %s::tsvector IS NOT NULL", (literal,)).fetchone() == (True,)
+
+
+def test_slips_are_looked_up_among_words_that_the_caller_sees(pool, make_team) -> None:
+    team = make_team("a")
+    with as_member(pool, team.editor) as db:
+        for name, grants in {"open": ("organisation",), "closed": ("role:editor",)}.items():
+            id_ = servers.save(db, team.id, NewServer(name, "stdio", grants=grants))
+            tools.save(db, team.id, id_, [tool(f"calendar{name}")])
+    with as_member(pool, team.member) as db:
+        assert search.like_words(db, team.id, "calendaropen", least=5, most=20) == {
+            "calendaropen": 1
+        }
+        assert search.holders(db, team.id, ["calendarclos", "calendaropen", "doe"]) == {
+            "calendaropen": 1, "doe": 1,
+        }  # fmt: skip
