@@ -95,6 +95,7 @@ class Plan:
     also_read_by: tuple[str, ...] = ()
     restart_hint: str = ""
     change: EntryChange | None = None  # of one entry, where it is no export
+    parted: str = ""  # the server that the one changed is from then on, where others share it
     running: bool = False  # the host runs and takes changes only when closed
     over_http: bool = False  # its one entry is a URL instead of a command
     endpoint: Endpoint | None = None  # whose URL is written

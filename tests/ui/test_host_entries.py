@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 
 from app.export.plan import DISABLE, EDIT, REMOVE
 from app.hosts.reading import read_hosts
@@ -259,3 +259,31 @@ def test_a_server_behind_toolcrib_is_edited_in_the_window_and_undone(window, pla
     qtbot.waitUntil(lambda: spec() == ("g",) and window.tasks.idle, timeout=WAIT)
     window.undo.undo()
     qtbot.waitUntil(lambda: file.read_text() == CURSOR and window.tasks.idle, timeout=WAIT)
+
+
+def test_one_that_two_hosts_share_parts_and_the_message_leads_to_where_it_is_read(
+    window, places, qtbot
+):
+    page = window.hosts_page
+    qtbot.waitUntil(lambda: page.preview is not None and window.tasks.idle, timeout=WAIT)
+    page.choose("kiro")
+    page.detail.radios["through"].click()
+    qtbot.waitUntil(lambda: window.tasks.idle and page.detail.write.isEnabled(), timeout=WAIT)
+    page.primary()
+    qtbot.waitUntil(lambda: window.undo.count() == 1 and window.tasks.idle, timeout=WAIT)
+    window.catalog.content.tree.entry_requested.emit(entry_of(window, "files", "kiro"), EDIT)
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None, timeout=WAIT)
+    form = window.findChild(AddServerDialog)
+    form.command.setText("npx f2")
+    form.add.click()
+    page = shown(window, qtbot)
+    assert "In the Catalog it becomes files-2." in page.entry.notes.text()
+    write(page, window, qtbot)
+    assert page.messages.text == "Written. It is files-2 now, whose tools are not read yet."
+    qtbot.waitUntil(lambda: "files-2" in names(window), timeout=WAIT)
+    buttons = page.messages.findChildren(QPushButton)
+    next(one for one in buttons if one.text() == "Show server").click()
+    assert window.page is window.catalog
+    picked = window.catalog.content.tree.currentIndex()
+    assert window.catalog.content.model.server_at(picked).name == "files-2"
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)

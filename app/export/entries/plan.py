@@ -128,7 +128,9 @@ def plan_entry(
         if place.kept is not None:
             file = _kept_plan(place, place.kept, change, mine, names=(server, called or server))
             own = tuple(called if called and name == server else name for name in empty.own)
-            empty = replace(empty, own=own, restart_hint="")  # the host notices nothing
+            parted = called if called != server else ""
+            # the host notices nothing
+            empty = replace(empty, own=own, restart_hint="", parted=parted)
         else:
             file = _file_plan(place, change, mine)
     except ToolcribError as error:
@@ -139,7 +141,7 @@ def plan_entry(
     return replace(
         empty,
         files=(file,),
-        warnings=tuple(_warnings(place, change, others)),
+        warnings=tuple(_warnings(place, change, others, empty.parted)),
         also_read_by=also_read_by(place.places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
@@ -325,7 +327,7 @@ def _renames(place: EntryPlace, change: EntryChange) -> bool:
 
 
 def _warnings(
-    place: EntryPlace, change: EntryChange, others: Sequence[EntryRecord]
+    place: EntryPlace, change: EntryChange, others: Sequence[EntryRecord], parted: str
 ) -> Sequence[str]:
     facts, warnings = place.host, []
     if is_running(facts):
@@ -346,4 +348,6 @@ def _warnings(
     rest = [host(one.host).name for one in others if _place(one) != _place(own)]
     if rest and change.kind in (EDIT, REMOVE):
         warnings.append(f"It is also in {', '.join(dict.fromkeys(rest))}, where it stays.")
+    if parted:
+        warnings.append(f"In the Catalog it becomes {parted}. Read its tools there afterwards.")
     return warnings

@@ -119,6 +119,7 @@ def test_one_that_another_host_names_too_parts_from_it_and_the_file_names_the_ne
     through = world.file.read_text()
     plan = edited(world, args=("-y", "github@2"))
     assert any("It is also in Kiro, where it stays" in text for text in plan.warnings)
+    assert "In the Catalog it becomes github-2. Read its tools there afterwards." in plan.warnings
     write(world, plan)
     text = world.file.read_text()
     assert text.replace("github-2", "github") == through != text

@@ -57,7 +57,11 @@ class EntryFlow(QObject):
         words = "Removed." if plan.change and plan.change.kind == REMOVE else "Written."
         kept = any(file.kept is not None for file in plan.files)
         text = f"{words} {_KEPT_HINT if kept else plan.restart_hint}".strip()
-        self._messages.show_message(DONE, text, ("Undo", take_back))
+        buttons = [("Undo", take_back)]
+        if plan.parted:
+            text = f"Written. It is {plan.parted} now, whose tools are not read yet."
+            buttons.append(("Show server", lambda: self._desk.show_server(plan.parted)))
+        self._messages.show_message(DONE, text, *buttons)
 
     def refused(self, error: ToolcribError) -> bool:
         """Show a refusal of the change in view; False if it was about another."""

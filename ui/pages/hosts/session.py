@@ -212,6 +212,11 @@ class HostsSession(QObject):
         register_taken_back(self._services.ctx, db, self._services.places, done)
         return Changes(hosts=True, exports=True, servers=True, tools=True)
 
+    def show_server(self, name: str) -> None:
+        """The server in the Catalog, where it can be read."""
+        self._services.open_page("catalog")
+        self._services.live.server_sought.emit(name)
+
     def show_status(self, text: str) -> None:
         """One sentence in the status bar."""
         self._services.show_status(text)
