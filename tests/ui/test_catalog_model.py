@@ -7,7 +7,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
 from app.catalog.catalog import load_catalog, set_on, set_pinned
-from ui.pages.catalog.tree_cells import CALLS, FLAGS, NAME, TOKENS
+from ui.pages.catalog.tree_cells import FLAGS, HOSTS, NAME, TOKENS
 from ui.pages.catalog.tree_model import CatalogTree
 from ui.widgets.columns import place
 from ui.widgets.filter_query import parse
@@ -39,11 +39,8 @@ def picture(model: CatalogTree) -> str:
             cells = [model.index(row, c, parent) for c in range(model.columnCount())]
             state = cells[0].data(Qt.ItemDataRole.CheckStateRole)
             mark = MARKS.get(state, "[-]")
-            texts = [
-                str(cell.data() or "")
-                for cell in cells
-                if cell.column() != place(model.columns, CALLS)
-            ]
+            shown = [place(model.columns, title) for title in (NAME, TOKENS, FLAGS, HOSTS)]
+            texts = [str(cells[column].data() or "") for column in shown]
             lines.append(f"{'  ' * depth}{mark} {' | '.join(texts)}".rstrip(" |"))
             walk(cells[0], depth + 1)
 

@@ -11,7 +11,7 @@ from store import events
 from store.connection import transaction
 from store.records import EventRecord
 from ui.pages.catalog.tree import filter_term
-from ui.pages.catalog.tree_cells import CALLS, NAME, TOKENS
+from ui.pages.catalog.tree_cells import CALLS, FLAGS, HOSTS, NAME, TOKENS
 from ui.shell.actions import Tick
 from ui.widgets.columns import place
 from ui.widgets.roles import BADGE
@@ -239,7 +239,14 @@ def test_a_project_server_is_trusted_by_a_button(window, content, ctx, qtbot):
 def test_copy_gives_cells_divided_by_tabs(window, content):
     content.show_tool(window.live.catalog.find("github/merge").tool.id)
     press(content.tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "merge\t942\tDestructive\t"
+    copied = QGuiApplication.clipboard().text().split("\t")
+    titles = [
+        c.title
+        for c in content.model.columns
+        if not content.tree.isColumnHidden(place(content.model.columns, c.title))
+    ]
+    cells = dict(zip(titles, copied, strict=True))
+    assert (cells[NAME], cells[TOKENS], cells[FLAGS]) == ("merge", "942", "Destructive")
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # menus, offscreen
@@ -271,13 +278,14 @@ def test_the_context_menu_acts_on_the_selection(window, content, qtbot):
 
 def test_any_cell_gives_a_filter_by_its_value(window, content):
     content.show_tool(window.live.catalog.find("github/merge").tool.id)
-    terms = []
+    terms = {}
     for column in range(len(content.model.columns)):
         title = content.model.columns[column].title
         cell = content.tree.currentIndex().siblingAtColumn(column)
         tool = content.model.tool_at(cell)
-        terms.append(filter_term(title, str(cell.data() or ""), tool))
-    assert terms == ['tool:"merge"', "tokens:942", "", "is:destructive", ""]
+        terms[title] = filter_term(title, str(cell.data() or ""), tool)
+    assert (terms[NAME], terms[TOKENS]) == ('tool:"merge"', "tokens:942")
+    assert (terms[FLAGS], terms[HOSTS]) == ("is:destructive", "")
     assert filter_term("Hosts", "Claude Desktop, Cursor", None) == 'host:"Claude Desktop"'
     for term in ("tokens:942", "-is:destructive"):
         content.filter.add_term(term)
