@@ -14,8 +14,10 @@ _LEAST_LINES = 2
 _MOST_ERRORS, _MOST_REST = 4, 4  # lines that are kept beside the question
 _MOST_LINE = 240  # characters of a line
 _FRAME = re.compile(
-    r"\s*(?:File \"|at\s[^\s(]+[\s(]|#\d+\s|\d+:\s+0x|goroutine \d|\.\.\. \d+ more|Traceback \(most"
-    r"|[~^|\s]+\Z|\S+\.(?:go|rs|rb|php|c|cpp):\d+)"
+    r"[~^|\s]+\Z"
+    r"|\s*(?:File \"|at\s[^\s(]+[\s(]|#\d+\s|\d+:\s+0x|goroutine \d"
+    r"|\.\.\. \d+ more|Traceback \(most"
+    r"|\S+\.(?:go|rs|rb|php|c|cpp):\d+)"
 )
 _CODE_OF_FRAME = re.compile(r"\s*File \"")
 _ERROR = re.compile(
