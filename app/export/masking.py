@@ -90,10 +90,12 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def _masked_json(text: str) -> str:
-    spans = sorted(_hidden(parse(text).root, "", inside=False), reverse=True)
-    for start, end, new in spans:
-        text = text[:start] + new + text[end:]
-    return text
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in sorted(_hidden(parse(text).root, "", inside=False)):
+        pieces += text[at:start], new
+        at = end
+    return "".join((*pieces, text[at:]))
 
 
 def _hidden(node: Node, key: str, *, inside: bool) -> Iterator[tuple[int, int, str]]:

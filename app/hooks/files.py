@@ -33,7 +33,7 @@ from app.hosts.documents.editing import edit
 from app.hosts.documents.values import read_values
 from app.hosts.facts import HookFacts, HostFacts, host, load_hosts
 from app.hosts.places import Places, is_file
-from app.hosts.reading import hash_bytes, read_bytes
+from app.hosts.reading import LARGEST_PROMPT_FILE, hash_bytes, read_bytes
 from store import exports, profiles
 from store.records import HOOK, THROUGH, ExportRecord
 
@@ -82,8 +82,8 @@ def hook_state(places: Places, facts: HostFacts) -> HookState:
     """State of the hook in the host's file, which is only read."""
     hook = _hook(facts)
     path = _path(places, hook)
-    data = read_bytes(path) if is_file(path) else None
     try:
+        data = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
         if hook.shape == "plugin":
             made = plugin_form(data)
             return HookState(facts, path, bool(made), made)
@@ -118,7 +118,7 @@ def install_plan(
         )
     call = GatewayCall.here(gateway_path, profile, places)
     path = _path(places, hook)
-    before = read_bytes(path) if is_file(path) else None
+    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
     if hook.shape == "plugin":
         if before is not None and not plugin_form(before):
             raise ToolcribError(f"{path} is not Toolcrib's.", "Move it away and try again.")
@@ -128,18 +128,19 @@ def install_plan(
         tree = _tree(before, path)
         _check_room(tree, path, hook)
         after = _edited(before, path, set_edits(tree, hook, made))
+    read = _reading_notes(before, facts) if hook.shape != "plugin" else ()
     base = _without(before, path, hook, history)
     words = "a hook before each prompt"
     plan = _plan(facts, profile, _file(path, before, after, base, words))
     listed = form == LIST
     cost = (CACHE,) if listed else ()
-    notes = (reads(keeps=keeps, listed=listed), *cost, *((hook.note,) if hook.note else ()))
+    notes = (reads(keeps=keeps, listed=listed), *cost, *((hook.note,) if hook.note else ()), *read)
     return replace(plan, warnings=notes if plan.files else ())
 
 
 def remove_plan(path: Path, facts: HostFacts, history: Sequence[ExportRecord]) -> Plan:
     """Plan of a removal: the file as it was, or as it is now without the hook."""
-    before = read_bytes(path) if is_file(path) else None
+    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
     after = _without(before, path, _hook(facts), history)
     return _plan(facts, "", _file(path, before, after, after, "without the hook"))
 
@@ -251,6 +252,17 @@ def _tree(data: bytes | None, path: Path) -> Any:
     if not isinstance(tree, dict):
         raise ToolcribError(f"{path} holds no JSON object, so no hook can be in it.", _REPAIR)
     return tree
+
+
+def _reading_notes(data: bytes | None, facts: HostFacts) -> tuple[str, ...]:
+    """Notes on what the file has that strict readers of JSON refuse."""
+    parsed = read_values(data or b"", "json")
+    odd = {"comments": parsed.comments, "trailing commas": parsed.trailing_commas}
+    return tuple(
+        f"This file has {what}, which {facts.name} may not read."
+        for what, is_so in odd.items()
+        if is_so
+    )
 
 
 def _check_room(tree: Any, path: Path, hook: HookFacts) -> None:

@@ -4,6 +4,7 @@ For agents that never call the search tool by themselves. Off until the user wri
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from app.export.plan import FilePlan, Plan
 from app.hosts.documents.encoding import decode
 from app.hosts.facts import HostFacts, load_hosts
 from app.hosts.places import Places, is_file
-from app.hosts.reading import hash_bytes, read_bytes
+from app.hosts.reading import LARGEST_PROMPT_FILE, hash_bytes, read_bytes
 from store import exports
 from store.records import HOOK, THROUGH, ExportRecord
 
@@ -32,7 +33,7 @@ COST = "These instructions are part of every request of every session of this ho
 _FIRST, _LAST = re.escape(BEGIN.encode()), re.escape(END.encode())
 # markers on lines of their own around one line of words: anything else is the user's
 _BLOCK = re.compile(
-    rb"(?:\r?\n)?(?<![^\r\n])%b(?:\r\n|\r|\n)(?!%b|%b)[^\r\n]*(?:\r\n|\r|\n)%b(?:\r?\n|\r|\Z)"
+    rb"(?:\r\n|\r|\n)?(?<![^\r\n])%b(?:\r\n|\r|\n)(?!%b|%b)[^\r\n]*(?:\r\n|\r|\n)%b(?:\r\n|\r|\n|\Z)"
     % (_FIRST, _FIRST, _LAST, _LAST)
 )
 _FENCE = re.compile(rb"(?<![^\r\n]) {0,3}(?:```|~~~)")
@@ -67,7 +68,7 @@ def rules_state(places: Places, facts: HostFacts) -> RulesState:
     """State of the lines in the host's file, which is only read."""
     path = _path(places, facts)
     try:
-        data = read_bytes(path) if is_file(path) else b""
+        data = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else b""
     except ToolcribError as error:
         return RulesState(facts, path, False, f"{error.title} {error.hint}".strip())
     return RulesState(facts, path, _without_block(data) != data)
@@ -114,7 +115,7 @@ def rules_plan(places: Places, facts: HostFacts, *, profile: str, mode: str) -> 
     path = _path(places, facts)
     if mode != THROUGH:
         raise ToolcribError(_no_menu(facts), f"toolcrib export {facts.id} --mode through")
-    before = read_bytes(path) if is_file(path) else None
+    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
     try:
         decode(before or b"")
     except ToolcribError as error:
@@ -128,7 +129,7 @@ def rules_removal(path: Path, facts: HostFacts, history: Sequence[ExportRecord])
 
     `history` are the host's writes about prompts (store.exports.hooks_of).
     """
-    before = read_bytes(path) if is_file(path) else None
+    before = read_bytes(path, LARGEST_PROMPT_FILE) if is_file(path) else None
     if before is None or _without_block(before) == before:
         return Plan(facts, HOOK, "")
     active = active_writes(history, path)
@@ -153,20 +154,29 @@ def is_rules(path: Path) -> bool:
 
 def _without_block(data: bytes) -> bytes:
     """The file without Toolcrib's lines; those that a code fence quotes stay."""
+    fences: list[int] = []
 
     def left(block: re.Match[bytes]) -> bytes:
-        quoted = len(_FENCE.findall(data, 0, block.start())) % 2 == 1
+        if not fences:
+            fences.extend((-1, *(fence.start() for fence in _FENCE.finditer(data))))
+        quoted = (bisect_left(fences, block.start()) - 1) % 2 == 1
         return block.group() if quoted else b""
 
     return _BLOCK.sub(left, data)
 
 
 def _with_block(data: bytes) -> bytes:
-    line = b"\r\n" if b"\r\n" in data else b"\n"
+    line = _line_end(data)
     block = line.join(part.encode() for part in (BEGIN, RULES, END)) + line
     if not data:
         return block
-    return data + (b"" if data.endswith(b"\n") else line) + line + block
+    return data + (b"" if data.endswith((b"\n", b"\r")) else line) + line + block
+
+
+def _line_end(data: bytes) -> bytes:
+    if b"\r\n" in data:
+        return b"\r\n"
+    return b"\r" if b"\r" in data and b"\n" not in data else b"\n"
 
 
 def _path(places: Places, facts: HostFacts) -> Path:

@@ -23,7 +23,7 @@ from store.typed import JsonMapping
 _LARGEST = 100_000_000
 MOST_SERVERS = 5_000  # of one map; a hundred times as many take ten seconds
 _MOST = f"{MOST_SERVERS:,}"
-_TOO_LARGE = "Toolcrib reads up to 100 MB."
+LARGEST_PROMPT_FILE = 20_000_000  # of hooks and instructions, which a host reads at each start
 _SCOPES = {"state": "managed"}
 
 
@@ -191,15 +191,16 @@ def reads_file(places: Places, host: HostFacts, path: Path) -> bool:
     return path in _all_paths(places, host)
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = _LARGEST) -> bytes:
     """The bytes of a host file; ToolcribError when it cannot be read, or is no plain file."""
     try:
-        return read_plain(path, _LARGEST)
+        return read_plain(path, most)
     except OSError as error:
         if error.errno == errno.EINVAL:
             raise ToolcribError(f"{path} is not a file.", "Name a config file.") from error
         if error.errno == errno.EFBIG:
-            raise ToolcribError(f"{path} is too large for a config file.", _TOO_LARGE) from error
+            hint = f"Toolcrib reads up to {most // 1_000_000} MB."
+            raise ToolcribError(f"{path} is too large for a config file.", hint) from error
         hint = "Check that the file exists and that you may read it."
         reason = error.strerror or str(error)
         raise ToolcribError(f"The file {path} cannot be read: {reason}.", hint) from error

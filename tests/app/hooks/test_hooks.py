@@ -331,3 +331,36 @@ def test_a_value_in_the_place_of_the_list_of_hooks_is_not_replaced(places, db, h
     path.write_text(json.dumps({"hooks": {facts.hook.event: {"mine": 1}}}))
     with pytest.raises(ToolcribError, match="is not a list"):
         planned(places, db, facts)
+
+
+@pytest.mark.parametrize("host_id", [one for one in IDS if host(one).hook.shape != "plugin"])
+def test_a_file_with_trailing_commas_gets_the_hook_with_a_word_and_comes_back(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for own in ('{"version": 1, "hooks": {},}', '{"version": 1,\r"hooks": {\r},\r}\r'):
+        path.write_bytes(own.encode())
+        plan = planned(places, db, facts)
+        assert f"This file has trailing commas, which {facts.name} may not read." in plan.warnings
+        apply(plan, ctx, db)
+        assert hooks.hook_state(places, facts).installed
+        path.write_bytes(path.read_bytes() + b" ")
+        hooks.remove(facts, path, ctx, db)
+        assert path.read_bytes() == own.encode() + b" "
+
+
+@EACH
+def test_a_file_that_is_too_large_is_left_alone(
+    places: Places, ctx: AppContext, db: apsw.Connection, host_id: str
+) -> None:
+    facts = host(host_id)
+    path = hooks.hook_state(places, facts).path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(20_000_001)
+    with pytest.raises(ToolcribError, match="is too large"):
+        planned(places, db, facts)
+    assert "is too large" in hooks.hook_state(places, facts).problem
+    assert path.stat().st_size == 20_000_001

@@ -1,5 +1,6 @@
 """Words on the menu in hosts' own instructions: between markers, taken out without a trace."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,7 +62,9 @@ def test_each_hosts_file_gets_the_words_once_and_loses_them_without_a_trace(
     assert remove(facts, path, ctx, db) == ()
 
 
-@pytest.mark.parametrize("own", [OWN, OWN.rstrip("\n"), OWN.replace("\n", "\r\n"), ""])
+@pytest.mark.parametrize(
+    "own", [OWN, OWN.rstrip("\n"), OWN.replace("\n", "\r\n"), OWN.replace("\n", "\r"), ""]
+)
 def test_the_users_own_instructions_come_back_byte_for_byte(
     places: Places, ctx: AppContext, db: apsw.Connection, own: str
 ) -> None:
@@ -191,3 +194,50 @@ def test_the_users_words_between_markers_are_never_taken_out(
     path.write_text(path.read_text(encoding="utf-8") + "later\n", encoding="utf-8")
     remove(facts, path, ctx, db)
     assert path.read_text(encoding="utf-8") == f"{theirs}later\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_any_end_come_back_byte_for_byte_beside_later_words(
+    places: Places, ctx: AppContext, db: apsw.Connection, end: str
+) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    own = OWN.replace("\n", end).encode()
+    path.write_bytes(own)
+    write(places, facts, ctx, db)
+    assert path.read_bytes().count(b"\n") == own.count(b"\n") * (end != "\r") + 4 * (end != "\r")
+    later = f"later{end}".encode()
+    path.write_bytes(path.read_bytes() + later)
+    remove(facts, path, ctx, db)
+    assert path.read_bytes() == own + later
+
+
+def test_a_file_of_instructions_that_is_too_large_is_left_alone(
+    places: Places, ctx: AppContext, db: apsw.Connection
+) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.truncate(20_000_001)
+    with pytest.raises(ToolcribError, match="is too large") as error:
+        write(places, facts, ctx, db)
+    assert error.value.hint == "Toolcrib reads up to 20 MB."
+    assert "is too large" in rules_state(places, facts).problem
+    assert path.stat().st_size == 20_000_001
+
+
+def test_a_file_full_of_markers_costs_time_in_proportion_to_its_length(places: Places) -> None:
+    facts = host("claude-code")
+    path = rules_state(places, facts).path
+    path.parent.mkdir(parents=True)
+
+    def cost(blocks: int) -> float:
+        path.write_text(f"```\n```\n{BEGIN}\nx\n{END}\n" * blocks, encoding="utf-8")
+        start = time.process_time()
+        assert rules_state(places, facts).installed
+        return time.process_time() - start
+
+    cost(100)
+    assert min(cost(16_000) for _ in range(2)) < 32 * max(cost(2_000), 0.002)
