@@ -5,24 +5,28 @@ import datetime
 import getpass
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 
 import psycopg
 
 from app.core.errors import ToolcribError
+from app.core.home import DATABASE as DATABASE_FILE
 from app.secrets.secret_store import Secrets
 from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
 from app.team_server.configuration import from_environ as configured
 from app.team_server.credentials import seal
+from app.team_server.finding import load_encoder
+from app.team_server.importing import import_store
 from app.team_server.reading import read_server
 from app.team_server.sealing import Sealer, new_key
 from app.team_server.url_guard import UrlGuard
+from store.connection import open_store
 from store.team import members, organisations, servers, tokens, tools, upstream_secrets
-from store.team.connecting import PATH, Connection, connect
+from store.team.connecting import Connection, as_operator
 from store.team.migrate import migrate, newest, version
-from store.team.records import EVERYBODY, Member, NewServer, Organisation
+from store.team.records import EVERYBODY, MEMBER, Member, NewServer, Organisation
 
 
 def say(text: str) -> None:
@@ -42,14 +46,6 @@ def database() -> str:
     if not address:
         raise ToolcribError(f"{DATABASE} is not set.", "Set it to postgresql://USER@HOST/NAME")
     return address
-
-
-@contextmanager
-def operator(dsn: str) -> Iterator[Connection]:
-    """A transaction of the operator on a connection of its own."""
-    with connect(dsn) as connection, connection.transaction():
-        connection.execute("SELECT set_config('search_path', %s, true)", (PATH,))
-        yield connection
 
 
 def organisation_of(connection: Connection, name: str) -> Organisation:
@@ -132,6 +128,21 @@ def _issuer_problems(url: str) -> list[str]:
     return [] if named == url else [f"{url}: its document names another issuer."]
 
 
+def run_import(args: argparse.Namespace) -> int:
+    """`toolcrib-team import`: copy the catalogue of a home folder; secrets stay where they are."""
+    file = args.home.expanduser() / DATABASE_FILE
+    if not file.is_file():
+        raise ToolcribError(f"There is no catalogue in {args.home}.", "Read servers: toolcrib scan")
+    encoder = load_encoder()
+    with closing(open_store(file, read_only=True)) as local, as_operator(database()) as db:
+        member = member_of(db, args.organisation, args.member)
+        if member.role == MEMBER:
+            raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
+        done = import_store(local, db, member, encoder=encoder)
+    say(f"Imported {done.servers} servers with {done.tools} tools and {done.labels} labels.")
+    return 0
+
+
 # ---- members and tokens
 
 
@@ -139,7 +150,7 @@ def run_user_add(args: argparse.Namespace) -> int:
     """`toolcrib-team user add`."""
     if bool(args.issuer) != bool(args.subject):
         raise ToolcribError("An issuer needs a subject, and a subject an issuer.", "Give both.")
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         organisation = organisations.find(db, args.organisation)
         if organisation is None:
             organisation = organisations.create(db, args.organisation)
@@ -165,7 +176,7 @@ def run_user_add(args: argparse.Namespace) -> int:
 
 def run_user_remove(args: argparse.Namespace) -> int:
     """`toolcrib-team user remove`."""
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         member = member_of(db, args.organisation, args.name)
         members.remove(db, member.organisation_id, member.member_id)
     say(f"{args.name} has no access any more.")
@@ -174,7 +185,7 @@ def run_user_remove(args: argparse.Namespace) -> int:
 
 def run_user_list(args: argparse.Namespace) -> int:
     """`toolcrib-team user list`."""
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         rows = members.every(db, organisation_of(db, args.organisation).id)
     for row in rows:
         gone = "  removed" if row.removed is not None else ""
@@ -187,7 +198,7 @@ def run_token_issue(args: argparse.Namespace) -> int:
     expires = None
     if args.days > 0:
         expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(args.days)
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         member = member_of(db, args.organisation, args.member)
         id_, value = tokens.issue(db, member, args.name, allow=args.allow, expires=expires)
     note(f"Token {id_} of {args.member}. It is shown once.")
@@ -197,7 +208,7 @@ def run_token_issue(args: argparse.Namespace) -> int:
 
 def run_token_list(args: argparse.Namespace) -> int:
     """`toolcrib-team token list`."""
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         rows = tokens.of_member(db, member_of(db, args.organisation, args.member).member_id)
     for row in rows:
         state = (
@@ -209,7 +220,7 @@ def run_token_list(args: argparse.Namespace) -> int:
 
 def run_token_revoke(args: argparse.Namespace) -> int:
     """`toolcrib-team token revoke`."""
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         if not tokens.revoke(db, args.id):
             raise ToolcribError(f"There is no token {args.id} that counts.", "List tokens first.")
     say(f"Token {args.id} counts no more.")
@@ -238,11 +249,11 @@ def run_server_add(args: argparse.Namespace) -> int:
         sign_in=args.sign_in,
         grants=_grants(args.group),
     )
-    with operator(given.database) as db:
+    with as_operator(given.database) as db:
         organisation = organisation_of(db, args.organisation)
         servers.save(db, organisation.id, new)
     if args.sign_in == "none":
-        number = read_server(given, organisation.id, args.name)
+        number = read_server(given, organisation.id, args.name, encoder=load_encoder())
         say(f"{args.name} was added with {number} tools.")
     else:
         say(f"{args.name} was added. Its tools are read once it has a credential.")
@@ -261,7 +272,7 @@ def run_server_credential(args: argparse.Namespace) -> int:
     if not value:
         raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
     secrets = Secrets(headers={args.header: value})
-    with operator(given.database) as db:
+    with as_operator(given.database) as db:
         organisation = organisation_of(db, args.organisation)
         server = servers.named(db, organisation.id, args.name)
         if server is None or server.sign_in != "organisation":
@@ -276,14 +287,14 @@ def run_server_credential(args: argparse.Namespace) -> int:
             seal(sealer, secrets, organisation.id, server.id, 0),
             key_name=sealer.name,
         )
-    number = read_server(given, organisation.id, args.name, secrets)
+    number = read_server(given, organisation.id, args.name, secrets, encoder=load_encoder())
     say(f"The credential of {args.name} is kept, and {number} tools were read.")
     return 0
 
 
 def run_server_list(args: argparse.Namespace) -> int:
     """`toolcrib-team server list`."""
-    with operator(database()) as db:
+    with as_operator(database()) as db:
         id_ = organisation_of(db, args.organisation).id
         rows = servers.every(db, id_)
         of_server: dict[int, list[bool]] = {}

@@ -1,30 +1,102 @@
 """search_tools of the team: candidates of the database, ranked by the code of every window."""
 
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from psycopg_pool import ConnectionPool
 
-from app.hooks.signatures import cut, signature
+from app.catalog.catalog import CatalogTool
+from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.gateway.menu.search import (
+    CHARACTERS_A_TOKEN,
+    POOL,
+    SERVER_POOL,
+    AnswerText,
+    limit_of,
+    tools_of_server,
+)
+from app.ranking.ranked import Request
+from app.ranking.tiers import in_tiers
+from app.system.threads import start_thread
 from app.team_server.caller_view import CallerView
 from app.team_server.identity import Caller
+from app.team_server.ranking import Ranker, catalog_tool
 from store.team import tools
 from store.team.connecting import Connection, as_member
 from store.typed import Json
 
+if TYPE_CHECKING:
+    from app.encoder.onnx import Encoder
+
+_LONGEST = 2_000  # characters of a query
+
+
+def load_encoder() -> "Encoder | None":
+    """The encoder of this machine, None where it is not prepared: then words alone are compared."""
+    from app.encoder.onnx import Encoder
+    from app.encoder.weights import find_model
+
+    model = find_model(Paths.default())
+    try:
+        return Encoder.load(model) if model is not None else None
+    except ToolcribError:
+        return None
+
+
+class _Rows:
+    """Tools of one answer."""
+
+    def __init__(self, rows: Mapping[int, CatalogTool]) -> None:
+        self._rows = rows
+
+    def tool(self, row_id: int) -> CatalogTool | None:
+        """The tool of that row."""
+        return self._rows.get(row_id)
+
 
 class TeamFinder:
-    """Answers search_tools."""
+    """Answers search_tools; the encoder joins in when it is loaded."""
 
     def __init__(self, pool: ConnectionPool[Connection]) -> None:
         self._pool = pool
+        self._ranker = Ranker(None)
+        self._loading: threading.Thread = start_thread(self._load)
 
-    def search(self, caller: Caller, view: CallerView, request: Json) -> str:
+    def _load(self) -> None:
+        encoder = load_encoder()
+        if encoder is not None:
+            self._ranker = Ranker(encoder)
+
+    def search(self, caller: Caller, view: CallerView, fields: Json) -> str:
         """The text of a search's answer."""
-        words = str(request.get("query", "")).lower().split()
+        limit, server = limit_of(fields.get("limit")), str(fields.get("server") or "")[:_LONGEST]
+        query = str(fields.get("query") or fields.get("tool") or "")[:_LONGEST]
+        request = Request(query, server, str(fields.get("tool") or "")[:_LONGEST])
         with as_member(self._pool, caller.member) as connection:
-            rows = tools.every(connection, caller.member.organisation_id)
-        usable = [row for row in rows if not view.reason(row)]
-        usable.sort(key=lambda row: -sum(word in str(row.raw).lower() for word in words))
-        if not usable:
-            return "No tool fits."
-        return "\n".join(
-            f"{signature(row.tool_id, row.raw)}: {cut(row.summary, 80)}" for row in usable[:8]
+            ranked = self._ranker.rank(
+                connection,
+                caller.member,
+                request,
+                limit=max(limit, SERVER_POOL if server else POOL),
+                settings=view.settings,
+                ticks=view.ticks.values(),
+                allows=view.is_on,
+            )
+            ids = [tool.id for tool in ranked.tools]
+            rows = tools.some(connection, caller.member.organisation_id, ids)
+        usable = {row.id: row for row in rows if not view.reason(row)}
+        listed = [tool for tool in ranked.tools if tool.id in usable]
+        pinned = {row.id for row in usable.values() if row.tool_id in view.pins}
+        tiers = in_tiers(listed, pinned, view.settings.routing) if pinned else listed
+        gateway = view.settings.gateway
+        answer = AnswerText(
+            _Rows({row.id: catalog_tool(row, view.servers[row.server]) for row in usable.values()}),
+            tools_of_server(tiers, server),
+            ranked.steps,
+            limit=limit,
+            budget=int(gateway.search_tokens * CHARACTERS_A_TOKEN),
+            level=gateway.slim,
         )
+        return answer.text("")

@@ -408,6 +408,11 @@ def _server_record(server: Server) -> ServerRecord:
     )
 
 
+def catalog_tool(tool: Tool, server: Server) -> CatalogTool:
+    """A tool of the team as the window's code knows tools."""
+    return _catalog_tool(tool, _server_record(server), pinned=False)
+
+
 def _catalog_tool(tool: Tool, server: ServerRecord, *, pinned: bool) -> CatalogTool:
     record = ToolRecord(
         tool.id,

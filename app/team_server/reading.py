@@ -3,33 +3,54 @@
 import asyncio
 
 from app.core.errors import ToolcribError
+from app.ranking.dense import Encoding
 from app.secrets.secret_store import Secrets
 from app.team_server.configuration import Configuration
 from app.team_server.credentials import launch
+from app.team_server.indexing import indexed
 from app.team_server.upstreams import Target, Upstreams, listed
 from app.team_server.url_guard import UrlGuard
-from store.hashes import tool_hash
-from store.team import servers, tools
-from store.team.connecting import PATH, connect
-from store.team.records import NewServer, NewTool, Server
+from store.team import reviews, servers, tools
+from store.team.connecting import Connection, as_operator
+from store.team.records import NewServer, Server
 from store.typed import Json
 
 
 def read_server(
-    given: Configuration, organisation: int, name: str, secrets: Secrets | None = None
+    given: Configuration,
+    organisation: int,
+    name: str,
+    secrets: Secrets | None = None,
+    *,
+    encoder: Encoding | None = None,
 ) -> int:
-    """Read a server's list into the catalogue; the number of tools. Raises ToolcribError."""
-    with connect(given.database) as connection, connection.transaction():
-        connection.execute("SELECT set_config('search_path', %s, true)", (PATH,))
+    """Read a server's list into the catalogue; the number of tools. Raises ToolcribError.
+
+    Without an `encoder` its tools are found by words alone.
+    """
+    with as_operator(given.database) as connection:
         server = servers.named(connection, organisation, name)
     if server is None:
         raise ToolcribError(f"There is no server {name}.", "Add it first.")
     rows, hello = _listed(given, organisation, server, secrets or Secrets())
-    with connect(given.database) as connection, connection.transaction():
-        connection.execute("SELECT set_config('search_path', %s, true)", (PATH,))
+    with as_operator(given.database) as connection:
         servers.save(connection, organisation, _greeted(server, hello))
-        tools.save(connection, organisation, server.id, map(_new_tool, rows))
+        reviewed = _reviewed(connection, organisation, server)
+        judged = indexed(name, rows, encoder, reviewed=reviewed)
+        ids = tools.save(connection, organisation, server.id, [tool for tool, _ in judged])
+        for id_, (_, findings) in zip(ids, judged, strict=True):
+            reviews.save_findings(connection, organisation, id_, findings)
     return len(rows)
+
+
+def _reviewed(connection: Connection, organisation: int, server: Server) -> dict[str, str]:
+    """Trusted hashes by name of the tools that the team has of a server."""
+    known: dict[str, str] = {}
+    after = 0
+    while page := tools.every(connection, organisation, after=after):
+        after = page[-1].id
+        known |= {row.name: row.trusted_hash for row in page if row.server_id == server.id}
+    return known
 
 
 def _listed(
@@ -56,9 +77,3 @@ def _greeted(server: Server, hello: Json) -> NewServer:
         instructions=str(hello.get("instructions") or ""),
         grants=server.grants,
     )
-
-
-def _new_tool(raw: Json) -> NewTool:
-    hash_ = tool_hash(raw)
-    summary = str(raw.get("description") or raw["name"])[:300]
-    return NewTool(str(raw["name"]), raw, hash_, summary, 0, "", 0, trusted_hash=hash_)

@@ -8,13 +8,15 @@ from pathlib import Path
 from app.core.errors import ToolcribError
 from app.core.safe_write import private_folder, write_file
 from app.team_server import trial
-from app.team_server.administration import operator, say
+from app.team_server.administration import say
 from app.team_server.configuration import Configuration
+from app.team_server.finding import load_encoder
 from app.team_server.reading import read_server
 from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
 from app.team_server.serving import listen, make, serve
 from resources.sample.config import SCRIPT
 from store.team import members, organisations, profiles, servers, tokens
+from store.team.connecting import as_operator
 from store.team.migrate import migrate
 from store.team.records import ADMIN, EDITOR, MEMBER, NewServer, TickRow
 
@@ -69,7 +71,7 @@ def _programs(state: Path) -> dict[str, tuple[str, ...]]:
 
 def _fill(given: Configuration) -> dict[str, str]:
     """Make the sample organisation where there is none; new tokens by name of the member."""
-    with operator(given.database) as db:
+    with as_operator(given.database) as db:
         known = organisations.find(db, ORGANISATION)
         organisation = known or organisations.create(db, ORGANISATION)
         if known is None:
@@ -79,9 +81,10 @@ def _fill(given: Configuration) -> dict[str, str]:
                 new = NewServer(name, "stdio", {"command": f"sample-{name}"})
                 servers.save(db, organisation.id, new)
     if known is None:
+        encoder = load_encoder()
         for name in SERVERS:
-            read_server(given, organisation.id, name)
-    with operator(given.database) as db:
+            read_server(given, organisation.id, name, encoder=encoder)
+    with as_operator(given.database) as db:
         if known is None:
             ticks = [TickRow(_PINNED, pinned=True)]
             profiles.save(db, organisation.id, PROFILE, {}, ticks)

@@ -70,6 +70,15 @@ def as_owner(pool: ConnectionPool[Connection]) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def as_operator(dsn: str) -> Iterator[Connection]:
+    """A transaction of the operator on a connection of its own; the schema is there."""
+    with connect(dsn) as connection, connection.transaction():
+        register_vector(connection)
+        connection.execute("SELECT set_config('search_path', %s, true)", (PATH,))
+        yield connection
+
+
 def enter(connection: Connection, member: Member) -> None:
     """Bind the running transaction to the member; raises NoAccessError."""
     allow = None if member.allow is None else [_like(pattern) for pattern in member.allow]

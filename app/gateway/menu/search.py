@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.ranking.ranked import Ranked, RankedTool
     from app.ranking.router import Router
 
-_CHARACTERS_A_TOKEN = 3.6  # an estimate for names, prose and JSON together
+CHARACTERS_A_TOKEN = 3.6  # an estimate for names, prose and JSON together
 # The best tool's score must lead by this much for its schema to be alone: then it is right in 87
 # of 100 searches; else the first three hold a right one in 86 (half of four public sets).
 _CLEAR = 0.1
@@ -31,8 +31,8 @@ _SUMMARY = 80  # characters of a roster line's summary
 _LEAST_ROSTER = 3  # names that are given whatever the best tool's schema costs
 _DEFAULT_LIMIT = 8
 _FIRST = "read a file"  # ranked once to warm up
-_POOL = 20  # tools asked of the router,
-_SERVER_POOL = 40  # and where one server's are to be picked from them
+POOL = 20  # tools asked of the router,
+SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
 LOADING = "(Words only: the encoder is still loading.)"
 UNPREPARED = "(Words only: open the Playground in Toolcrib to prepare the encoder.)"
@@ -74,6 +74,13 @@ class Encoders(Protocol):
 
     def load_small_talk(self, encoder: "Encoder") -> "SmallTalk":
         """Prompts on which suggestions keep silent, encoded by this encoder."""
+
+
+class Rows(Protocol):
+    """Source of the rows behind a ranking."""
+
+    def tool(self, row_id: int) -> "CatalogTool | None":
+        """The tool of that row."""
 
 
 class ToolSearch:
@@ -194,15 +201,15 @@ class ToolSearch:
         from app.ranking.phrases import best_off
 
         began = time.perf_counter()
-        limit = _limit(fields.get("limit"))
+        limit = limit_of(fields.get("limit"))
         server = str(fields.get("server") or "")
-        pool = max(limit, _SERVER_POOL if server else _POOL)
+        pool = max(limit, SERVER_POOL if server else POOL)
         ranked = self.rank(fields, state, generation, pool)
-        tools = self._tiered(_of_server(ranked.tools, server))
-        room = int(tokens * _CHARACTERS_A_TOKEN)
+        tools = self._tiered(tools_of_server(ranked.tools, server))
+        room = int(tokens * CHARACTERS_A_TOKEN)
         first = best_off(ranked)
         room = max(0, room - len(first))
-        answer = _Answer(self, tools, ranked.steps, limit=limit, budget=room, level=level)
+        answer = AnswerText(self, tools, ranked.steps, limit=limit, budget=room, level=level)
         if not self._loaded.is_set():
             note = f"{LOADING} {note}".strip()
         elif ranked.words_only and ranked.tools:
@@ -248,12 +255,12 @@ class ToolSearch:
                 self._db = None
 
 
-class _Answer:
+class AnswerText:
     """The text of one answer, built line by line inside a budget of characters."""
 
     def __init__(
         self,
-        finder: ToolSearch,
+        finder: Rows,
         tools: "Sequence[RankedTool]",
         steps: Sequence[str],
         *,
@@ -271,6 +278,7 @@ class _Answer:
         self.listed: list[str] = []
 
     def text(self, note: str) -> str:
+        """The whole answer, with a note at its end."""
         shown = [tool for tool in self._tools if tool.shown]
         if not shown:
             return "\n".join(filter(None, [self._nothing(), note]))
@@ -353,7 +361,7 @@ class _Answer:
         return f"No tool fits. Nearest: {', '.join(nearest)}."
 
 
-def _of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTool]":
+def tools_of_server(tools: "Sequence[RankedTool]", server: str) -> "Sequence[RankedTool]":
     """The tools of the server that a request names exactly; all when it names none."""
     name = server.strip().lower()
     return [tool for tool in tools if tool.server.lower() == name] or tools
@@ -366,5 +374,6 @@ def _short(summary: str, name: str) -> str:
     return text if len(text) <= _SUMMARY else text[:_SUMMARY].rsplit(" ", 1)[0] + " ..."
 
 
-def _limit(value: object) -> int:
+def limit_of(value: object) -> int:
+    """The number of tools that a request wants named."""
     return max(1, min(_MOST, value)) if isinstance(value, int) else _DEFAULT_LIMIT

@@ -13,7 +13,7 @@ def test_a_session_lists_searches_and_calls(connect: Connect) -> None:
     assert hello["serverInfo"]["name"] == "toolcrib-team"
     listed = [tool["name"] for tool in client.request("tools/list").last["result"]["tools"]]
     assert listed == ["search_tools", "call_tool", "notes__search_notes"]
-    text = client.call("search_tools", {"query": "write down a new note"}).text
+    text = client.call("search_tools", {"query": "create a note"}).text
     assert text.startswith("notes/create_note")
     made = client.call(
         "call_tool", {"name": "notes/create_note", "arguments": {"title": "a", "body": "b"}}
