@@ -247,7 +247,8 @@ def _lead(
             continue
         own = meaning.get(tool, 0.0) + _ORDER_WORDS * words.get(tool, 0.0)
         total = own + _WHOLE * one.score
-        if own > 0 and total > most:
+        # among equals the first row, however the candidates were come by
+        if own > 0 and (total > most or (best is not None and total == most and tool < best)):
             best, most = tool, total
     return best
 
