@@ -209,7 +209,10 @@ def _severity(
         return rule.severity
     if reading.disguises(text[span.start : span.end]):
         return "block"
-    if labelled_as_sample(text, span.start) or is_indirect_question(sentence):
+    if is_indirect_question(sentence):  # a switch's description; the classifier may see more in it
+        harmless = of_sentence < _AGREES and "://" not in sentence
+        return rule.about if rule.about == "info" and harmless else "warn"
+    if labelled_as_sample(text, span.start):
         return "warn"
     return "block" if of_text >= _AGREES else "warn"
 

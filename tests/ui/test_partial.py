@@ -1,6 +1,8 @@
 """Nothing is offered before it is known: files not looked at, tokens not counted."""
 
-from hosts_kit import CLAUDE, put, put_files, stock
+from dataclasses import replace
+
+from hosts_kit import CLAUDE, open_page, put, put_files, stock
 
 from store.connection import transaction
 from ui.pages.hosts.page import HostsPage
@@ -68,3 +70,17 @@ def test_a_host_whose_file_was_emptied_gets_no_tool_and_could_save_none(services
     page.choose("claude-desktop")
     qtbot.waitUntil(lambda: services.tasks.idle, timeout=WAIT)
     assert "The files of Claude Desktop give its model no tool now." in page.detail.notes.text()
+
+
+def test_a_headline_of_many_times_the_tokens_says_no_per_cent(services, places, qtbot):
+    put_files(places)
+    stock(services)
+    page = open_page(services, qtbot)
+    shown = page.preview
+
+    def headline(before, after):
+        plan = replace(shown.plan, tokens_before=before, tokens_after=after)
+        return replace(shown, plan=plan).headline
+
+    assert headline(200, 29_519) == "200 → 29,519 tokens ≈ (148 times)"
+    assert headline(200, 2_000) == "200 → 2,000 tokens ≈ (+900 %)"

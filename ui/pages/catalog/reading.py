@@ -180,9 +180,8 @@ class ReadingView(QWidget):
         self.projects.setVisible(bool(discovery.projects))
         self.problems.setText("\n".join(f"Not read: {text}" for text in discovery.problems))
         self.problems.setVisible(bool(discovery.problems))
-        named = discovery.named if of else frozenset()
-        rows = sorted(discovery.candidates, key=lambda one: one.server_id not in named)
-        self.model.show(tuple(rows), only)
+        named = [one for one in discovery.candidates if one.server_id in discovery.named]
+        self.model.show(tuple(named) if of else discovery.candidates, only)
         shown = self.model.rows  # the pane below shows in full what the first one will run
         first = next((number for number, row in enumerate(shown) if row.ticked), 0)
         self.table.setCurrentIndex(self.model.index(first, 0))
@@ -416,7 +415,7 @@ class ReadingView(QWidget):
 def _opened(only: frozenset[int] | None) -> str:
     """The ticks that opening a file or a project sets."""
     if only:
-        return "They are ticked, the servers of other files are not."
+        return "Untick those you do not want to start."
     return "None is ticked, as the project's author wrote what they run. Tick those you trust."
 
 

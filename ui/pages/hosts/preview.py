@@ -18,6 +18,8 @@ from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Endpoint
 from ui.widgets.diff_rows import DiffRow, diff_rows
 
+_MANY = 10  # times as many tokens, from which a share in per cent says little
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:
@@ -54,9 +56,12 @@ class Preview:
         )
         if not before:
             return f"{before:,} → {after:,} tokens ≈{unread}" if after or unread else ""
+        later = " at first, the rest on demand" if self.plan.later else ""
+        if after > _MANY * before:
+            times = round(after / before)
+            return f"{before:,} → {after:,} tokens ≈ ({times:,} times){later}{unread}"
         share = round(100 * (after - before) / before)
         sign = "+" if share > 0 else "−" if share < 0 else "±"
-        later = " at first, the rest on demand" if self.plan.later else ""
         return f"{before:,} → {after:,} tokens ≈ ({sign}{abs(share)} %){later}{unread}"
 
 
