@@ -163,6 +163,11 @@ class Upstream:
             if connection.rest(seconds, _REST_GRACE):
                 self._connection, self.state = None, KNOWN
 
+    def release(self) -> bool:
+        """Let go of it once nothing is under way; True when that is done."""
+        self.rest(0.0)
+        return self.state not in (STARTING, STARTED)
+
     def stop(self) -> None:
         """End the server at the user's wish; calls under way fail."""
         connection = self._connection

@@ -77,6 +77,11 @@ class SharedServer:
         for uri in member.subscribed:
             self._unsubscribe(uri)
 
+    def is_busy(self, member: Member) -> bool:
+        """True if a request of this session is under way."""
+        with self._lock:
+            return any(request.member is member for request in self._under_way.values())
+
     @property
     def unused(self) -> bool:
         """True after 30 s without sessions."""

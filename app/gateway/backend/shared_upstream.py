@@ -104,6 +104,13 @@ class SharedUpstream(Upstream):
         self.patience = seconds
         self.server.rest()
 
+    def release(self) -> bool:
+        """Let go of it once this session has nothing under way; others may hold it."""
+        if self.server.is_busy(self):
+            return False
+        self.server.leave(self)
+        return True
+
     def stop(self) -> None:
         """End the server for every session."""
         self.server.upstream.stop()
