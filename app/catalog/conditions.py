@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from app.catalog.reasons import AFTER, AUTHENTICATED, MILESTONE
 from app.core.errors import ToolcribError
+from store.typed import JsonMapping
 
 _FORM = re.compile(r"\s*(authenticated|after|milestone)\(\s*([^()]+?)\s*\)\s*")
 
@@ -45,6 +46,15 @@ def matches(tool_id: str, pattern: str) -> bool:
     """True if a pattern names a tool, by its whole id or by its name alone."""
     name = tool_id.partition("/")[2]
     return fnmatchcase(tool_id, pattern) or ("/" not in pattern and fnmatchcase(name, pattern))
+
+
+DESTRUCTIVE = "destructive"  # in a list of patterns: tools that say so of themselves
+
+
+def is_destructive(tool: JsonMapping) -> bool:
+    """True if a tool's own annotations say that it may destroy something."""
+    annotations = tool.get("annotations")
+    return isinstance(annotations, dict) and annotations.get("destructiveHint") is True
 
 
 def parse_precondition(pattern: str, text: str) -> Precondition:

@@ -21,6 +21,9 @@ PRECONDITION = "precondition"  # the session has not reached what it needs
 
 WITHHELD = (UNTRUSTED, HELD, CHANGED, BLOCKED, NEW)  # kept back whatever the ticks say
 
+# of those, what a person may still say yes to for one call, having been asked
+ASKABLE = (HELD, CHANGED, BLOCKED, NEW)
+
 # kinds of precondition; a declared form that cannot be read is met by no session
 AUTHENTICATED, AFTER, MILESTONE, NEVER = "authenticated", "after", "milestone", "never"
 

@@ -168,6 +168,7 @@ class GatewaySettings:
     search_hints: bool = False  # pruned: words for the host's own search in each tool's _meta
     keep_prompts: bool = False  # the beginnings of prompts that a hook looked at
     approve: tuple[str, ...] = ()  # tools whose calls wait for a yes: patterns, "destructive"
+    approve_held: bool = True  # calls of held and changed tools wait too, while a window is open
     approve_seconds: int = 120  # that such a call waits
     marketplace: bool = False  # a search that finds nothing names servers that could be installed
     combinations: bool = False  # warn of tools that together could send private data away

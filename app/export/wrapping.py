@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from app.catalog.availability import Conditions
 from app.catalog.catalog import Catalog
-from app.catalog.conditions import matches
+from app.catalog.conditions import DESTRUCTIVE, is_destructive, matches
 from app.core.home import HOME_VARIABLE, moved_folder
 from app.hosts.documents.edits import Delete, Edit, Path, Set
 from app.hosts.facts import EntryStyle
@@ -79,7 +79,11 @@ def narrowed_servers(catalog: Catalog) -> frozenset[int]:
     patterns = {pattern for _, pattern in conditions.rules}
     patterns |= {condition.pattern for condition in conditions.preconditions}
     narrowed = {server.id for server in catalog.servers if held_texts(server.taken_with)}
+    asked = catalog.settings.gateway.approve
+    patterns |= set(asked) - {DESTRUCTIVE}
     for row in catalog.tools:
+        if DESTRUCTIVE in asked and is_destructive(row.tool.raw):
+            narrowed.add(row.server.id)
         if not row.tool.gone and row.server.id not in narrowed:
             named = any(matches(row.tool.tool_id, pattern) for pattern in patterns)
             if named or not row.shown:

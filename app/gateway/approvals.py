@@ -14,11 +14,13 @@ from functools import partial
 
 import apsw
 
+from app.catalog.reasons import ASKABLE
 from app.gateway.journal import Journal
 from app.gateway.outgoing import ACCEPT, DECLINE, Ask
 from app.gateway.profile_view import ProfileView
 from app.gateway.route import Route
 from app.mcp.protocol import text_result
+from app.system.presence import is_window_open
 from app.system.threads import start_thread
 from store.connection import open_store, transaction
 from store.errors import StoreError
@@ -27,7 +29,6 @@ from store.typed import Any
 _LOOK_SECONDS = 0.2
 _MOST_WAITING = 50
 _LONGEST_ARGUMENTS = 20_000  # characters kept for the person who decides
-DESTRUCTIVE = "destructive"  # in the list of patterns: tools that say so of themselves
 SECONDS = 120
 Hold = Callable[[Route, Callable[[], None]], None]  # sends the call once there is a yes
 
@@ -77,24 +78,42 @@ class Approvals:
         patterns = self._view.setting("gateway", "approve", ())
         if not patterns:
             return False
-        from app.catalog.conditions import matches
+        from app.catalog.conditions import DESTRUCTIVE, is_destructive, matches
 
         for pattern in patterns:
             if pattern == DESTRUCTIVE:
-                if _is_destructive(raw):
+                if raw and is_destructive(json.loads(raw)):
                     return True
             elif matches(tool_id, str(pattern)):
                 return True
         return False
 
-    def hold(self, tool_id: str, raw: str, arguments: object) -> Hold | None:
-        """Way of a call that needs a yes; None for a call that does not."""
-        if not self.marks(tool_id, raw):
+    def may_ask(self, reason: str) -> bool:
+        """True if a call of a tool that is held for this reason waits for a yes.
+
+        Only an open window shows the text that a yes is about; without one it is refused at once.
+        """
+        if reason not in ASKABLE or not self._view.setting("gateway", "approve_held", default=True):
+            return False
+        return is_window_open(os.path.dirname(self._view.database))
+
+    def hold(self, tool_id: str, raw: str, arguments: object, held: str = "") -> Hold | None:
+        """Way of a call that needs a yes; None for a call that does not.
+
+        `held` is the kind of reason for which the tool is kept from hosts.
+        """
+        if not held and not self.marks(tool_id, raw):
             return None
-        return partial(self.settle, tool_id, raw, arguments)
+        return partial(self.settle, tool_id, raw, arguments, held)
 
     def settle(
-        self, tool_id: str, raw: str, arguments: object, route: Route, send: Callable[[], None]
+        self,
+        tool_id: str,
+        raw: str,
+        arguments: object,
+        held: str,
+        route: Route,
+        send: Callable[[], None],
     ) -> None:
         """Send the call once there is a yes; refuse it on a no, and when the time is over."""
         from store.hashes import tool_hash
@@ -114,8 +133,9 @@ class Approvals:
             self._refuse(call, "refused", f"{_MOST_WAITING} other calls wait already.")
         else:
             self._watch()
-            question = f"{tool_id} waits for your yes. Call it?"
-            self._question(route, question, route.guarded(partial(self._answered, call)))
+            if not held:  # the host's form does not show the text that a yes would be about
+                question = f"{tool_id} waits for your yes. Call it?"
+                self._question(route, question, route.guarded(partial(self._answered, call)))
 
     def _add(self, call: _Call, arguments: object) -> bool:
         """Add the call to the store; True if it needs no question any more."""
@@ -254,12 +274,6 @@ class Approvals:
                 db.close()
         except (apsw.Error, StoreError):
             return  # they expire by themselves
-
-
-def _is_destructive(raw: str) -> bool:
-    """True if the tool's own annotations say that it may destroy something."""
-    annotations = json.loads(raw).get("annotations") if raw else None
-    return isinstance(annotations, dict) and annotations.get("destructiveHint") is True
 
 
 def _masked(value: Any, name: str = "") -> Any:

@@ -224,6 +224,10 @@ class LiveTools:
             return tool.reason
         return "" if self._same(row.name, name, tool.raw) else CHANGED
 
+    def runs_as(self, row: ServerRow, name: str, raw: str) -> bool:
+        """True if the running server's text of a tool is this one, as far as it is known."""
+        return self._same(row.name, name, raw)
+
     def _same(self, server: str, name: str, trusted: str) -> bool:
         live = self._list(server)
         verdict = live.verdicts.get((name, trusted))

@@ -1,7 +1,11 @@
 """Decisions on calls that wait for a person's yes (app.gateway.approvals asks)."""
 
+from collections.abc import Iterable
+
 import apsw
 
+from app.catalog.catalog import Catalog, load_catalog
+from app.catalog.reasons import sentence
 from app.core.errors import ToolcribError
 from store import approvals
 from store.connection import transaction
@@ -13,6 +17,19 @@ CHOICES = (ALLOWED, SESSION, ALWAYS, DENIED)
 def waiting(db: apsw.Connection, now: float) -> list[Approval]:
     """Calls that wait, the oldest first."""
     return approvals.waiting(db, now)
+
+
+def why_asked(db: apsw.Connection, calls: Iterable[Approval]) -> dict[int, str]:
+    """By call: the reason for which its tool is held back from hosts; others are not named."""
+    reasons: dict[int, str] = {}
+    catalogs: dict[str, Catalog] = {}
+    for call in calls:
+        if call.profile not in catalogs:
+            catalogs[call.profile] = load_catalog(db, call.profile)
+        row = catalogs[call.profile].find(call.tool)
+        if row is not None and row.held:
+            reasons[call.id] = sentence(row.held)
+    return reasons
 
 
 def decide(db: apsw.Connection, approval_id: int, choice: str, now: float) -> Approval:

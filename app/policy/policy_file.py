@@ -19,6 +19,7 @@ from typing import Any
 import jsonschema_rs
 
 from app.catalog.availability import Conditions
+from app.catalog.conditions import DESTRUCTIVE
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.policy.budget import Budget
@@ -84,6 +85,11 @@ class Policy:
 def names_tool(pattern: str, tool_id: str) -> bool:
     """True if a pattern names the tool: `server/tool` with wildcards, or a whole server."""
     return fnmatchcase(tool_id, pattern if "/" in pattern else f"{pattern}/*")
+
+
+def wide(pattern: str) -> str:
+    """A pattern as the profile's settings take it: there a word alone is a tool's name."""
+    return pattern if "/" in pattern or pattern == DESTRUCTIVE else f"{pattern}/*"
 
 
 def find_policy(folder: Path) -> Path | None:
@@ -270,9 +276,9 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         only=_names(tools.get("only")),
         off=_names(tools.get("off")) or (),
         always_include=_names(tools.get("always_include")) or (),
-        confirm=_names(tools.get("confirm")) or (),
-        conditions=dict(values.get("conditions", {})),
-        scopes=dict(values.get("scopes", {})),
+        confirm=tuple(map(wide, tools.get("confirm", ()))),
+        conditions={wide(key): texts for key, texts in values.get("conditions", {}).items()},
+        scopes={wide(key): names for key, names in values.get("scopes", {}).items()},
         routing=dict(values.get("routing", {})),
     )
 

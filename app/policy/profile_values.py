@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import apsw
 
 from app.catalog.catalog import find_profile
+from app.catalog.conditions import DESTRUCTIVE
 from app.catalog.setting_checks import check_change
 from app.core.settings import ProfileSettings
 from app.hosts.documents.edits import Delete, Edit, Path, Set
@@ -53,12 +54,17 @@ def as_tree(values: ProfileValues, names: Mapping[int, str]) -> Json:
         "tools": {
             "off": sorted(off),
             "always_include": sorted(pinned),
-            "confirm": list(settings.gateway.approve),
+            "confirm": [_whole(pattern) for pattern in settings.gateway.approve],
         },
-        "conditions": dict(settings.preconditions),
-        "scopes": dict(settings.scopes),
+        "conditions": {_whole(key): value for key, value in settings.preconditions.items()},
+        "scopes": {_whole(key): value for key, value in settings.scopes.items()},
         "routing": {key: getattr(settings.routing, key) for key in _ROUTING},
     }
+
+
+def _whole(pattern: str) -> str:
+    """A pattern of the settings as a file takes it: there a word alone is a server's name."""
+    return pattern if "/" in pattern or pattern == DESTRUCTIVE else f"*/{pattern}"
 
 
 def names_of_tools(db: apsw.Connection) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.system.presence import is_window_open
 from store import approvals
 from store.connection import transaction
 from store.records import ALLOWED
@@ -98,3 +99,20 @@ def test_a_call_whose_time_is_over_leaves_by_itself(bar, services, qtbot):
     bar.look()
     qtbot.waitUntil(lambda: services.tasks.idle)
     assert bar.isHidden()
+
+
+def test_the_bar_says_why_a_tool_is_held_back(fill, bar, services, qtbot):
+    fill()
+    wait_for(services, "team/deploy")
+    bar.look()
+    qtbot.waitUntil(lambda: "Held back: its server is not trusted yet" in bar.text.text())
+
+
+def test_gateways_know_that_a_window_is_open(bar, services, qtbot):
+    home = str(services.ctx.paths.home)
+    assert not is_window_open(home)
+    bar.look()
+    assert is_window_open(home)
+    qtbot.waitUntil(lambda: services.tasks.idle)
+    services.tasks.close()
+    assert not is_window_open(home)

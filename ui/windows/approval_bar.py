@@ -10,7 +10,8 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.text import plural, visible
-from app.policy.approvals import decide, waiting
+from app.policy.approvals import decide, waiting, why_asked
+from app.system.presence import Presence
 from store.records import ALLOWED, ALWAYS, DENIED, SESSION, Approval
 from ui.look.text import plain_tip
 from ui.look.theme import GAP, MARGIN, Theme
@@ -45,6 +46,7 @@ class ApprovalBar(QFrame):
         self._tasks = tasks
         self._calls: Sequence[Approval] = ()
         self._known: set[int] = set()
+        self._reasons: dict[int, str] = {}  # for which tools are held back, by call
         self._busy = False
         self._icon = PlainLabel()
         self.text = PlainLabel()
@@ -57,6 +59,8 @@ class ApprovalBar(QFrame):
         row.addWidget(self.text, 1)
         for button in self.buttons:
             row.addWidget(button)
+        self._presence = Presence(str(tasks.ctx.paths.home))
+        tasks.closing.connect(self._presence.release)
         self._timer = QTimer(self, interval=PERIOD_MS)
         self._timer.timeout.connect(self.look)
         self._timer.start()
@@ -71,17 +75,23 @@ class ApprovalBar(QFrame):
 
     def look(self) -> None:
         """Ask the store which calls wait."""
+        self._presence.hold()
         if self._busy:
             return
         self._busy = True
         now = self._tasks.ctx.clock()
 
-        def read(db: Db) -> Sequence[Approval]:
-            return waiting(db, now)
+        known = dict(self._reasons)
+
+        def read(db: Db) -> tuple[Sequence[Approval], dict[int, str]]:
+            calls = waiting(db, now)
+            fresh = [call for call in calls if call.id not in known]
+            return calls, {call.id: known.get(call.id, "") for call in calls} | why_asked(db, fresh)
 
         self._tasks.request(read, self._show, self._on_failed, owner=self)
 
-    def _show(self, calls: Sequence[Approval]) -> None:
+    def _show(self, read: tuple[Sequence[Approval], dict[int, str]]) -> None:
+        calls, self._reasons = read
         self._busy = False
         new = {call.id for call in calls} - self._known
         self._known |= new
@@ -96,11 +106,15 @@ class ApprovalBar(QFrame):
         arguments = visible(call.arguments)
         self.text.setText(
             f"{host} wants to call {visible(call.tool)} with {arguments[:_LONGEST]}"
-            f" · {left} s left{more}"
+            f"{self._reason(call)} · {left} s left{more}"
         )
         self.text.setToolTip(plain_tip(arguments[:_LONGEST_TIP]))
         if new:
             QApplication.alert(self.window())
+
+    def _reason(self, call: Approval) -> str:
+        why = self._reasons.get(call.id, "")
+        return f" · Held back: {why}" if why else ""
 
     def _on_failed(self, _error: ToolcribError) -> None:
         self._busy = False  # a locked store: the next look tries again

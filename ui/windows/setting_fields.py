@@ -187,6 +187,31 @@ PROFILE: tuple[Group, ...] = (
                 tip="For a call that passes another server's text to a tool that can send data.",
                 step_noun="what happens to calls with another server's text",
             ),
+            Patterns(
+                "gateway.approve",
+                "Wait for your &yes before",
+                "destructive, github/delete_*",
+                tip="Calls of these tools wait until you allow them, here, in a terminal (toolcrib"
+                " approve) or in the host. The word destructive names tools that say so of"
+                " themselves.",
+                step_noun="which calls wait for your yes",
+            ),
+            Number(
+                "gateway.approve_seconds",
+                "They wait at most",
+                5,
+                3_600,
+                10,
+                " s",
+                tip="Then the model is told that no answer came. Nothing is called.",
+                step_noun="the time that calls wait for your yes",
+            ),
+            Switch(
+                "gateway.approve_held",
+                "Ask about calls of held and changed tools, too",
+                tip="Only while this window is open; else they are refused at once.",
+                step_noun="ask about calls of held and changed tools",
+            ),
             Switch(
                 "gateway.combinations",
                 "Warn about &tools that could leak data together",

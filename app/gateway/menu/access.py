@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from app.catalog.availability import Conditions
 from app.catalog.conditions import State
-from app.catalog.reasons import DISABLED, UNTRUSTED, sentence
+from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, sentence
 from app.catalog.setting_checks import unusable
 from app.core.settings import ProfileSettings
 from app.gateway.launching import has_credentials
@@ -105,6 +105,20 @@ class Access:
             return named.refusal
         reason = conditions.reason(named.tool_id, self.state(session))
         return reason.sentence if reason else ""
+
+    def asks(self, named: NamedTool, session: Reached) -> str:
+        """The kind of reason against a tool where nothing but that is in the way, else ""."""
+        if named.tool is None or not named.tool.reason:
+            return ""
+        reason = self._known.conditions.reason(named.tool_id, self.state(session))
+        return "" if reason else named.tool.reason
+
+    def other_text(self, named: NamedTool) -> str:
+        """Reason against a call that was said yes to: its tool's text is not that one any more."""
+        now = self._view.tool(named.row.id, named.name)
+        raw = named.tool.raw if named.tool is not None else ""
+        same = now is not None and now.raw == raw
+        return "" if same and self._live.runs_as(named.row, named.name, raw) else sentence(CHANGED)
 
     def changed(self, named: NamedTool) -> str:
         """Reason against a tool as its running server has it now, "" when it may be used."""

@@ -299,7 +299,9 @@ class MenuHandler:
             self._refuse(message, session, (name, arguments), body)
             return
         row, tool, own_name, tool_id, _ = named
-        if tool is not None:  # else its server is read for this call, before it is sent
+        held = self._access.asks(named, session)
+        held = held if held and self._context.approvals.may_ask(held) else ""
+        if tool is not None and not held:  # else its server is read before it is sent
             arguments, refusal = self._checked(session, named, tool, arguments)
             if refusal is not None:
                 self._refuse(message, session, (tool_id, arguments), refusal)
@@ -313,11 +315,11 @@ class MenuHandler:
             self._context.upstream(row.name),
             {**message, "params": sent},
             tool_id,
-            row_id=0 if always or tool is None else tool.id,
+            row_id=0 if always or tool is None or held else tool.id,
             tokens=results.budget(request.get("detail"), gateway.result_tokens),
-            check=partial(self._recheck, session, named, arguments),
+            check=partial(self._recheck, session, named, arguments, bool(held)),
             flow=self._context.outgoing.look(row.name, raw, own_name, arguments),
-            hold=self._context.approvals.hold(tool_id, raw, arguments),
+            hold=self._context.approvals.hold(tool_id, raw, arguments, held),
         )
         self._context.send(call, gateway.call_seconds)
         call.note()
@@ -342,8 +344,17 @@ class MenuHandler:
         unknown = [f"{name}: there is no such argument" for name in undeclared(raw, arguments)]
         return unknown + self._checker.problems(raw, arguments)
 
-    def _recheck(self, session: Session, named: NamedTool, arguments: object) -> Json | None:
-        """The refusal of a call whose tool is not the one that was trusted, by now."""
+    def _recheck(
+        self, session: Session, named: NamedTool, arguments: object, held: bool
+    ) -> Json | None:
+        """The refusal of a call whose tool is not the one that was trusted, by now.
+
+        Of one that is `held`: not the one that a person is asked about.
+        """
+        if held:
+            reason = self._access.other_text(named)
+            refused = self._unavailable(session, named.tool_id, reason) if reason else None
+            return None if refused is None else results.error_result(refused)
         reason, refusal = self._access.changed(named), None
         if not reason and named.tool is None:
             now = self._access.find(named.tool_id)

@@ -93,7 +93,8 @@ class ToolCall(Route):
     def prepare(self, send: Callable[[], None]) -> None:
         """Send the call when the server lists the tool as it was trusted, and may have the data."""
         if self._hold is not None:
-            send = partial(self._hold, self, send)
+            again = partial(self._decide, send, "")  # its text may change while it waits
+            send = partial(self._hold, self, again)
         if self._flow is not None:
             send = partial(self._context.outgoing.settle, self._flow, self, send)
         if self._check is None:

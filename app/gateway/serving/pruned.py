@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from app.catalog.reasons import DISABLED, UNTRUSTED, UNUSABLE, sentence
+from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
 from app.gateway.server_lists import METHODS
 from app.gateway.serving.conditions import SessionConditions
@@ -248,6 +248,14 @@ class Pruned(ServingMode):
             return ""  # the server's to refuse
         return self.live.kind(row, name) if row.trusted else UNTRUSTED
 
+    def _other_text(self, name: object, raw: str) -> str:
+        """CHANGED where a held tool's text is not the one that a person is asked about, else ""."""
+        tool, row = self._stored(name), self._row
+        same = tool is not None and row is not None and tool.raw == raw
+        if not same or row is None:
+            return CHANGED
+        return "" if self.live.runs_as(row, str(name), raw) else CHANGED
+
     def _stored(self, name: object) -> ToolRow | None:
         row = self._row
         return self.context.view.tool(row.id, name) if row and isinstance(name, str) else None
@@ -257,7 +265,9 @@ class Pruned(ServingMode):
     def _call(self, line: bytes, message: Json) -> None:
         name = params_of(message).get("name")
         tool = self._stored(name)
-        if tool is not None and tool.reason:
+        held = tool.reason if tool is not None else ""
+        held = held if held and self.context.approvals.may_ask(held) else ""
+        if tool is not None and tool.reason and not held:
             self.reply(message, self._refused(name, tool.reason))
             return
         if reason := self._conditions.reason(f"{self._name}/{name}"):
@@ -269,7 +279,7 @@ class Pruned(ServingMode):
             self._name, raw, name, params_of(message).get("arguments")
         )
         hold = self.context.approvals.hold(
-            f"{self._name}/{name}", raw, params_of(message).get("arguments")
+            f"{self._name}/{name}", raw, params_of(message).get("arguments"), held
         )
         call = ServerCall(
             self._upstream,
@@ -280,6 +290,7 @@ class Pruned(ServingMode):
             flow,
             self._conditions.called,
             hold,
+            raw if held else "",
         )
         self.context.forwarder.send(call)
 
@@ -296,7 +307,7 @@ class Pruned(ServingMode):
             return
         params = params_of(call.message)
         name = params.get("name")
-        kind = self._refusal(name)
+        kind = self._other_text(name, call.held_text) if call.held_text else self._refusal(name)
         if not kind and self._is_unlisted(name) and params.get("arguments"):
             call.refused_unknown()
             return

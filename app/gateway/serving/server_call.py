@@ -30,6 +30,7 @@ class ServerCall(Route):
         "_problem",
         "_size",
         "_tool_id",
+        "held_text",
     )
 
     def __init__(
@@ -42,16 +43,19 @@ class ServerCall(Route):
         flow: "Flow | None",
         called: "deque[str]",
         hold: Hold | None = None,
+        held_text: str = "",
     ) -> None:
         """`check` sends the call or refuses it; None sends it as it is. `flow`: what it carries.
 
         `called` learns of a call that succeeds; `hold` keeps it until a person says yes.
+        `held_text` is the text of a tool that is kept from hosts: the one that is asked about.
         """
         super().__init__(upstream, line, message)
         self._context = context
         self._check = check
         self._flow = flow
         self._hold = hold
+        self.held_text = held_text
         self._called = called
         self._tool_id = f"{upstream.name}/{params_of(message).get('name')}"
         self._began = time.perf_counter()
@@ -61,7 +65,9 @@ class ServerCall(Route):
     def prepare(self, send: Callable[[], None]) -> None:
         """Have the call checked, where there is something to check it by."""
         if self._hold is not None:
-            send = partial(self._hold, self, send)
+            # its text may change while it waits
+            again = send if self._check is None else partial(self._check, self, send)
+            send = partial(self._hold, self, again)
         if self._flow is not None:
             send = partial(self._context.outgoing.settle, self._flow, self, send)
         if self._check is None:
