@@ -79,10 +79,10 @@ def narrowed_servers(catalog: Catalog) -> frozenset[int]:
     patterns = {pattern for _, pattern in conditions.rules}
     patterns |= {condition.pattern for condition in conditions.preconditions}
     narrowed = {server.id for server in catalog.servers if held_texts(server.taken_with)}
-    asked = catalog.settings.gateway.approve
-    patterns |= set(asked) - {DESTRUCTIVE}
+    patterns_asked = catalog.settings.gateway.approve
+    patterns |= set(patterns_asked) - {DESTRUCTIVE}
     for row in catalog.tools:
-        if DESTRUCTIVE in asked and is_destructive(row.tool.raw):
+        if DESTRUCTIVE in patterns_asked and is_destructive(row.tool.raw):
             narrowed.add(row.server.id)
         if not row.tool.gone and row.server.id not in narrowed:
             named = any(matches(row.tool.tool_id, pattern) for pattern in patterns)
