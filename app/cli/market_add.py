@@ -83,6 +83,7 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
         entry = installing.current(ctx, known, version)
         private = bool(known.source.private)
         choice = choose(entry, choices(entry, private=private), args.package, runtimes())
+        choice = installing.ready(ctx, entry, choice, private=private)
         values = given_values(args.values, choice, console)
         launch = launch_of(entry, choice, values, private=private)
         done = installing.install(

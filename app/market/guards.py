@@ -67,8 +67,11 @@ _SOCKET = "docker.sock"
 _CONFUSED = str.maketrans("01l5", "oiis")
 
 
-def package_problem(package: Package) -> str:
-    """The reason not to use a package, a sentence; "" where there is none."""
+def package_problem(package: Package, *, private: bool = False) -> str:
+    """The reason not to use a package, a sentence; "" where there is none.
+
+    `private` where the user's own list names it: its bundles may be in the user's network.
+    """
     kind, identifier = package.kind, package.identifier
     if kind not in KINDS:
         return f"Toolcrib does not know how to start packages of the kind “{_shown(kind)}”."
@@ -77,7 +80,7 @@ def package_problem(package: Package) -> str:
     if len(identifier) > _LONGEST or identifier.startswith("-"):
         return f"“{_shown(identifier)}” would be read as an option, not as a package."
     if kind == "mcpb":
-        return _bundle_problem(package)
+        return _bundle_problem(package, private)
     match = _IDENTIFIERS[kind].fullmatch(identifier)
     if match is None:
         return f"“{_shown(identifier)}” is no name of a {kind} package."
@@ -106,11 +109,11 @@ def _image_problem(package: Package, host: str) -> str:
     return ""
 
 
-def _bundle_problem(package: Package) -> str:
-    problem = url_problem(package.identifier)
+def _bundle_problem(package: Package, private: bool) -> str:
+    problem = url_problem(package.identifier, private=private)
     if problem:
         return problem
-    if not package.identifier.startswith("https://"):
+    if not private and not package.identifier.startswith("https://"):
         return "The bundle is fetched without encryption."
     if not _SHA256.fullmatch(package.sha256):
         return "The entry gives no checksum of the bundle, so that it cannot be checked."

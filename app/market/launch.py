@@ -13,12 +13,15 @@ from app.core.text import plural, visible
 from app.hosts.display import changes_what_runs, launch_text
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from app.market import guards
+from app.market.bundle import Bundle
 from app.market.entry import NAMED, Argument, Entry, Input, Package, Remote
 from app.market.entry import SSE as SSE_REMOTE
 from app.market.entry import STDIO as BY_PIPES
 
 ENV, HEADER, ARGUMENT, VARIABLE = "environment", "header", "argument", "variable"
+CONFIG = "configuration"  # of a bundle, by its manifest
 _RUNTIMES = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx", "mcpb": ""}
+_CONFIGURED = re.compile(r"\$\{user_config\.([\w.-]{1,100})\}")
 _PLACE = re.compile(r"\{([\w.-]{1,200})\}")
 _LONGEST_NAME = 60  # with room for a number within the 64 that a server's name may have
 _TRUE = ("true", "1", "yes", "on")
@@ -31,7 +34,7 @@ class Field:
     """A value that a person gives; `key` is its name in a form and after --set."""
 
     key: str
-    where: str  # ENV | HEADER | ARGUMENT | VARIABLE
+    where: str  # ENV | HEADER | ARGUMENT | VARIABLE | CONFIG
     input: Input
     repeated: bool = False  # several values, a line each
 
@@ -52,6 +55,7 @@ class Choice:
     remote: Remote | None = None
     problem: str = ""  # the reason why it cannot be used
     fields: tuple[Field, ...] = ()
+    bundle: Bundle | None = None  # once it was fetched
 
     @property
     def runtime(self) -> str:
@@ -66,7 +70,7 @@ class Choice:
 
 def choices(entry: Entry, *, private: bool = False) -> tuple[Choice, ...]:
     """Every way to have an entry's server; `private` where the user's own list names it."""
-    ways = [_of_package(number, one) for number, one in enumerate(entry.packages, 1)]
+    ways = [_of_package(number, one, private) for number, one in enumerate(entry.packages, 1)]
     first = len(ways) + 1
     ways += [_of_remote(number, one, private) for number, one in enumerate(entry.remotes, first)]
     return tuple(ways)
@@ -85,8 +89,8 @@ def best(ways: Sequence[Choice], runtimes: Iterable[str]) -> tuple[Choice | None
     local = [way for way in ready if way.package is not None]
     if local:
         chosen = min(local, key=lambda way: (way.secrets, list(_RUNTIMES).index(way.kind)))
-        runtime = f"{chosen.runtime} is here" if chosen.runtime else "it needs no other program"
-        return chosen, f"It runs on this machine, and {runtime}."
+        here = f", and {chosen.runtime} is here" if chosen.runtime else ""
+        return chosen, f"It runs on this machine{here}."
     if ready:
         return ready[0], "It runs elsewhere: requests go to that address."
     if usable:
@@ -136,13 +140,15 @@ def launch_of(
 ) -> LaunchSpec:
     """The launch with a person's values in it; ToolcribError names what is missing or wrong.
 
-    A bundle's command is in its manifest: app.market.bundle has it.
+    A bundle's command is in its manifest: the choice must be `with_bundle`.
     """
     _check_keys(entry, choice, values)
     given = _Values(entry, choice, values)
     if choice.remote is not None:
         return _remote_launch(entry, choice.remote, given, private)
     package = choice.package
+    if package is not None and choice.bundle is not None:
+        return _bundle_launch(package, choice.bundle, given)
     if package is None or choice.kind == "mcpb":
         raise ToolcribError(
             f"{entry.name} is a bundle.", "Its command is known once it is fetched."
@@ -166,13 +172,24 @@ def launch_of(
     )
 
 
+def with_bundle(choice: Choice, bundle: Bundle) -> Choice:
+    """The choice with its bundle fetched, and the fields that the manifest asks for."""
+    more = (Field(one.name, CONFIG, one, one.name in bundle.several) for one in bundle.inputs)
+    own = (field for field in choice.fields if field.where != CONFIG)
+    return replace(choice, bundle=bundle, fields=_unique((*own, *more)))
+
+
 def shown_command(entry: Entry, choice: Choice, *, private: bool = False) -> str:
     """The command as consent shows it, with names in the place of missing values.
 
     "" where it is not known before the package is fetched, or cannot be used.
     """
-    if choice.problem or choice.kind == "mcpb":
+    if choice.problem:
         return ""
+    if choice.package is not None and choice.kind == "mcpb" and choice.bundle is None:
+        shown = visible(choice.package.identifier[:200])
+        sha = choice.package.sha256[:12]
+        return f"downloads {shown} (checksum {sha}…) · starts what its manifest names"
     values = {
         field.key: field.input.default or next(iter(field.input.choices), f"<{field.key}>")
         for field in choice.fields
@@ -227,6 +244,27 @@ def _remote_launch(entry: Entry, remote: Remote, given: "_Values", private: bool
     return LaunchSpec(SSE if remote.transport == SSE_REMOTE else HTTP, url=url, headers=headers)
 
 
+def _bundle_launch(package: Package, bundle: Bundle, given: "_Values") -> LaunchSpec:
+    """The manifest's command, then the words that the entry adds."""
+    args = [text for word in bundle.args for text in _configured(word, bundle, given)]
+    args += _words(package.after, given, len(package.before))
+    env = {name: "\n".join(_configured(text, bundle, given)) for name, text in bundle.env.items()}
+    env = {name: text for name, text in env.items() if text}
+    env |= {one.name: text for one in package.env if (text := given.of(ENV, one)) is not None}
+    return LaunchSpec(STDIO, bundle.command, tuple(args), env=env, cwd=str(bundle.folder))
+
+
+def _configured(word: str, bundle: Bundle, given: "_Values") -> Iterator[str]:
+    """A word with a person's values; none where one is missing, several for a list of them."""
+    whole = _CONFIGURED.fullmatch(word)
+    if whole and whole[1] in bundle.several:
+        yield from given.configured(whole[1]).split("\n") if given.configured(whole[1]) else ()
+        return
+    if any(not given.configured(key) for key in _CONFIGURED.findall(word)):
+        return
+    yield _CONFIGURED.sub(lambda match: given.configured(match[1]), word)
+
+
 class _Values:
     """A person's values by field, with defaults; raises for those that are missing or wrong."""
 
@@ -246,6 +284,10 @@ class _Values:
                 f"{entry.name} needs a value for {named}.",
                 " ".join(f"--set {key}=VALUE" for key in missing),
             )
+
+    def configured(self, key: str) -> str:
+        """A value that a bundle's manifest asks for, "" for none."""
+        return self._given.get((CONFIG, key), "")
 
     def of(self, where: str, given: Input) -> str | None:
         """An input's text: the publisher's own with its variables filled in, or the person's."""
@@ -294,11 +336,9 @@ def _check(entry: Entry, field: Field, text: str) -> None:
 # ---- choices and their fields
 
 
-def _of_package(number: int, package: Package) -> Choice:
-    problem = guards.package_problem(package) or _names_problem(ENV, package.env)
+def _of_package(number: int, package: Package, private: bool) -> Choice:
+    problem = guards.package_problem(package, private=private) or _names_problem(ENV, package.env)
     problem = problem or _changes_problem(package.env)
-    if not problem and package.kind == "mcpb":
-        problem = "Toolcrib does not unpack bundles: install it in the host that takes them."
     if not problem and package.transport.transport != BY_PIPES:
         problem = "It answers at a URL once it is started: start it yourself, and add the URL."
     version = f" {package.version}" if package.version and package.kind != "mcpb" else ""

@@ -112,6 +112,18 @@ def install(
     return imported
 
 
+def ready(ctx: AppContext, entry: Entry, choice: Choice, *, private: bool = False) -> Choice:
+    """The choice with its bundle fetched, checked and unpacked; any other one as it is."""
+    package = choice.package
+    if package is None or package.kind != "mcpb" or choice.problem:
+        return choice
+    from app.market.bundle_fetch import fetched  # an HTTP client, for bundles alone
+
+    folder = ctx.paths.home / "bundles"
+    made = fetched(entry.name, package.identifier, package.sha256, folder, private=private)
+    return launches.with_bundle(choice, made)
+
+
 def plain_values(choice: Choice, values: Mapping[str, str]) -> dict[str, str | None]:
     """Values by key as they may be stored: None for a secret one."""
     secret = {field.key for field in choice.fields if field.input.secret}

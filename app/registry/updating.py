@@ -121,6 +121,11 @@ def offer(ctx: AppContext, db: apsw.Connection, name: str) -> Offer:
             f"{entry.name} {entry.version} cannot be taken: {why}",
             f"Nothing was changed. Add it anew: toolcrib add --from {entry.name}",
         )
+    if way.kind == "mcpb":
+        raise ToolcribError(
+            f"{entry.name} is a bundle: {entry.version} is added anew.",
+            f"Remove {name}, then: toolcrib add --from {entry.name}",
+        )
     launch = stored_launch(server, SecretStore.open(ctx.paths))
     given = json.loads(install.given)
     was = read_entry(json.loads(install.entry))

@@ -103,6 +103,13 @@ class DetailsPanel(QScrollArea):
         self._show_way()
         self.verticalScrollBar().setValue(0)
 
+    def ask_for(self, choice: Choice) -> None:
+        """Show the fields of a bundle that was fetched; values typed before stay."""
+        typed = dict(self.form.values)
+        self.form.show_fields(choice)
+        self.form.fill(typed)
+        self.form.setVisible(bool(self.form.editors))
+
     def show_problem(self, text: str) -> None:
         """Show the reason against adding it; "" for none."""
         self.problem.setText(text)

@@ -23,6 +23,7 @@ from ui.pages.catalog.market.details_panel import DetailsPanel
 from ui.pages.catalog.market.work import (
     Answer,
     Finder,
+    MoreValuesError,
     SyncState,
     Wanted,
     install,
@@ -291,6 +292,8 @@ class FindServersDialog(Dialog):
 
     def _not_added(self, error: ToolcribError) -> None:
         self.details.add.setEnabled(True)
+        if isinstance(error, MoreValuesError):
+            self.details.ask_for(error.choice)
         self.details.show_problem(f"{error.title} {error.hint}".strip())
 
     def _stop_preparing(self) -> None:

@@ -57,6 +57,19 @@ class InputForm(QWidget):
         """Values as typed; nothing for an empty field."""
         return {key: text for key, one in self.editors.items() if (text := _text(one))}
 
+    def fill(self, values: Mapping[str, str]) -> None:
+        """Put values into the fields of these keys."""
+        for key, text in values.items():
+            editor = self.editors.get(key)
+            if isinstance(editor, QComboBox):
+                editor.setCurrentText(text)
+            elif isinstance(editor, QCheckBox):
+                editor.setChecked(text == "true")
+            elif isinstance(editor, QPlainTextEdit):
+                editor.setPlainText(text)
+            elif editor is not None:
+                editor.setText(text)
+
     def focus(self, key: str) -> None:
         """Give a field the focus."""
         if key in self.editors:

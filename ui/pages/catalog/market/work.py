@@ -163,6 +163,15 @@ def show(ctx: AppContext, db: Db, server_id: int) -> Shown:
     return Shown(known, proposed.number if proposed else None, reason)
 
 
+class MoreValuesError(ToolcribError):
+    """A bundle whose manifest asks for values that the entry does not name."""
+
+    def __init__(self, choice: Choice) -> None:
+        wanted = ", ".join(field.key for field in choice.fields if field.wanted)
+        super().__init__(f"The bundle needs values: {wanted}.", "Fill them in, and add it again.")
+        self.choice = choice
+
+
 def install(
     ctx: AppContext, known: Details, choice: Choice, values: Mapping[str, str], query: str = ""
 ) -> Discovery:
@@ -170,9 +179,13 @@ def install(
     from app.registry import installing
 
     private = bool(known.source.private)
-    launch_of(known.entry, choice, values, private=private)  # before anybody is asked
+    if choice.kind != "mcpb":
+        launch_of(known.entry, choice, values, private=private)  # before anybody is asked
     entry = installing.current(ctx, known)
     now = next(way for way in choices(entry, private=private) if way.number == choice.number)
+    now = installing.ready(ctx, entry, now, private=private)
+    if any(field.wanted and not values.get(field.key) for field in now.fields):
+        raise MoreValuesError(now)
     launch = launch_of(entry, now, values, private=private)
     db = ctx.open_store()
     try:

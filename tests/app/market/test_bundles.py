@@ -1,0 +1,258 @@
+"""Bundles: fetched, checked, unpacked and started by their manifest; hostile ones are refused."""
+
+import hashlib
+import io
+import json
+import os
+import stat
+import struct
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.market.bundle import BundleError, BundleLimits, read_manifest, unpack
+from app.market.bundle_fetch import fetched
+from app.market.entry import read_entry
+from app.market.launch import choices, launch_of, shown_command
+from app.registry.importing import add_server
+from app.registry.installing import ready
+from app.registry.register import targets
+from app.registry.scan import ScanOptions, scan
+from store import tools
+
+SERVER = Path(__file__).parents[2] / "fakes" / "changing_server.py"
+MANIFEST: dict[str, Any] = {
+    "manifest_version": "0.3",
+    "name": "sky",
+    "server": {
+        "type": "python",
+        "entry_point": "server/main.py",
+        "mcp_config": {
+            "command": "python3",
+            "args": ["${__dirname}/server/main.py", "--place", "${user_config.place}",
+                     "${user_config.folders}", "--level=${user_config.level}"],
+            "env": {"CHANGING_TOOLS": "${__dirname}/tools.json", "CHANGING_LOG": os.devnull,
+                    "SKY_KEY": "${user_config.key}"},
+        },
+    },
+    "user_config": {
+        "place": {"type": "string", "title": "Place", "required": True},
+        "key": {"type": "string", "title": "Key", "required": True, "sensitive": True},
+        "folders": {"type": "directory", "title": "Folders", "multiple": True},
+        "level": {"type": "number", "title": "Level"},
+    },
+}  # fmt: skip
+TOOLS = [{"name": "look", "description": "Look", "inputSchema": {"type": "object"}}]
+
+
+def archive(files: dict[str, bytes | str], manifest: object = MANIFEST) -> bytes:
+    """A bundle with these files and a manifest."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        if manifest is not None:
+            made.writestr("manifest.json", json.dumps(manifest))
+        for name, data in files.items():
+            made.writestr(name, data)
+    return out.getvalue()
+
+
+def good() -> bytes:
+    return archive({"server/main.py": SERVER.read_bytes(), "tools.json": json.dumps(TOOLS)})
+
+
+def with_info(change: Callable[[zipfile.ZipInfo], None], name: str = "a") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        info = zipfile.ZipInfo(name)
+        change(info)
+        made.writestr(info, "/etc/passwd")
+    return out.getvalue()
+
+
+def link(info: zipfile.ZipInfo) -> None:
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+
+
+def device(info: zipfile.ZipInfo) -> None:
+    info.external_attr = (stat.S_IFCHR | 0o666) << 16
+
+
+def lying() -> bytes:
+    """An archive that says that a file of 8 MB has 10 bytes."""
+    data = bytearray(archive({"big": b"\0" * (8 << 20)}, None))
+    place = data.rindex(b"PK\x01\x02")
+    struct.pack_into("<I", data, place + 24, 10)
+    return bytes(data)
+
+
+def encrypted() -> bytes:
+    data = bytearray(archive({"a": b"x" * 40}, None))
+    place = data.rindex(b"PK\x01\x02")
+    struct.pack_into("<H", data, place + 8, 1)
+    return bytes(data)
+
+
+FEW = BundleLimits(download=4 << 20, unpacked=64 << 20, files=100, ratio=200, seconds=5)
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "a parent folder": (lambda: archive({"../../evil": "x"}), "outside of its folder"),
+    "an absolute path": (lambda: archive({"/tmp/evil": "x"}), "outside of its folder"),
+    "a drive of Windows": (lambda: archive({"C:/evil": "x"}), "outside of its folder"),
+    "a parent folder of Windows": (lambda: archive({"a\\..\\evil": "x"}), "outside of its folder"),
+    "a name that Windows keeps": (lambda: archive({"server/NUL.txt": "x"}), "outside of its"),
+    "a link": (lambda: with_info(link), "a link or a device"),
+    "a device": (lambda: with_info(device), "a link or a device"),
+    "a bomb": (lambda: archive({"bomb": b"\0" * (60 << 20)}), "times its size"),
+    "more than fits": (lambda: archive({"big": b"\0" * (65 << 20)}), "would take 65 MB"),
+    "a size that lies": (lying, "no archive that can be read"),
+    "files without end": (lambda: archive({f"f{n}": "" for n in range(200)}), "201 files"),
+    "a name in two spellings": (lambda: archive({"A": "x", "a": "y"}), "in it twice"),
+    "a password": (encrypted, "is encrypted"),
+    "no archive": (lambda: b"<html>Log in</html>", "no archive that can be read"),
+    "half an archive": (lambda: good()[: len(good()) // 2], "no archive that can be read"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_archive_is_refused_and_nothing_of_it_stays(case: str, tmp_path: Path) -> None:
+    make, reason = HOSTILE[case]
+    file, folder = tmp_path / "x.mcpb", tmp_path / "in" / "here"
+    file.write_bytes(make())
+    with pytest.raises(BundleError) as caught:
+        unpack("com.example/sky", file, folder, FEW)
+    assert reason in caught.value.title and "com.example/sky" in caught.value.title
+    assert "Nothing was unpacked" in caught.value.hint and caught.value.title.isprintable()
+    outside = [one for one in tmp_path.rglob("*") if one.is_file() and folder not in one.parents]
+    assert outside == [file] and not Path("/tmp/evil").exists()
+
+
+def manifest(**fields: Any) -> dict[str, Any]:
+    config = {**MANIFEST["server"]["mcp_config"], **fields}
+    return {**MANIFEST, "server": {**MANIFEST["server"], "mcp_config": config}}
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (None, "no manifest that can be read"),
+        ([1], "no manifest that can be read"),
+        ({}, "names no command"),
+        (manifest(command="bash", args=["-c", "evil"]), "is not in it"),
+        (manifest(command="/bin/sh"), "is not in it"),
+        (manifest(command="${__dirname}/../../../bin/sh"), "is not in it"),
+        (manifest(env={"LD_PRELOAD": "${__dirname}/x.so"}), "LD_PRELOAD"),
+        (manifest(args=["a\nb"]), "not drawn"),
+    ],
+)
+def test_a_hostile_manifest_is_refused(given: object, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.mcpb"
+    file.write_bytes(archive({"server/main.py": "x"}, given))
+    unpack("com.example/sky", file, tmp_path / "in")
+    with pytest.raises(BundleError, match=reason):
+        read_manifest("com.example/sky", tmp_path / "in")
+
+
+class Files(ThreadingHTTPServer):
+    """One file at /sky.mcpb; `/moved` redirects there."""
+
+    daemon_threads = True
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.body, self.asked = body, 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/sky.mcpb"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Files
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        moved = self.path.startswith("/moved")
+        self.send_response(302 if moved else 200)
+        if moved:
+            self.send_header("Location", self.path.removeprefix("/moved"))
+        self.end_headers()
+        self.wfile.write(b"" if moved else self.server.body)
+
+    def log_message(self, *_args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def files() -> Iterator[Files]:
+    server = Files(good())
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_a_bundle_is_fetched_checked_unpacked_and_read(
+    ctx: AppContext, db: apsw.Connection, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    package = {"registryType": "mcpb", "identifier": files.url, "fileSha256": sha(files.body),
+               "version": "1.0.0"}  # fmt: skip
+    entry = read_entry({"name": "com.example/sky", "packages": [package]})
+    (way,) = choices(entry, private=True)
+    assert way.problem == "" and "checksum" in shown_command(entry, way, private=True)
+    assert choices(entry)[0].problem  # a public list leads to no address of this machine
+    now = ready(ctx, entry, way, private=True)
+    assert [(f.key, f.wanted, f.input.secret) for f in now.fields] == [
+        ("place", True, False), ("key", True, True), ("folders", False, False),
+        ("level", False, False),
+    ]  # fmt: skip
+    with pytest.raises(ToolcribError, match="needs a value for place, key"):
+        launch_of(entry, now, {}, private=True)
+    values = {"place": "a b", "key": "k-1", "folders": "/x\n/y z"}
+    launch = launch_of(entry, now, values, private=True)
+    folder = ctx.paths.home / "bundles" / sha(files.body)
+    assert launch.args == (f"{folder}/server/main.py", "--place", "a b", "/x", "/y z")
+    assert launch.env["SKY_KEY"] == "k-1" and launch.cwd == str(folder)
+    add_server(ctx, db, "sky", launch)
+    report = scan(ctx, targets(ctx, db), ScanOptions(prepare_encoder=False))
+    assert [one.status for one in report.servers] == ["read"], report
+    assert [one.name for one in tools.tools(db)] == ["look"]
+    ready(ctx, entry, way, private=True)
+    assert files.asked == 1  # what is unpacked is not fetched again
+
+
+def test_another_checksum_or_a_size_without_end_unpacks_nothing(
+    tmp_path: Path, files: Files
+) -> None:
+    name = "com.example/sky"
+    with pytest.raises(BundleError, match="another checksum"):
+        fetched(name, files.url, "0" * 64, tmp_path / "b", private=True)
+    with pytest.raises(BundleError, match="larger than 0 MB"):
+        few = BundleLimits(download=100)
+        fetched(name, files.url, sha(files.body), tmp_path / "b", private=True, limits=few)
+    assert list((tmp_path / "b").iterdir()) == []
+    moved = files.url.replace("/sky", "/moved/sky")
+    fetched(name, moved, sha(files.body), tmp_path / "b", private=True)
+    assert [one.name for one in (tmp_path / "b").iterdir()] == [sha(files.body)]
+
+
+def test_a_public_bundle_is_never_fetched_from_this_network(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="this machine or its network"):
+        fetched(
+            "com.example/sky", "https://example.com/x.mcpb", "0" * 64, tmp_path,
+            look_up=lambda _host, _port: ["10.0.0.1"],
+        )  # fmt: skip
