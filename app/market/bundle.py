@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 import orjson
 
@@ -65,17 +66,18 @@ class Bundle:
 # ---- the archive
 
 
-def unpack(name: str, archive: Path, folder: Path, limits: BundleLimits | None = None) -> None:
+def unpack(name: str, archive: IO[bytes], folder: Path, limits: BundleLimits | None = None) -> None:
     """Unpack into a new folder; BundleError for an archive that is not to be trusted."""
     bounds = limits or BundleLimits()
 
     def refuse(what: str) -> BundleError:
         return BundleError(f"The bundle of {name} is refused: {what}", NOTHING)
 
+    size = archive.seek(0, os.SEEK_END)
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = opened.infolist()
-            problem = _problem(entries, archive.stat().st_size, bounds)
+            problem = _problem(entries, size, bounds)
             if problem:
                 raise refuse(problem)
             left = bounds.unpacked

@@ -3,6 +3,7 @@
 import hashlib
 import tempfile
 from pathlib import Path
+from typing import IO
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -26,8 +27,11 @@ def fetched(
     place = folder / sha256
     if not place.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
-            archive, unpacked = Path(scratch) / "bundle", Path(scratch) / "files"
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch,
+            tempfile.TemporaryFile(dir=scratch) as archive,
+        ):
+            unpacked = Path(scratch) / "files"
             found = _Download(name, private, bounds, look_up).save(url, archive)
             if found != sha256:
                 raise BundleError(
@@ -46,7 +50,7 @@ class _Download:
     def __init__(self, name: str, private: bool, limits: BundleLimits, look_up: Resolve) -> None:
         self._name, self._private, self._limits, self._resolve = name, private, limits, look_up
 
-    def save(self, url: str, file: Path) -> str:
+    def save(self, url: str, file: IO[bytes]) -> str:
         """Write the body to a file; its SHA-256."""
         with httpx2.Client(timeout=self._limits.seconds, follow_redirects=False) as client:
             for _ in range(_MOST_REDIRECTS + 1):
@@ -73,17 +77,16 @@ class _Download:
         if not self._private and any(map(guards.is_private_address, addresses)):
             raise self._error("is at an address of this machine or its network.")
 
-    def _write(self, response: httpx2.Response, file: Path) -> str:
+    def _write(self, response: httpx2.Response, file: IO[bytes]) -> str:
         if response.status_code != 200:
             raise self._error(f"could not be fetched: status {response.status_code}.")
         digest, size = hashlib.sha256(), 0
-        with file.open("wb") as out:
-            for piece in response.iter_raw(_PIECE):
-                size += len(piece)
-                if size > self._limits.download:
-                    raise self._error(f"is larger than {self._limits.download >> 20} MB.")
-                digest.update(piece)
-                out.write(piece)
+        for piece in response.iter_raw(_PIECE):
+            size += len(piece)
+            if size > self._limits.download:
+                raise self._error(f"is larger than {self._limits.download >> 20} MB.")
+            digest.update(piece)
+            file.write(piece)
         return digest.hexdigest()
 
     def _error(self, what: str) -> BundleError:

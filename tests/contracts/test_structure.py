@@ -117,6 +117,7 @@ WRITERS = {
     "app.export.exchanging",
     "app.export.write_journal",
     "app.encoder.export",
+    "app.market.bundle",  # into a folder of its own, which becomes the bundle's as a whole
     "store.migrate",
     "store.repair",
 }

@@ -126,8 +126,8 @@ def test_a_hostile_archive_is_refused_and_nothing_of_it_stays(case: str, tmp_pat
     make, reason = HOSTILE[case]
     file, folder = tmp_path / "x.mcpb", tmp_path / "in" / "here"
     file.write_bytes(make())
-    with pytest.raises(BundleError) as caught:
-        unpack("com.example/sky", file, folder, FEW)
+    with pytest.raises(BundleError) as caught, file.open("rb") as opened:
+        unpack("com.example/sky", opened, folder, FEW)
     assert reason in caught.value.title and "com.example/sky" in caught.value.title
     assert "Nothing was unpacked" in caught.value.hint and caught.value.title.isprintable()
     outside = [one for one in tmp_path.rglob("*") if one.is_file() and folder not in one.parents]
@@ -153,9 +153,8 @@ def manifest(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_hostile_manifest_is_refused(given: object, reason: str, tmp_path: Path) -> None:
-    file = tmp_path / "x.mcpb"
-    file.write_bytes(archive({"server/main.py": "x"}, given))
-    unpack("com.example/sky", file, tmp_path / "in")
+    data = archive({"server/main.py": "x"}, given)
+    unpack("com.example/sky", io.BytesIO(data), tmp_path / "in")
     with pytest.raises(BundleError, match=reason):
         read_manifest("com.example/sky", tmp_path / "in")
 
