@@ -31,6 +31,7 @@ VERBS = {
     "hook": "hook",
     "rules": "rules",
     "profile": "profile",
+    "stack": "stack",
     "review": "review",
     "trust": "review",
     "hold": "review",

@@ -9,7 +9,9 @@ from app.catalog.catalog import Catalog, CatalogTool, load_catalog, set_on
 from app.cli.console import Console, number, table
 from app.cli.options import add_profile
 from app.cli.ranking import load_encoder
+from app.core.changes import Changes
 from app.core.context import AppContext
+from app.export.policy_writing import change_profile
 from app.policy.fitting import Fit, fit
 from app.ranking.ranked import Request
 from app.ranking.router import Router
@@ -41,8 +43,12 @@ def run_fit(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         order = _order(args, ctx, db, catalog, console=console, query=query) if query else []
         made = fit(catalog, args.server, order)
         if args.apply:
-            set_on(db, args.profile, [one.tool.id for one in made.on], True)
-            set_on(db, args.profile, [one.tool.id for one in made.off], False)
+
+            def tick() -> Changes:
+                set_on(db, args.profile, [one.tool.id for one in made.on], True)
+                return set_on(db, args.profile, [one.tool.id for one in made.off], False)
+
+            change_profile(db, args.profile, ctx.paths, ctx.clock(), tick)
     console.result(_json(made, query, applied=args.apply), lambda: _text(made, args.apply))
     return 0
 

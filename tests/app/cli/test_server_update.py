@@ -27,7 +27,6 @@ def test_an_update_from_a_registry(
     monkeypatch.setenv("PATH", packages.path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TOOLCRIB_HOME", str(tmp_path / "own"))
-    monkeypatch.setenv("TOOLCRIB_MODELS", str(tmp_path / "none"))
     packages.publish("server-1", "1.0.0", tool("look", "Look"))
     packages.publish("server-1", "2.0.0", tool("look", "Look"), tool("snow", "Snow"))
     with fake_registry([entry(1)]) as server:

@@ -1,0 +1,192 @@
+"""`toolcrib stack save` and `open`: servers, profile and policy as one file or link."""
+
+import argparse
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from app.cli.console import Console
+from app.cli.options import Verbs, add_profile
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.plain_read import read_plain
+from app.core.safe_write import make_file
+from app.core.text import plural, visible
+from app.export.policy_writing import exported, use_file
+from app.hosts.display import launch_text
+from app.market.stack import LINK, MOST_BYTES, Stack, read_stack
+from app.policy import profiles
+from app.policy.policy_file import parse_policy
+from app.registry.stacks import add_stack, launches, make_stack
+from store.typed import Json
+
+
+def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
+    """Add the verb."""
+    parser = verbs.add_parser("stack", help="servers with profile and policy, for a colleague")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    saves = actions.add_parser(
+        "save",
+        parents=[common],
+        help="write servers and a profile's policy to one file; no secret is in it",
+        description='JSON: {"path", "link", "servers": [NAME]}; with --link "path" is empty.',
+    )
+    saves.add_argument("file", nargs="?", type=Path, help="a new file")
+    saves.add_argument("--name", default="", help="its name (default: the profile's)")
+    saves.add_argument("--server", action="append", default=[], dest="servers", metavar="NAME",
+                       help="only these (default: all of the profile)")  # fmt: skip
+    saves.add_argument("--link", action="store_true", help="print a link instead")
+    add_profile(saves)
+    saves.set_defaults(run=run_save)
+    opens = actions.add_parser(
+        "open",
+        parents=[common],
+        help="add the servers of a stack, with a profile of their own",
+        description='JSON: {"added": [NAME], "profile", "commands": {NAME: COMMAND}, "lacking":'
+        " [SERVER.KEY]}. Nothing is started; tools wait in Review once they are read.",
+    )
+    opens.add_argument("file", help="the file, or the link")
+    opens.add_argument("--profile", default="", metavar="P", help="its name here, a new one")
+    opens.add_argument("--set", action="append", default=[], metavar="SERVER.KEY=VALUE",
+                       dest="values", help="a missing value; without =VALUE it is asked for, unseen"
+                       )  # fmt: skip
+    opens.add_argument("--dry-run", action="store_true", help="show what it holds, change nothing")
+    opens.set_defaults(run=run_open)
+
+
+def run_save(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Write a stack."""
+    if bool(args.file) is args.link:
+        raise ToolcribError("Name a new file, or give --link.")
+    with closing(ctx.open_store()) as db:
+        stack = profile_stack(ctx, db, args.profile, args.servers, args.name)
+    if args.file:
+        write_stack(stack, args.file)
+    names = [one.name for one in stack.servers]
+    link = stack.link if args.link else ""
+    console.result(
+        {"path": str(args.file or ""), "link": link, "servers": names},
+        lambda: link or f"Wrote {plural(len(names), 'server')} to {args.file}. No secret is in it.",
+    )
+    return 0
+
+
+def run_open(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Show a stack, then add it."""
+    stack = load_stack(args.file)
+    values = _values(args.values, stack, console, ask=not args.dry_run)
+    lacking = [f"{one.name}.{field.key}" for one in stack.servers for field in one.lacking
+               if not values.get(one.name, {}).get(field.key)]  # fmt: skip
+    if args.dry_run or lacking:
+        value: Json = {"added": [], "profile": "", "commands": {}, "lacking": lacking}
+        console.result(value, lambda: "\n".join(_lacking_lines(stack, lacking)))
+        return 1 if lacking and not args.dry_run else 0
+    with closing(ctx.open_store()) as db:
+        profile = open_stack(ctx, db, stack, values, args.profile)
+    commands = {name: launch_text(one).line for name, one in launches(stack, values).items()}
+    names = [one.name for one in stack.servers]
+    console.result(
+        {"added": names, "profile": profile, "commands": commands, "lacking": []},
+        lambda: "\n".join(
+            [
+                *(f"  {visible(name)}: {line}" for name, line in commands.items()),
+                f"Added with the profile {profile}. Nothing was started.",
+                f"Read their tools: toolcrib scan {' '.join(names)}",
+            ]
+        ),
+    )
+    return 0
+
+
+def profile_stack(
+    ctx: AppContext, db: apsw.Connection, profile: str, chosen: list[str], name: str
+) -> Stack:
+    """The stack of a profile: its servers, and its values as a policy."""
+    from app.catalog.catalog import load_catalog
+
+    catalog = load_catalog(db, profile, ctx.settings.encoding)
+    names = chosen or [server.name for server in catalog.servers]
+    policy = exported(db, profile).decode()
+    return make_stack(ctx, db, name or profile, names, policy)
+
+
+def write_stack(stack: Stack, file: Path) -> None:
+    """Write a stack to a new file; ToolcribError where it cannot be."""
+    try:
+        make_file(file, stack.to_bytes(), mode=0o644)
+    except FileExistsError as error:
+        raise ToolcribError(f"{file} exists already.", "Choose another name.") from error
+    except OSError as error:
+        raise ToolcribError(f"{file} cannot be written: {error.strerror}.") from error
+
+
+def load_stack(text: str) -> Stack:
+    """The stack in a file, or in a link."""
+    if text.startswith(LINK):
+        return read_stack(text)
+    try:
+        return read_stack(read_plain(text, MOST_BYTES + 1))
+    except OSError as error:
+        raise ToolcribError(f"{text} cannot be read: {error.strerror}.") from error
+
+
+def open_stack(
+    ctx: AppContext,
+    db: apsw.Connection,
+    stack: Stack,
+    values: Mapping[str, Mapping[str, str]],
+    profile: str = "",
+) -> str:
+    """Register its servers and make its profile, which follows its policy; the profile's name."""
+    wanted = profile or stack.name
+    if stack.policy:
+        parse_policy(stack.policy.encode(), f"The policy of {stack.name}")
+    problem = profiles.name_problem(wanted, profiles.names(db))
+    if problem:
+        raise ToolcribError(problem, "Nothing was added. Choose another --profile.")
+    launches(stack, values)
+    add_stack(ctx, db, stack, values)
+    profiles.create(db, wanted)
+    folder = ctx.paths.home / "stacks"
+    folder.mkdir(parents=True, exist_ok=True)
+    taken = {one.name for one in folder.iterdir()}
+    stem = "".join(char if char.isalnum() else "-" for char in wanted)
+    names = (f"{stem}{n or ''}.toml" for n in range(len(taken) + 1))
+    file = folder / next(name for name in names if name not in taken)
+    make_file(file, stack.policy.encode() or b"version = 1\n", mode=0o644)
+    use_file(db, wanted, file)
+    return wanted
+
+
+def _values(
+    given: list[str], stack: Stack, console: Console, *, ask: bool
+) -> dict[str, dict[str, str]]:
+    """Values by server and key; what is missing is asked for where somebody can answer."""
+    names = {one.name for one in stack.servers}
+    values: dict[str, dict[str, str]] = {}
+    for text in given:
+        place, equals, value = text.partition("=")
+        server = next((n for n in names if place.startswith(f"{n}.")), "")
+        if not server:
+            raise ToolcribError(f"{place} is not of the form SERVER.KEY=VALUE.")
+        key = place.removeprefix(f"{server}.")
+        values.setdefault(server, {})[key] = value if equals else console.ask_secret(place)
+    for one in stack.servers if ask and console.can_ask else ():
+        for field in one.lacking:
+            mine = values.setdefault(one.name, {})
+            if not mine.get(field.key):
+                mine[field.key] = console.ask_secret(f"{one.name}: {field.key}")
+    return values
+
+
+def _lacking_lines(stack: Stack, lacking: list[str]) -> list[str]:
+    lines = [f"{visible(stack.name)}: {plural(len(stack.servers), 'server')}"]
+    for one in stack.servers:
+        own = one.launch
+        what = " ".join((own.command, *own.args)) or own.url if own else one.listed.name
+        lines.append(f"  {visible(one.name)}: {visible(what)}")
+    if lacking:
+        lines.append("Missing values: " + " ".join(f"--set {visible(key)}=…" for key in lacking))
+    return [*lines, "Nothing was added."]
