@@ -76,7 +76,7 @@ def run_save(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 def run_open(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Show a stack, then add it."""
     stack = load_stack(args.file)
-    values = _values(args.values, stack, console, ask=not args.dry_run)
+    values = _values(args.values, stack, console, may_ask=not args.dry_run)
     lacking = [f"{one.name}.{field.key}" for one in stack.servers for field in one.lacking
                if not values.get(one.name, {}).get(field.key)]  # fmt: skip
     if args.dry_run or lacking:
@@ -161,9 +161,9 @@ def open_stack(
 
 
 def _values(
-    given: list[str], stack: Stack, console: Console, *, ask: bool
+    given: list[str], stack: Stack, console: Console, *, may_ask: bool
 ) -> dict[str, dict[str, str]]:
-    """Values by server and key; what is missing is asked for where somebody can answer."""
+    """Values by server and key; what is missing is asked for where a person can answer."""
     names = {one.name for one in stack.servers}
     values: dict[str, dict[str, str]] = {}
     for text in given:
@@ -173,7 +173,7 @@ def _values(
             raise ToolcribError(f"{place} is not of the form SERVER.KEY=VALUE.")
         key = place.removeprefix(f"{server}.")
         values.setdefault(server, {})[key] = value if equals else console.ask_secret(place)
-    for one in stack.servers if ask and console.can_ask else ():
+    for one in stack.servers if may_ask and console.can_ask else ():
         for field in one.lacking:
             mine = values.setdefault(one.name, {})
             if not mine.get(field.key):

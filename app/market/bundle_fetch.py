@@ -32,11 +32,11 @@ def fetched(
             tempfile.TemporaryFile(dir=scratch) as archive,
         ):
             unpacked = Path(scratch) / "files"
-            found = _Download(name, private, bounds, look_up).save(url, archive)
-            if found != sha256:
+            actual = _Download(name, private, bounds, look_up).save(url, archive)
+            if actual != sha256:
                 raise BundleError(
                     f"The bundle of {name} has another checksum than its entry says.",
-                    f"{NOTHING} It begins with {found[:12]}, not with {sha256[:12]}.",
+                    f"{NOTHING} It begins with {actual[:12]}, not with {sha256[:12]}.",
                 )
             unpack(name, archive, unpacked, bounds)
             read_manifest(name, unpacked)

@@ -1,7 +1,7 @@
 """A stack: servers with a profile's policy, as one file or link that a colleague opens.
 
 It holds no secret: what is missing is asked for when it is opened. Reading one is strict, for it
-comes from somebody else; what it would start is shown before anything starts.
+comes from another person; what it would start is shown before anything starts.
 """
 
 import base64
