@@ -1,0 +1,462 @@
+"""No call of any member, over random organisations, returns a row that is another's.
+
+The same with every WHERE of ours taken out: row-level security alone keeps them apart.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from fnmatch import fnmatchcase
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from store.team import (
+    audit,
+    blobs,
+    changes,
+    labels,
+    members,
+    organisations,
+    policies,
+    profiles,
+    reviews,
+    search,
+    servers,
+    sessions,
+    tokens,
+    tools,
+    upstream_secrets,
+    use,
+)
+from store.team.connecting import Connection, as_member, as_owner
+from store.team.records import Finding, Member, NewRequest, NewServer, NewTool, TickRow
+from store.team.words import Tokens
+from tests.fakes.team_kit import unit
+
+SEED = 20_261_126
+ORGANISATIONS = 120
+CALLS = 1_500
+MODEL = "m"
+TODAY = date(2026, 11, 26)
+MARK = re.compile(r"org(\d+)x")  # every text of an organisation holds its mark
+
+
+@dataclass
+class Tenant:
+    """An organisation with all that was put into it."""
+
+    number: int
+    id: int
+    people: list[Member] = field(default_factory=list)
+    grants: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by server
+    server_ids: list[int] = field(default_factory=list)
+    tool_ids: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def mark(self) -> str:
+        return f"org{self.number}x"
+
+    def sees(self, who: Member, server: str) -> bool:
+        own = {"organisation", f"role:{who.role}", f"member:{who.member_id}"}
+        own |= {f"group:{group}" for group in who.groups}
+        return who.role in ("editor", "admin") or bool(own & set(self.grants[server]))
+
+
+def fill(db: Connection, rng: random.Random, number: int) -> Tenant:
+    tenant = Tenant(number, organisations.create(db, f"org{number}x").id)
+    for at in range(rng.randint(2, 4)):
+        role = ("admin", "editor", "member", "member")[at]
+        groups = tuple(rng.sample(["ops", "web", "data"], rng.randint(0, 2)))
+        subject = rng.choice(["", f"s{at}"])
+        tenant.people.append(
+            members.add(
+                db, tenant.id, f"{tenant.mark} {at}", role,
+                groups=groups, issuer="https://i" if subject else "", subject=subject,
+            )
+        )  # fmt: skip
+    for at in range(rng.randint(1, 3)):
+        name = f"{tenant.mark}{at}"
+        member = rng.choice(tenant.people).member_id
+        every = [("organisation",), ("role:member",), ("group:ops",), (f"member:{member}",), ()]
+        tenant.grants[name] = rng.choice(every)
+        server = NewServer(name, "http", url=f"https://{name}", grants=tenant.grants[name])
+        tenant.server_ids.append(id_ := servers.save(db, tenant.id, server))
+        new = [made(rng, tenant, name, n) for n in range(rng.randint(1, 3))]
+        ids = tools.save(db, tenant.id, id_, new)
+        tenant.tool_ids.update(zip(ids, (f"{name}/{tool.name}" for tool in new), strict=True))
+        reviews.save_findings(
+            db, tenant.id, ids[0], [Finding(0, "r", "warn", tenant.mark, new[0].hash)]
+        )
+        reviews.decide(
+            db, tenant.id, ids[0], "approved", hash_=new[0].hash, member_id=member,
+            reason=tenant.mark,
+        )  # fmt: skip
+        upstream_secrets.save(db, tenant.id, id_, tenant.mark.encode(), key_name=tenant.mark)
+        profiles.save(
+            db, tenant.id, f"{tenant.mark} {at}", {"x": tenant.mark},
+            [TickRow(f"{name}/t0", pinned=True)], grants=tenant.grants[name],
+        )  # fmt: skip
+    policies.save(db, tenant.id, tenant.mark, tenant.mark)
+    blobs.save(db, tenant.id, "floor", fingerprint=tenant.mark, data=tenant.mark.encode())
+    for who in tenant.people:
+        tokens.issue(db, who, tenant.mark)
+        labels.add(db, who, f"{tenant.mark} {who.name}", [f"{tenant.mark}/t"], words="same words")
+        use.count(db, who, [(TODAY, "call", f"{tenant.mark}/t", 1)])
+        later = datetime.now(UTC) + timedelta(hours=1)
+        sessions.save(db, who, f"{who.member_id}", {"x": tenant.mark}, later)
+    return tenant
+
+
+def made(rng: random.Random, tenant: Tenant, server: str, n: int) -> NewTool:
+    text = f"reads common files {tenant.mark}"
+    words, length = Tokens().literal((0, f"t{n}", text, "", server, ""))
+    request = NewRequest(f"please {tenant.mark}", "pack", "h", {MODEL: unit(rng.randint(0, 50))})
+    return NewTool(
+        f"t{n}", {"name": f"t{n}", "description": text}, f"{tenant.mark}{n}", text, 1,
+        words, length, vocabulary=("common", f"common{tenant.mark}"),
+        vectors={MODEL: (tenant.mark, unit(rng.randint(0, 50)))}, requests=[request],
+    )  # fmt: skip
+
+
+Call = Callable[[Connection, Tenant, Tenant], object]
+
+
+def seen(db: Connection, tenant: Tenant) -> search.Visible:
+    return search.visible(db, tenant.id)
+
+
+# ruff: noqa: E501 - a table of calls
+# every function that reads, aimed at another organisation `o` (its ids, its names)
+READS: dict[str, Call] = {
+    "organisations.find": lambda db, me, o: organisations.find(db, o.mark),
+    "organisations.get": lambda db, me, o: organisations.get(db, o.id),
+    "organisations.every": lambda db, me, o: organisations.every(db),
+    "members.every": lambda db, me, o: members.every(db, o.id),
+    "members.named": lambda db, me, o: members.named(db, o.id, f"{o.mark} 0"),
+    "tokens.of_member": lambda db, me, o: tokens.of_member(db, o.people[0].member_id),
+    "servers.every": lambda db, me, o: servers.every(db, o.id),
+    "servers.some": lambda db, me, o: servers.some(db, o.id, o.server_ids),
+    "servers.named": lambda db, me, o: servers.named(db, o.id, f"{o.mark}0"),
+    "tools.every": lambda db, me, o: tools.every(db, o.id),
+    "tools.some": lambda db, me, o: tools.some(db, o.id, list(o.tool_ids)),
+    "tools.named": lambda db, me, o: tools.named(db, o.id, f"{o.mark}0/t0"),
+    "tools.vectors": lambda db, me, o: tools.vectors(db, o.id, MODEL, list(o.tool_ids)),
+    "tools.requests": lambda db, me, o: tools.requests(db, o.id, list(o.tool_ids)),
+    "reviews.findings": lambda db, me, o: reviews.findings(db, o.id, list(o.tool_ids)),
+    "reviews.decisions": lambda db, me, o: reviews.decisions(db, o.id, list(range(1, 2_000))),
+    "profiles.every": lambda db, me, o: profiles.every(db, o.id),
+    "profiles.some": lambda db, me, o: profiles.some(db, o.id, list(range(1, 2_000))),
+    "profiles.named": lambda db, me, o: profiles.named(db, o.id, f"{o.mark} 0"),
+    "policies.every": lambda db, me, o: policies.every(db, o.id),
+    "policies.named": lambda db, me, o: policies.named(db, o.id, o.mark),
+    "labels.every": lambda db, me, o: labels.every(db, o.id),
+    "labels.expected": lambda db, me, o: labels.expected(db, o.id, "same words"),
+    "use.since": lambda db, me, o: use.since(db, o.id, TODAY),
+    "upstream_secrets.load": lambda db, me, o: upstream_secrets.load(db, o.id, o.server_ids[0]),
+    "sessions.load": lambda db, me, o: sessions.load(db, o.people[0], str(o.people[0].member_id)),
+    "blobs.load": lambda db, me, o: blobs.load(db, o.id, "floor"),
+    "blobs.fingerprints": lambda db, me, o: blobs.fingerprints(db, o.id),
+    "audit.since": lambda db, me, o: audit.since(db, o.id),
+    "search.cosines": lambda db, me, o: search.cosines(db, o.id, MODEL, unit(1), list(o.tool_ids)),
+    "search.request_cosines": lambda db, me, o: search.request_cosines(
+        db, o.id, MODEL, unit(1), list(o.tool_ids)
+    ),
+    "search.nearest": lambda db, me, o: search.nearest(db, seen(db, me), MODEL, unit(1), k=500),
+    "search.nearest_by_request": lambda db, me, o: search.nearest_by_request(
+        db, seen(db, me), MODEL, unit(1), k=500
+    ),
+    "search.matching": lambda db, me, o: search.matching(
+        db, {"common": 1.0, o.mark: 1.0}, named=2.0, mean_length=5, most=900
+    ),
+    "search.word_matches": lambda db, me, o: search.word_matches(
+        db, o.id, ["common"], list(o.tool_ids)
+    ),
+    "search.server_cosines": lambda db, me, o: search.server_cosines(
+        db, o.id, unit(1), o.server_ids
+    ),
+    "search.like_words": lambda db, me, o: search.like_words(db, o.id, "commo", least=3, most=40),
+    "search.limits": lambda db, me, o: search.limits(
+        db, o.id, off=list(o.tool_ids.values()), allowlist=True
+    ),
+    "changes.since": lambda db, me, o: changes.since(db, o.id, 0),
+}  # fmt: skip
+# numbers of the whole organisation that a row's id or count may be part of
+COUNTS: dict[str, Call] = {
+    "tools.count": lambda db, me, o: tools.count(db, o.id),
+    "changes.last": lambda db, me, o: changes.last(db, o.id),
+    "search.visible": lambda db, me, o: search.visible(db, o.id).all_vectors,
+    "search.holders": lambda db, me, o: sum(search.holders(db, o.id, ["common", "file"]).values()),
+}
+# every function that writes, aimed at another organisation
+WRITES: dict[str, Call] = {
+    "organisations.create": lambda db, me, o: organisations.create(db, "mine now"),
+    "organisations.remove": lambda db, me, o: organisations.remove(db, o.id),
+    "members.add": lambda db, me, o: members.add(db, o.id, "intruder", "admin"),
+    "members.set_role": lambda db, me, o: members.set_role(db, o.id, o.people[-1].member_id, "admin"),
+    "members.set_groups": lambda db, me, o: members.set_groups(db, o.id, o.people[0].member_id, ["x"]),
+    "members.remove": lambda db, me, o: members.remove(db, o.id, o.people[0].member_id),
+    "tokens.issue": lambda db, me, o: tokens.issue(db, o.people[0], "mine"),
+    "tokens.revoke": lambda db, me, o: any(tokens.revoke(db, id_) for id_ in range(1, 600)
+                                           if id_ not in own_tokens(db, me)),
+    "servers.scope": lambda db, me, o: servers.scope(db, o.id, ("new",)),
+    "servers.save": lambda db, me, o: servers.save(db, o.id, NewServer("new", "stdio")),
+    "servers.set_enabled": lambda db, me, o: servers.set_enabled(db, o.id, o.server_ids[0], enabled=False),
+    "servers.set_grants": lambda db, me, o: servers.set_grants(db, o.id, o.server_ids[0], ("organisation",)),
+    "servers.delete": lambda db, me, o: servers.delete(db, o.id, o.server_ids[0]),
+    "tools.save": lambda db, me, o: tools.save(db, o.id, o.server_ids[0], [made(random.Random(1), me, "x", 9)]),
+    "tools.set_held": lambda db, me, o: tools.set_held(db, o.id, next(iter(o.tool_ids)), held=True),
+    "reviews.save_findings": lambda db, me, o: reviews.save_findings(
+        db, o.id, next(iter(o.tool_ids)), [Finding(0, "new", "info", "", "")]),
+    "reviews.decide": lambda db, me, o: reviews.decide(
+        db, o.id, next(iter(o.tool_ids)), "kept", hash_=f"{o.mark}0", member_id=1),
+    "profiles.save": lambda db, me, o: profiles.save(db, o.id, f"{o.mark} 0", {}, []),
+    "profiles.delete": lambda db, me, o: any(profiles.delete(db, o.id, id_) for id_ in range(1, 300)),
+    "policies.save": lambda db, me, o: policies.save(db, o.id, o.mark, "mine"),
+    "policies.delete": lambda db, me, o: any(policies.delete(db, o.id, id_) for id_ in range(1, 200)),
+    "labels.add": lambda db, me, o: labels.add(db, o.people[0], "q", ["a/b"], words="q"),
+    "labels.delete": lambda db, me, o: any(labels.delete(db, o.id, id_) for id_ in range(1, 400)),
+    "use.count": lambda db, me, o: use.count(db, o.people[0], [(TODAY, "call", "a/b", 1)]),
+    "upstream_secrets.save": lambda db, me, o: upstream_secrets.save(
+        db, o.id, o.server_ids[0], b"mine", key_name="k"),
+    "upstream_secrets.delete": lambda db, me, o: upstream_secrets.delete(db, o.id, o.server_ids[0]),
+    "sessions.save": lambda db, me, o: sessions.save(
+        db, o.people[0], str(o.people[0].member_id), {"mine": 1}, datetime.now(UTC)),
+    "sessions.delete": lambda db, me, o: sessions.delete(db, o.people[0], str(o.people[0].member_id)),
+    "blobs.save": lambda db, me, o: blobs.save(db, o.id, "floor", fingerprint="", data=b""),
+}  # fmt: skip
+
+
+def own_tokens(db: Connection, me: Tenant) -> set[int]:
+    return {row.id for who in me.people for row in tokens.of_member(db, who.member_id)}
+
+
+@pytest.fixture(scope="module")
+def tenants(pool) -> list[Tenant]:
+    rng = random.Random(SEED)
+    with as_owner(pool) as db:
+        return [fill(db, rng, number) for number in range(ORGANISATIONS)]
+
+
+def callers(
+    tenants: list[Tenant], count: int, seed: int
+) -> Iterator[tuple[Tenant, Tenant, Member]]:
+    """Random pairs of organisations with a member of the first, some with an agent's allowlist."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        mine, other = rng.sample(tenants, 2)
+        who = rng.choice(mine.people)
+        allow = rng.choice([None, None, (f"{mine.mark}0/*",), ("*/t1",), ("nothing",), ()])
+        yield (
+            mine,
+            other,
+            Member(who.organisation_id, who.member_id, who.role, who.name, who.groups, allow),
+        )
+
+
+def check_own(mine: Tenant, who: Member, rows: object, name: str) -> None:
+    """Nothing of another's; of one's own only what grants and the allowlist open."""
+    marks = {int(number) for number in MARK.findall(str(rows))}
+    assert marks <= {mine.number}, (name, who)
+
+
+def check_tools(mine: Tenant, who: Member, ids: set[int], name: str) -> None:
+    for id_ in ids:
+        tool_id = mine.tool_ids.get(id_)
+        assert tool_id is not None, (name, "another's tool", id_)
+        assert mine.sees(who, tool_id.split("/")[0]), (name, who, tool_id)
+        if who.allow is not None and name != "search.nearest":
+            assert any(fnmatchcase(tool_id, pattern) for pattern in who.allow), (name, tool_id)
+
+
+def test_every_function_of_the_store_is_called_here() -> None:
+    """A function that is added to the store is added to this test."""
+    modules = (
+        audit, blobs, changes, labels, members, organisations, policies, profiles, reviews,
+        search, servers, sessions, tokens, tools, upstream_secrets, use,
+    )  # fmt: skip
+    named = {
+        f"{module.__name__.rpartition('.')[2]}.{name}"
+        for module in modules
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__
+        and not name.startswith("_") and not isinstance(value, type)
+    }  # fmt: skip
+    of_operator = {
+        "members.of_subject", "tokens.holder", "tokens.digest", "sessions.delete_expired",
+        "search.build_index", "search.index_name", "search.uses_exact", "tools.half",
+        "tokens.note_use", "servers.save_vectors", "tools.refresh_mean",
+    }  # fmt: skip
+    assert named - of_operator == READS.keys() | COUNTS.keys() | WRITES.keys()
+
+
+def test_random_reads_return_nothing_of_anothers(pool, tenants) -> None:
+    names = sorted(READS)
+    for at, (mine, other, who) in enumerate(callers(tenants, CALLS, SEED + 1)):
+        with as_member(pool, who) as db:
+            name = names[at % len(names)]
+            check_own(mine, who, READS[name](db, mine, other), name)
+            own = READS[name](db, mine, mine)
+            check_own(mine, who, own, name)
+            if name in ("tools.every", "tools.some"):
+                check_tools(mine, who, {tool.id for tool in own}, name)
+            if name == "search.nearest":
+                check_tools(mine, who, set(own), name)
+            if name in ("search.matching", "search.word_matches"):
+                check_tools(mine, who, {match.tool_id for match in own}, name)
+            if at % 10 == 0:
+                for count in COUNTS.values():
+                    assert count(db, mine, other) == 0
+
+
+def test_the_reads_are_well_aimed(pool, tenants) -> None:
+    """Of the operator, whom nothing is hidden from, each brings something of the other."""
+    mine, other = tenants[0], tenants[1]
+    bound = {"search.nearest", "search.nearest_by_request", "search.matching", "changes.since",
+             "search.limits"}  # fmt: skip
+    with as_owner(pool) as db:
+        for name in sorted(READS.keys() - bound):
+            rows = READS[name](db, mine, other)
+            assert rows, name
+
+
+class Careless:
+    """A connection on which our statements have lost their conditions of organisation and scope."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def execute(self, statement: object, values: object = None) -> object:
+        text = statement.decode() if isinstance(statement, bytes) else statement
+        text = text if isinstance(text, str) else text.as_string(self._db)
+        return self._db.execute(careless(text), values)
+
+
+def careless(text: str) -> str:
+    """A statement without conditions on organisation, scope and allowlist."""
+    text = re.sub(r"(\w+\.)?organisation_id = (%\(organisation\)s|\d+)", "true", text)
+    text = re.sub(r"o\.id = %\(organisation\)s", "true", text)
+    return re.sub(
+        r"(\w+\.)?scope_id = ANY\(\(SELECT toolcrib.scopes\(\)\)::bigint\[\]\)", "true", text
+    )
+
+
+def test_our_functions_without_their_conditions_return_nothing_of_anothers(pool, tenants) -> None:
+    definition = "SELECT pg_get_functiondef('toolcrib.matching'::regproc)"
+    with as_owner(pool) as db:
+        (matching,) = db.execute(definition).fetchone()
+    start, end = matching.index("WHERE t.organisation_id"), matching.index("AND t.id <> ALL")
+    bare = f"{matching[:start]}WHERE true {matching[end:]}"
+    names = sorted(READS)
+    reached_words = 0
+    for at, (mine, other, who) in enumerate(callers(tenants, 20 * len(names), SEED + 4)):
+        name = names[at % len(names)]
+        try:
+            with as_member(pool, who) as db:
+                if name == "search.matching":
+                    db.execute("RESET ROLE")
+                    db.execute(bare)
+                    db.execute("SET LOCAL ROLE toolcrib_member")
+                rows = READS[name](Careless(db), mine, other)
+                check_own(mine, who, rows, name)
+                if name in ("search.matching", "search.word_matches"):
+                    reached_words += len(rows)
+                    check_tools(mine, who, {match.tool_id for match in rows}, name)
+                raise RollBackError
+        except RollBackError:
+            pass
+    assert reached_words
+
+
+class RollBackError(Exception):
+    """Ends a transaction whose effect was looked at."""
+
+
+TABLES = (
+    "organisations", "members", "tokens", "scopes", "servers", "tools", "tool_vectors", "requests",
+    "request_vectors", "vocabulary", "stems", "findings", "decisions", "profiles", "profile_tools",
+    "policies", "labels", "use", "upstream_secrets", "sessions", "blobs", "audit", "cursors",
+    "changes",
+)  # fmt: skip
+
+
+def test_writes_at_anothers_rows_reach_none(pool, tenants) -> None:
+    """Each write at another organisation is refused or finds nothing; the database says so."""
+    for name, write in sorted(WRITES.items()):
+        for mine, other, who in callers(tenants, 6, len(name)):
+            changed = None
+            try:
+                with as_member(pool, who) as db:
+                    write(db, mine, other)
+                    db.execute("RESET ROLE")
+                    changed = reached(db, other)
+                    raise RollBackError
+            except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ForeignKeyViolation):
+                pass
+            except (psycopg.errors.UniqueViolation, LookupError, RollBackError):
+                pass
+            assert not changed, (name, who, changed)
+
+
+def reached(db: Connection, other: Tenant) -> list[str]:
+    """Tables in which this transaction wrote a row of the other organisation."""
+    return [
+        table
+        for table in TABLES
+        if db.execute(
+            sql.SQL(
+                "SELECT 1 FROM {} WHERE {} = %s AND xmin = pg_current_xact_id()::xid LIMIT 1"
+            ).format(
+                sql.Identifier(table),
+                sql.Identifier("id" if table == "organisations" else "organisation_id"),
+            ),
+            (other.id,),
+        ).fetchone()
+    ]
+
+
+def test_without_any_where_row_level_security_keeps_them_apart(pool, tenants) -> None:
+    for at, (mine, _other, who) in enumerate(callers(tenants, 300, SEED + 3)):
+        with as_member(pool, who) as db:
+            for table in TABLES[at % 4 :: 4]:
+                rows = db.execute(sql.SQL("SELECT * FROM {}").format(sql.Identifier(table)))
+                names = [column.name for column in rows.description or ()]
+                for row in map(lambda values: dict(zip(names, values, strict=True)), rows):  # noqa: C417
+                    of = row["id"] if table == "organisations" else row["organisation_id"]
+                    assert of == mine.id, (table, who)
+                    if table == "tools":
+                        check_tools(mine, who, {row["id"]}, table)
+                    if table in ("tool_vectors", "requests", "request_vectors", "findings"):
+                        server = mine.tool_ids[row["tool_id"]].split("/")[0]
+                        assert mine.sees(who, server), (table, who)
+                    if table in ("tokens", "sessions", "use"):
+                        assert who.role == "admin" or row["member_id"] == who.member_id
+                    if table == "audit":
+                        assert who.role == "admin"
+
+
+def test_without_a_caller_there_are_no_rows(pool, tenants) -> None:
+    with pool.connection() as db, db.transaction():
+        db.execute("SET LOCAL search_path = toolcrib, public")
+        db.execute("SET LOCAL ROLE toolcrib_member")
+        for table in TABLES:
+            statement = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
+            assert db.execute(statement).fetchone() == (0,), table
+        assert db.execute(
+            "SELECT count(*) FROM matching(ARRAY['common'], ARRAY[1.0], 2, 5, '{}', 9)"
+        ).fetchone() == (0,)
+
+
+def test_members_may_neither_enter_as_another_nor_look_up_tokens(pool, tenants) -> None:
+    who = tenants[0].people[-1]
+    for call in (
+        "SELECT toolcrib.enter(1, 1, NULL)",
+        "SELECT * FROM toolcrib.holder('x')",
+        "SELECT * FROM toolcrib.holders('https://i', 's0')",
+        "SELECT toolcrib.note_changes(1, 'tools', '{1}', true)",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), as_member(pool, who) as db:
+            db.execute(call)
