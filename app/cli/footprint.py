@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.catalog.catalog import Catalog, load_catalog
+from app.catalog.catalog import Catalog, CatalogTool, load_catalog
 from app.catalog.named_twice import NamedTwice, all_named_twice
 from app.catalog.reasons import sentence
 from app.cli.console import Console, number, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
-from app.policy.hiding import HidingTool, hiding_tools
+from app.policy.expansion import Expansion, expand, read_known
 from app.tokens.footprint import Footprint, footprint
 from store.typed import Json
 
@@ -38,12 +38,19 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         'schema. JSON: {"total_tokens", "tokenizer", "servers": [{"name", "tools", "tokens", '
         '"all_tools", "all_tokens"}], "hosts": [{"id", "name", "mode", "tools", "tokens", "later", '
         '"verdict"}], "hiding": [{"tool", "kind"}], "twice": [{"server", "host", "names", '
-        '"command"}]}; with --tools each server also has "list". '
+        '"command"}], "expanded": {"tools", "tokens", "unknown", "behind": [{"server", "tools", '
+        '"tokens", "source"}]}}; with --tools each server also has "list". '
         '"hosts" is what the model of each host gets at its first request, "later" what the host '
-        'itself loads on demand, "hiding" the tools that run others, which no count includes, '
-        '"twice" the servers that a host names twice.',
+        'itself loads on demand, "hiding" the tools that run others, "expanded" the count with '
+        'what is known to be behind them, "twice" the servers that a host names twice.',
     )
     add_profile(cost)
+    cost.add_argument(
+        "--expand",
+        action="store_true",
+        help="start servers whose tools hide others, and ask their own search what is behind",
+    )
+    cost.add_argument("--yes", action="store_true", help="agree to --expand without being asked")
     cost.add_argument("--tools", action="store_true", help="list every tool")
     cost.set_defaults(run=run_footprint)
     check = verbs.add_parser(
@@ -53,8 +60,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Compare the tools that are on, of all servers together or as one host's "
         "model gets them, with a budget. Exit code 4 when the verdict is "
         'the one named by --fail-on or worse. JSON: {"verdict", "host", "tokens", "budget", '
-        '"tools", "reasons"}; --suggest adds "moves" [{"kind", "title", "tools", "saves", '
-        '"evidence", "needed", "command"}] and "parts" [{"name", "servers", "tools", "tokens"}].',
+        '"tools", "reasons", "expanded" as in footprint}; --suggest adds "moves" [{"kind", '
+        '"title", "tools", "saves", "evidence", "needed", "command"}] and "parts" [{"name", '
+        '"servers", "tools", "tokens"}].',
     )
     add_profile(check)
     check.add_argument(
@@ -91,12 +99,20 @@ def _add_project_options(check: argparse.ArgumentParser) -> None:
 
 def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Print the footprint."""
+    if args.expand:
+        from app.cli.expanding import expand_hidden
+
+        if not expand_hidden(args, ctx, console):
+            return NEEDS_CONSENT
     catalog, sizes = _read(ctx, args.profile)
     cost = footprint(catalog.tools, catalog.encoding)
-    hiding, twice = hiding_tools(catalog.tools), all_named_twice(catalog.servers)
+    whole, twice = read_expansion(ctx, catalog.tools), all_named_twice(catalog.servers)
     value = footprint_json(cost) | {
         "hosts": [size_json(size) for size in sizes],
-        "hiding": [{"tool": tool.tool_id, "kind": tool.kind} for tool in hiding],
+        "hiding": [
+            {"tool": tool.tool_id, "kind": tool.kind} for one in whole.behind for tool in one.hiding
+        ],
+        "expanded": expansion_json(whole),
         "twice": [_twice_json(one) for one in twice],
     }
     if args.tools:
@@ -107,18 +123,53 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
         lambda: (
             _text(cost, catalog, tools=args.tools)
             + _hosts_text(value["hosts"])
-            + _hiding_text(hiding)
+            + _hiding_text(whole)
             + _twice_text(twice)
         ),
     )
     return 0
 
 
-def _hiding_text(hiding: "Sequence[HidingTool]") -> str:
-    """A line for each tool that hides others, "" without one."""
-    if not hiding:
+def read_expansion(ctx: AppContext, tools: Sequence[CatalogTool]) -> Expansion:
+    """Both numbers of these tools: listed, and with what is known to be behind them."""
+    db = ctx.open_store()
+    try:
+        return expand(tools, read_known(db))
+    finally:
+        db.close()
+
+
+def expansion_json(whole: Expansion) -> Json:
+    """The stable JSON form of a count after expansion."""
+    return {
+        "tools": whole.tools,
+        "tokens": whole.tokens,
+        "unknown": list(whole.unknown),
+        "behind": [
+            {
+                "server": one.server,
+                "tools": len(one.names),
+                "tokens": one.tokens,
+                "source": one.source,
+            }
+            for one in whole.behind
+        ],
+    }
+
+
+def _hiding_text(whole: Expansion) -> str:
+    """Lines on the servers with tools that hide others, "" without one."""
+    if not whole.behind:
         return ""
-    lines = ["", "", "More than these tools can be reached:", *(f"  {one.text}" for one in hiding)]
+    lines = [
+        "",
+        "",
+        "More than these tools can be reached:",
+        *(f"  {o.text}" for o in whole.behind),
+    ]
+    lines.append(whole.sentence)
+    if whole.unknown:
+        lines.append("Ask these servers what is behind: toolcrib footprint --expand")
     return "\n".join(lines)
 
 
@@ -179,6 +230,7 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         (size.sent.tokens, size.sent.count) if size else (cost.shown_tokens, cost.shown_tools)
     )
     outcome = verdict(tokens, count, budget)
+    whole = read_expansion(ctx, size.sent.tools if size else catalog.tools)
     value: Json = {
         "verdict": outcome.word,
         "host": size.facts.id if size else "",
@@ -186,10 +238,11 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "budget": budget.limit,
         "tools": count,
         "reasons": list(outcome.reasons),
+        "expanded": expansion_json(whole),
     }
     if args.suggest:
         value |= _suggestions(ctx, catalog, size, outcome)
-    console.result(value, lambda: _check_text(value))
+    console.result(value, lambda: _check_text(value, whole))
     failing = ("BLOCK",) if args.fail_on == "block" else ("WARN", "BLOCK")
     return OVER_BUDGET if outcome.word in failing else 0
 
@@ -347,12 +400,13 @@ def _tool_row(tool: dict[str, object]) -> list[str]:
     return [f"  {tool['name']}", state, number(int(str(tool["tokens"]))), ""]
 
 
-def _check_text(value: Json) -> str:
+def _check_text(value: Json, whole: Expansion) -> str:
     of = f"{value['host']} gets" if value["host"] else "all servers together have"
     lines = [
         f"{value['verdict']}: {of} {number(value['tokens'])} tokens of {number(value['budget'])}"
     ]
     lines += value["reasons"]
+    lines += [whole.sentence] if whole.sentence else []
     for move in value.get("moves", ()):
         mark = "needed" if move["needed"] else "more"
         lines.append(f"  [{mark}] {move['title']}: saves {number(move['saves'])}")

@@ -20,6 +20,20 @@ class RouteOwner(Protocol):
         """There will be no answer of the server."""
 
 
+def behind_of(message: Json, problem: str) -> Json:
+    """Journal fields of a call that names a tool behind the one called; {} for any other.
+
+    The name alone is kept, of a call that the server answered well.
+    """
+    params = message.get("params")
+    if problem or not isinstance(params, dict) or not isinstance(name := params.get("name"), str):
+        return {}
+    from app.policy.hiding import name_behind  # a call was made: the start is over
+
+    hidden = name_behind(name, params.get("arguments"))
+    return {"behind": hidden} if hidden else {}
+
+
 class Route(PendingRequest):
     """A request of the host on its way to a server; its kinds look at what comes of it."""
 

@@ -19,7 +19,7 @@ from app.mcp.limits import HungError, StoppedError, Watch
 from app.mcp.traced import TracedChannel, TracedMessage
 from app.registry.conversation import answer, envelope, hello
 from app.registry.probe import channel_of, fail_pending
-from app.registry.register import Target, targets
+from app.registry.register import RegisterResult, Target, targets
 from app.secrets.secret_store import SecretStore
 from app.signin.auth import StoredAuth
 from store.servers import all_servers
@@ -50,8 +50,12 @@ class CallResult:
 class CallSession:
     """One server for calls by hand: started at the first one, kept until `close`."""
 
-    def __init__(self, ctx: AppContext, server_id: int) -> None:
+    def __init__(
+        self, ctx: AppContext, server_id: int, registered: RegisterResult | None = None
+    ) -> None:
+        """`registered`: hosts' files just read, for values that only they have."""
         self._ctx = ctx
+        self._registered = registered
         self._server_id = server_id
         self._connection: Connection | None = None
         self._trace: TracedChannel | None = None
@@ -75,6 +79,30 @@ class CallSession:
         with self._lock:
             self._scrubber.add(secrets)
             return self._call(tool, arguments, lambda: cancelled() or self._closed.is_set())
+
+    def list_tools(self, *, cancelled: Callable[[], bool] = lambda: False) -> tuple[Json, ...]:
+        """The tools that the server lists now; () where it does not answer."""
+        with self._lock:
+            limits = Limits.of(self._ctx.settings)
+            watch = Watch(
+                limits.quiet_seconds,
+                limits.total_seconds,
+                cancelled=lambda: cancelled() or self._closed.is_set(),
+            )
+            entries: list[Json] = []
+            try:
+                connection = self._connected(watch)
+                params: Json = {}
+                while len(entries) < limits.tools:
+                    page = connection.call("tools/list", params, watch, quiet=limits.quiet_seconds)
+                    entries += [one for one in page.get("tools") or () if isinstance(one, dict)]
+                    cursor = page.get("nextCursor")
+                    if not isinstance(cursor, str) or params == {"cursor": cursor}:
+                        break
+                    params = {"cursor": cursor}
+            except (StoppedError, HungError, NoAnswerError):
+                self._end()
+            return tuple(self._scrubber.json({"tools": entries})["tools"])
 
     def close(self) -> None:
         """End the server with all that it started; a call under way ends first, at once."""
@@ -167,7 +195,9 @@ class CallSession:
         number, db = self._server_id, self._ctx.open_store()
         try:
             record = next((one for one in all_servers(db) if one.id == number), None)
-            target = next((t for t in targets(self._ctx, db) if t.server_id == number), None)
+            target = next(
+                (t for t in targets(self._ctx, db, self._registered) if t.server_id == number), None
+            )
         finally:
             db.close()
         if record is not None and record.disabled:

@@ -11,7 +11,7 @@ from app.gateway.menu import results
 from app.gateway.menu.loop_guard import guidance
 from app.gateway.menu.session import Session
 from app.gateway.outgoing import Outgoing
-from app.gateway.route import Route, problem_of
+from app.gateway.route import Route, behind_of, problem_of
 from app.mcp.requests import SIGN_IN
 from app.mcp.session import Upstream
 from store.typed import TYPE_CHECKING, Json
@@ -175,13 +175,16 @@ class ToolCall(Route):
         """Note the call before the host, which may end this process, has its answer."""
         if self.is_refused:
             return  # noted as what it was
+        detail = behind_of(self.message, self._problem)
+        if self._by_name:
+            detail["by_name"] = True
         self._context.journal.add(
             "call",
             tool=self._tool_id,
             tokens=self._size // results.CHARACTERS_A_TOKEN,
             ms=(time.perf_counter() - self._began) * 1000,
             problem=self._problem,
-            **({"detail": {"by_name": True}} if self._by_name else {}),
+            **({"detail": detail} if detail else {}),
         )
 
     def unreached(self, reason: str) -> None:

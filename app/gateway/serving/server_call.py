@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from app.gateway.approvals import Hold
-from app.gateway.route import Route, problem_of
+from app.gateway.route import Route, behind_of, problem_of
 from app.gateway.serving.mode import GatewayContext
 from app.mcp import jsonrpc
 from app.mcp.protocol import INVALID_PARAMS, params_of
@@ -100,7 +100,13 @@ class ServerCall(Route):
         if self.is_refused:
             return  # noted as what it was
         ms = (time.perf_counter() - self._began) * 1000
-        self._context.journal.add("call", tool=self._tool_id, ms=ms, problem=self._problem)
+        self._context.journal.add(
+            "call",
+            tool=self._tool_id,
+            ms=ms,
+            problem=self._problem,
+            **({"detail": behind} if (behind := behind_of(self.message, self._problem)) else {}),
+        )
 
     def unreached(self, reason: str) -> None:
         """The server could not be reached."""

@@ -16,6 +16,7 @@ from app.catalog.catalog import CatalogTool
 from app.core.text import plural
 from app.host_status.sizes import HostSize
 from app.policy.budget import Verdict
+from app.policy.expansion import Expansion
 from app.policy.pruner import Move, PrunePlan
 from store.records import AS_IS, THROUGH
 from ui.look.theme import CARD, GAP, ROW, Theme
@@ -43,12 +44,14 @@ class BudgetMoves(QFrame):
     """Headline, evidence, moves with ticks.
 
     Signals: off_wanted(list of tools); through_wanted when hosts are to go through Toolcrib;
-    split_wanted when profiles by use are to be shown.
+    split_wanted when profiles by use are to be shown; behind_wanted when servers are to be asked
+    what their tools hide.
     """
 
     off_wanted = Signal(object)
     through_wanted = Signal()
     split_wanted = Signal()
+    behind_wanted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -67,6 +70,10 @@ class BudgetMoves(QFrame):
         self.off.clicked.connect(lambda: self.off_wanted.emit(self.model.tools))
         self.through = QPushButton("Serve hosts through Toolcrib…")
         self.through.clicked.connect(self.through_wanted)
+        self.whole = PlainLabel(wrap=True)
+        self.whole.setObjectName("withWhatTheyHide")
+        self.behind = QPushButton("Count what they hide…")
+        self.behind.clicked.connect(self.behind_wanted)
         self.split = QPushButton("Split the profile…")
         self.split.setToolTip("Several profiles of tools used together, each inside the budget")
         self.split.clicked.connect(self.split_wanted)
@@ -75,8 +82,20 @@ class BudgetMoves(QFrame):
         self.model.modelReset.connect(self._count)
         theme.changed.connect(self._fonts)
         self._fonts()
-        for widget in (self.view, self.sum, self.off, self.through, self.split):
+        for widget in (self.view, self.sum, *self._steps, self.whole):
             widget.hide()  # until something is known
+
+    @property
+    def _steps(self) -> tuple[QPushButton, ...]:
+        """The buttons; each is shown where its step helps."""
+        return self.off, self.through, self.split, self.behind
+
+    def show_whole(self, whole: Expansion) -> None:
+        """Show the count with what tools hide, where some hide others."""
+        self.whole.setText(whole.sentence)
+        self.whole.setToolTip(" ".join(one.text for one in whole.behind))
+        self.whole.setVisible(bool(whole.sentence))
+        self.behind.setVisible(bool(whole.unknown))
 
     def show_plan(
         self,
@@ -113,7 +132,7 @@ class BudgetMoves(QFrame):
         self.evidence.setText(read if why == UNREAD else "The verdict follows by itself.")
         self._plan = None
         self.model.show(())
-        for widget in (self.view, self.off, self.through, self.split):
+        for widget in (self.view, self.whole, *self._steps):
             widget.hide()
 
     def _count(self) -> None:
@@ -134,11 +153,13 @@ class BudgetMoves(QFrame):
         row.addWidget(self.off)
         row.addWidget(self.through)
         row.addWidget(self.split)
+        row.addWidget(self.behind)
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(CARD, CARD, CARD, CARD)
         column.setSpacing(GAP)
         column.addWidget(self.headline)
+        column.addWidget(self.whole)
         column.addWidget(self.evidence)
         column.addWidget(self.view, 1)
         column.addWidget(self.sum)

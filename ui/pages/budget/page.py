@@ -27,6 +27,7 @@ from app.host_status.sizes import HostSize, host_sizes, in_view
 from app.host_status.splitting import Split
 from app.host_status.status import HostStatus
 from app.policy.budget import Verdict, verdict_on
+from app.policy.expansion import Expansion, expand, read_known
 from app.policy.moves import Moves, moves_for
 from app.policy.profiles import DEFAULT
 from app.policy.sessions import Owner
@@ -34,6 +35,7 @@ from app.policy.usage import read_usage
 from store.records import SplitRecord
 from ui.look.theme import GAP, MARGIN, ROW
 from ui.pages.budget.form import BudgetForm
+from ui.pages.budget.hidden import HiddenTools
 from ui.pages.budget.moves import BudgetMoves
 from ui.pages.budget.rows import SHARE, WAY, BudgetTable
 from ui.pages.budget.split_dialog import SplitDialog
@@ -60,6 +62,7 @@ class _Measured:
     size: HostSize | None  # of the host in view
     verdict: Verdict
     moves: Moves
+    whole: Expansion
 
 
 class BudgetPage(Page):
@@ -89,6 +92,10 @@ class BudgetPage(Page):
         self.moves.off_wanted.connect(self._turn_off)
         self.moves.through_wanted.connect(lambda: services.open_page("hosts"))
         self.moves.split_wanted.connect(self.open_split)
+        self.asking = HiddenTools(services, self)
+        self.moves.behind_wanted.connect(self.asking.request)
+        self.asking.ended.connect(self._on_asked)
+        self.asking.failed.connect(self.messages.error)
         services.theme.changed.connect(self._recolor)
         self._recolor()
 
@@ -144,7 +151,8 @@ class BudgetPage(Page):
             usage = read_usage(db, now)
             host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
             moves = moves_for(tools, verdict, usage, host=host, limit=limit)
-            return _Measured(statuses, size, verdict, moves)
+            whole = expand(tools, read_known(db))
+            return _Measured(statuses, size, verdict, moves, whole)
 
         self.services.tasks.latest(self, measure, self._show, self.messages.error)
 
@@ -155,6 +163,7 @@ class BudgetPage(Page):
         else:
             plan, more = measured.moves.plan, measured.moves.suggestions
             self.moves.show_plan(measured.verdict, plan, measured.size, more)
+            self.moves.show_whole(measured.whole)
         self.services.hosts.take(measured.statuses)
 
     def _show_hosts(self) -> None:
@@ -178,6 +187,10 @@ class BudgetPage(Page):
     def _turn_off(self, tools: Sequence[CatalogTool]) -> None:
         if tools:
             self.services.undo.push(Tick(self.services.live, tools, False))
+
+    def _on_asked(self, text: str) -> None:
+        self.services.show_status(text)
+        self.refresh()
 
     def open_split(self) -> None:
         """Show the profiles that the one in view would be split into."""

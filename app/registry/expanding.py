@@ -1,0 +1,316 @@
+"""What is behind tools that hide others, by the server's own search and switches.
+
+Only after consent: the server is started, its search tools are called with common words, and its
+switches are switched on in that process alone, which ends afterwards.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+
+import apsw
+
+from app.catalog.catalog import CatalogTool
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.hosts.places import Places
+from app.hosts.reading import read_hosts
+from app.policy.hidden_names import MOST, groups_in_answer, named_in_answer
+from app.policy.hiding import CALLS, SEARCHES, SWITCHES, hiding_kind
+from app.registry.calling import CallSession
+from app.registry.register import RegisterResult, register
+from app.tokens.counters import Counter
+from app.tokens.counters import counter as make_counter
+from app.tokens.host_text import host_text
+from store import hidden_tools
+from store.connection import transaction
+from store.typed import Any, Json
+
+CONSENT = (
+    "Each of them is started. Its own search tools are called with common words, and switches for"
+    " more tools are switched on until it ends."
+)
+MOST_CALLS = 300  # of one server
+_DRY = 8  # calls in a row that name nothing new
+_QUERY = frozenset(
+    {"query", "q", "search", "keyword", "keywords", "pattern", "filter", "text", "intent", "task",
+     "need", "goal", "search_query"}
+)  # fmt: skip
+_LIMIT = frozenset({"limit", "k", "top_k", "max_results", "n", "count", "page_size", "maxresults"})
+_WORDS = (
+    "", "*", "list", "get", "create", "read", "write", "search", "file", "delete", "update",
+    "send", "time", "message", "issue", "user", "data", "run", "add", "convert",
+)  # fmt: skip
+_GROUPS = frozenset(
+    {"group", "server", "server_name", "mcp_name", "category", "categories", "toolset", "toolsets",
+     "toolset_name", "servers", "namespace", "path", "tool_path", "domain", "domain_name", "groups"}
+)  # fmt: skip
+_MANY = 100
+_UNSAFE = ("destructiveHint",)
+_LISTS_GROUPS = re.compile(
+    r"(?i)^(?:\w+[-_])?list[-_](?:servers|mcps|categories|toolsets|groups|namespaces|domains)$"
+)
+_SWITCHES_OFF = re.compile(r"(?i)(?:^|[-_.])(?:disable|deactivate|unload)[-_.]")
+_ROUNDS, _WAIT_SECONDS = 8, 1.5  # for a gateway that reaches its servers only when asked
+
+
+@dataclass(slots=True)
+class Expanding:
+    """Names behind one server's tools, with the tokens of definitions that were given."""
+
+    server: str
+    rows: dict[str, tuple[str, int]] = field(default_factory=dict)  # name: (tool, tokens)
+    calls: int = 0
+    problem: str = ""  # why nothing, or not all, could be asked
+
+
+def expand_server(
+    ctx: AppContext,
+    server_id: int,
+    tools: Sequence[CatalogTool],
+    counter: Counter,
+    *,
+    registered: RegisterResult | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Expanding:
+    """Ask one trusted server; blocks, and says in `problem` why it could not be asked."""
+    done = Expanding(tools[0].server.name)
+    session = CallSession(ctx, server_id, registered)
+    allowed = {row.tool.name for row in tools}
+    try:
+        asker = _Asker(session, counter, done, allowed, cancelled)
+        for _ in range(_ROUNDS):  # a gateway may still be reaching the servers behind it
+            before = len(done.rows)
+            asker.query_all()
+            quiet = len(done.rows) == before and (done.rows or not asker.searches)
+            if quiet or done.calls >= MOST_CALLS or asker.waits(_WAIT_SECONDS):
+                break
+    except ToolcribError as error:
+        done.problem = f"{error.title} {error.hint}".strip()
+    finally:
+        session.close()
+    return done
+
+
+def keep(db: apsw.Connection, server_id: int, done: Expanding, at: float) -> None:
+    """Store what was answered."""
+    rows = [(tool, name, tokens) for name, (tool, tokens) in sorted(done.rows.items())]
+    with transaction(db):
+        hidden_tools.replace(db, server_id, rows, at)
+
+
+def askable(rows: Iterable[CatalogTool]) -> dict[int, list[CatalogTool]]:
+    """Servers, by id, with a tool that can be asked what it hides, with their tools on."""
+    servers: dict[int, list[CatalogTool]] = {}
+    for row in rows:
+        if row.shown:
+            servers.setdefault(row.server.id, []).append(row)
+    return {number: tools for number, tools in servers.items() if may_be_asked(tools)}
+
+
+def ask_servers(
+    ctx: AppContext,
+    places: Places,
+    servers: Mapping[int, Sequence[CatalogTool]],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Expanding]:
+    """Ask one server after the other and store what each answered; blocks."""
+    counter = make_counter(ctx.settings.encoding)
+    db = ctx.open_store()
+    try:
+        registered = register(ctx, db, read_hosts(places))
+        for number, rows in servers.items():
+            if cancelled():
+                return
+            done = expand_server(
+                ctx, number, rows, counter, registered=registered, cancelled=cancelled
+            )
+            keep(db, number, done, ctx.clock())
+            yield done
+    finally:
+        db.close()
+
+
+def may_be_asked(tools: Sequence[CatalogTool]) -> bool:
+    """True if a server has a tool that can be asked what it hides."""
+    kinds = {hiding_kind(row.tool.name, row.tool.raw) for row in tools if row.shown}
+    return SWITCHES in kinds or (SEARCHES in kinds and CALLS in kinds)
+
+
+def _is_unsafe(raw: Json) -> bool:
+    notes = raw.get("annotations")
+    return isinstance(notes, dict) and any(notes.get(one) is True for one in _UNSAFE)
+
+
+class _Asker:
+    """Calls of one server's search and switch tools."""
+
+    def __init__(
+        self,
+        session: CallSession,
+        counter: Counter,
+        done: Expanding,
+        listed: set[str],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._session, self._counter, self._done = session, counter, done
+        self._listed, self._cancelled = listed, cancelled
+        self.groups: list[str] = []
+        self.searches = False  # the server has something to be asked
+
+    def query_all(self) -> None:
+        """Ask by the server's present list: groups, searches, then switches."""
+        entries = {
+            str(e.get("name")): e for e in self._session.list_tools(cancelled=self._cancelled)
+        }
+        own = {n: e for n, e in entries.items() if n in self._listed and not _is_unsafe(e)}
+        kinds = {name: hiding_kind(name, entry) for name, entry in own.items()}
+        calls = CALLS in kinds.values()
+        self.groups = _groups_written(own, kinds)
+        if calls or SWITCHES in kinds.values():
+            for name in own:
+                if _LISTS_GROUPS.search(name):
+                    self.query_groups(name, own[name])
+        # a gateway's "discover_tools" beside a tool that calls by name is a search
+        kinds_searched = (SEARCHES, SWITCHES) if calls else (SEARCHES,)
+        searches = [name for name, kind in kinds.items() if kind in kinds_searched]
+        self.searches = bool(searches)
+        for name in searches:
+            self.query(name, own[name], switches=False)
+        for name, kind in kinds.items():
+            if not calls and kind == SWITCHES and not _SWITCHES_OFF.search(name):
+                self.query(name, own[name], switches=True)
+
+    def query(self, tool: str, raw: Json, *, switches: bool) -> None:
+        """Call a tool with all that its arguments may hold, until nothing new is named."""
+        dry = 0
+        for arguments in arguments_for(raw, self.groups):
+            if dry >= _DRY or self._done.calls >= MOST_CALLS or self._cancelled():
+                return
+            result = self._call(tool, arguments)
+            before = len(self._done.rows)
+            if switches:  # one may push another out
+                self.list_again(tool)
+            else:
+                self._take(tool, named_in_answer(result))
+            self.groups += [g for g in groups_in_answer(result) if g not in self.groups]
+            dry = 0 if switches or len(self._done.rows) > before else dry + 1
+
+    def query_groups(self, tool: str, raw: Json) -> None:
+        """Call a tool that lists groups, servers or categories."""
+        for arguments in list(arguments_for(raw, ()))[:1]:
+            result = self._call(tool, arguments)
+            self.groups += [g for g in groups_in_answer(result) if g not in self.groups]
+
+    def waits(self, seconds: float) -> bool:
+        """Give the server time to reach those behind it; True if it was cancelled."""
+        return self._cancelled() or Event().wait(seconds)
+
+    def list_again(self, tool: str) -> None:
+        """Take the tools that are listed since a switch."""
+        named: dict[str, Json] = {}
+        for entry in self._session.list_tools(cancelled=self._cancelled):
+            name = entry.get("name")
+            if isinstance(name, str):
+                named[name] = entry
+        self._take(tool, named)
+
+    def _take(self, tool: str, named: Mapping[str, Json]) -> None:
+        for name, definition in named.items():
+            if name in self._listed or len(self._done.rows) >= MOST:
+                continue
+            tokens = self._tokens(name, definition)
+            known = self._done.rows.get(name)
+            if known is None or known[1] < tokens:
+                self._done.rows[name] = (tool, tokens)
+
+    def _tokens(self, name: str, definition: Json) -> int:
+        schema = next(
+            (definition[k] for k in ("inputSchema", "input_schema", "parameters", "schema")
+             if isinstance(definition.get(k), dict)),
+            None,
+        )  # fmt: skip
+        if schema is None:
+            return 0
+        raw = {"name": name, "description": definition.get("description") or ""}
+        return self._counter.count(host_text(raw | {"inputSchema": schema}))
+
+    def _call(self, tool: str, arguments: Json) -> Json:
+        self._done.calls += 1
+        answer = self._session.call(tool, arguments, cancelled=self._cancelled)
+        if answer.problem:
+            raise ToolcribError(answer.problem)
+        return {} if answer.failed else answer.result
+
+
+def arguments_for(raw: Json, groups: Sequence[str]) -> Iterator[Json]:
+    """Arguments for a search or a switch, the widest first; none where one cannot be guessed."""
+    schema = raw.get("inputSchema")
+    schema = schema if isinstance(schema, dict) else {}
+    properties = schema.get("properties")
+    fields: dict[str, Any] = properties if isinstance(properties, dict) else {}
+    required = [str(one) for one in schema.get("required") or ()]
+    fixed: Json = {}
+    query = group = ""
+    for name, about in fields.items():
+        plain = str(name).lower().replace("-", "_")
+        if plain in _LIMIT:
+            fixed[name] = _most(about)
+        elif plain in _GROUPS and not group:
+            group = name
+        elif plain in _QUERY and not query:
+            query = name
+        elif name in required:
+            value = _any_value(about)
+            if value is None:
+                return
+            fixed[name] = value
+    if group:
+        values = _enum(fields[group]) or groups
+        many = isinstance(fields[group], dict) and fields[group].get("type") == "array"
+        if group not in required:
+            yield from _queries(fixed, query, query in required)
+        for value in list(values):
+            more = fixed | {group: [value] if many else value}
+            yield from _queries(more, query, query in required, few=True)
+        return
+    yield from _queries(fixed, query, query in required)
+
+
+def _queries(fixed: Json, query: str, is_required: bool, *, few: bool = False) -> Iterator[Json]:
+    if not query:
+        yield fixed
+        return
+    if not is_required:
+        yield fixed
+    for word in _WORDS[:2] if few else _WORDS:
+        yield fixed | {query: word}
+
+
+def _most(about: Any) -> int:
+    most = about.get("maximum") if isinstance(about, dict) else None
+    return int(most) if isinstance(most, int | float) and 0 < most <= MOST else _MANY
+
+
+def _enum(about: Any) -> list[Any]:
+    inner = about.get("items") if isinstance(about, dict) and "items" in about else about
+    values = inner.get("enum") if isinstance(inner, dict) else None
+    return list(values)[:MOST_CALLS] if isinstance(values, list) else []
+
+
+def _any_value(about: Any) -> Any:
+    values = _enum(about)
+    kind = about.get("type") if isinstance(about, dict) else None
+    return values[0] if values else {"boolean": True, "array": [], "object": {}}.get(str(kind))
+
+
+def _groups_written(own: Mapping[str, Json], kinds: Mapping[str, str]) -> list[str]:
+    """Groups that the descriptions of hiding tools list, as `- name: ...`."""
+    names: list[str] = []
+    for name, entry in own.items():
+        if kinds[name]:
+            text = {"content": [{"text": str(entry.get("description") or "")}]}
+            names += [one for one in named_in_answer(text) if one not in names]
+    return names[:MOST_CALLS]

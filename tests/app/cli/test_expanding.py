@@ -1,0 +1,110 @@
+"""`toolcrib footprint --expand` asks real servers what is behind their tools, after a yes."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from app.cli.main import run
+from app.core.context import AppContext
+from store import events
+from store.connection import transaction
+from store.records import EventRecord
+from store.typed import Json
+
+Capture = pytest.CaptureFixture[str]
+Scan = Callable[..., Path]
+SERVER = Path(__file__).parents[2] / "fakes" / "menu_server.py"
+
+
+@pytest.fixture
+def scan(ctx: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture) -> Scan:
+    """scan("search"): reads a server of that kind, called menu; gives its log of calls."""
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def read(kind: str) -> Path:
+        log = tmp_path / "calls.log"
+        entry = {
+            "command": sys.executable,
+            "args": [str(SERVER)],
+            "env": {"MENU": kind, "MENU_LOG": str(log)},
+        }
+        file = tmp_path / ".cursor" / "mcp.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"mcpServers": {"menu": entry}}))
+        assert run(["scan", "--yes"]) == 0
+        capsys.readouterr()
+        return log
+
+    return read
+
+
+def footprint(capture: Capture, *options: str) -> Json:
+    assert run(["footprint", "--json", *options]) == 0
+    value: Json = json.loads(capture.readouterr().out)
+    return value
+
+
+def calls(log: Path) -> list[list[object]]:
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def test_nothing_is_started_without_a_yes(scan: Scan, capsys: Capture) -> None:
+    log = scan("search")
+    assert run(["footprint", "--expand"]) == 4
+    output = capsys.readouterr().err
+    assert "1 server to ask: menu. Each of them is started." in output
+    assert "Nothing was started." in output and calls(log) == []
+    whole = footprint(capsys)["expanded"]
+    assert (whole["tools"], whole["unknown"]) == (3, ["menu"])
+    assert run(["footprint"]) == 0
+    text = capsys.readouterr().out
+    assert "menu: 3 tools hide others; how many is not known." in text
+    assert "3 tools listed, 3 with what they hide; 1 server not known." in text
+    assert "Ask these servers what is behind: toolcrib footprint --expand" in text
+
+
+def test_its_own_search_is_asked_and_both_numbers_are_shown(scan: Scan, capsys: Capture) -> None:
+    log = scan("search")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    (behind,) = whole["behind"]
+    assert (behind["tools"], behind["source"], whole["unknown"]) == (5, "asked", [])
+    assert whole["tools"] == 8 and behind["tokens"] > 0
+    names = {name for name, _arguments in calls(log)}
+    assert names == {"search_tools"}, "what destroys or calls is never called"
+    assert run(["check"]) == 0
+    assert "3 tools listed, 8 with what they hide." in capsys.readouterr().out
+    assert run(["check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["expanded"]["tools"] == 8
+
+
+def test_a_search_by_group_is_asked_for_every_group(scan: Scan, capsys: Capture) -> None:
+    log = scan("group")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    assert (whole["tools"], whole["behind"][0]["tools"]) == (7, 5)
+    asked = [arguments for _name, arguments in calls(log)]
+    assert asked[:2] == [{"group": "files"}, {"group": "mail"}]
+
+
+def test_a_list_that_grows_is_counted_after_its_switches(scan: Scan, capsys: Capture) -> None:
+    log = scan("switch")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    assert (whole["tools"], whole["behind"][0]["tools"]) == (8, 5)
+    assert {name for name, _arguments in calls(log)} == {"enable_toolset"}
+
+
+def test_a_call_that_the_gateway_saw_names_one_at_least(
+    scan: Scan, db: apsw.Connection, ctx: AppContext, capsys: Capture
+) -> None:
+    scan("search")
+    with transaction(db):
+        detail = {"behind": "read_page"}
+        events.add(db, [EventRecord(ctx.clock(), "call", tool="menu/call_tool", detail=detail)])
+    (behind,) = footprint(capsys)["expanded"]["behind"]
+    assert (behind["tools"], behind["source"]) == (1, "seen")
+    assert run(["footprint"]) == 0
+    assert "1 are behind (at least, by calls seen)." in capsys.readouterr().out

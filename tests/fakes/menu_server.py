@@ -1,0 +1,83 @@
+"""A real server on stdio whose tools hide others: a search, a call by name, a switch.
+
+MENU=search|switch|group chooses what it lists; each call is written to MENU_LOG.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+HIDDEN = {
+    "files": ["read_page", "write_page", "list_pages"],
+    "mail": ["send_letter", "list_letters"],
+}
+QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+CALL = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    "required": ["name"],
+}
+GROUP = {
+    "type": "object",
+    "properties": {"group": {"type": "string", "enum": list(HIDDEN)}},
+    "required": ["group"],
+}
+on: list[str] = []
+
+
+def tool(name: str, schema: dict, **more: object) -> dict:
+    return {"name": name, "description": f"{name} of the menu", "inputSchema": schema, **more}
+
+
+def hidden(names: list[str]) -> list[dict]:
+    return [
+        tool(name, {"type": "object", "properties": {"id": {"type": "string"}}}) for name in names
+    ]
+
+
+def listed() -> list[dict]:
+    kind = os.environ["MENU"]
+    if kind == "search":
+        wipe = tool("search_wiped_tools", QUERY, annotations={"destructiveHint": True})
+        return [tool("search_tools", QUERY), tool("call_tool", CALL), wipe]
+    if kind == "group":
+        return [tool("get_menu_tools", GROUP), tool("call_tool", CALL)]
+    menu = [tool("enable_toolset", GROUP), tool("disable_toolset", GROUP), tool("plain", QUERY)]
+    return [*menu, *hidden([name for group in on for name in HIDDEN[group]])]
+
+
+def answer(name: str, arguments: dict) -> dict:
+    with Path(os.environ["MENU_LOG"]).open("a", encoding="utf-8") as log:
+        log.write(json.dumps([name, arguments]) + "\n")
+    every = [one for names in HIDDEN.values() for one in names]
+    if name == "search_tools":
+        word = arguments["query"]
+        hits = [one for one in every if word and word in one]
+        return {"content": [{"type": "text", "text": json.dumps({"tools": hidden(hits)})}]}
+    if name == "get_menu_tools":
+        lines = "\n".join(f"- {one}: of {arguments['group']}" for one in HIDDEN[arguments["group"]])
+        return {"content": [{"type": "text", "text": lines}]}
+    if name == "enable_toolset":
+        on.append(arguments["group"])
+    return {"content": [{"type": "text", "text": "done"}]}
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, params = message["method"], message.get("params") or {}
+    if method == "initialize":
+        result: dict = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "menu", "version": "1"},
+        }
+    elif method == "tools/list":
+        result = {"tools": listed()}
+    elif method == "tools/call":
+        result = answer(params["name"], params.get("arguments") or {})
+    else:
+        result = {}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
