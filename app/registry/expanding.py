@@ -1,4 +1,4 @@
-"""What is behind tools that hide others, by the server's own search and switches.
+"""Tools behind those that hide others, by the server's own search and switches.
 
 Only after consent: the server is started, its search tools are called with common words, and its
 switches are switched on in that process alone, which ends afterwards.
