@@ -55,6 +55,8 @@ def file_tools(
     """
     switched = native and host.native is not None and not host.native.partial
     own, direct, unread = [], [], []
+    again: list[tuple[str, CatalogTool]] = []  # of a server that has another entry already
+    names_of: dict[int, set[str]] = {}
     pruned = False
     for reading, entry, server in _entries(catalog, readings, counts):
         rows = _usable(catalog, server) if server is not None else []
@@ -66,19 +68,22 @@ def file_tools(
         narrowed = switched and reading.scope not in _LEFT_ALONE and entry.name not in beside
         hidden = wrapped or (narrowed and server is not None and server.trusted)
         kept = [row for row in rows if row.shown or not hidden]
+        names = names_of.setdefault(rows[0].server.id, set())
+        again += [(entry.name, row) for row in kept if names and entry.name not in names]
+        names.add(entry.name)
         own += kept
         direct += [] if wrapped else kept
     sent = replace(as_sent(host, _once(own)), direct=tuple(_once(direct)))
     entries = [one for one in readings if one.through and counts(one, None)]
     if not entries:
         mode = PRUNED if pruned else NATIVE if native else AS_IS
-        return FileTools(mode, sent, unread=tuple(unread))
+        return FileTools(mode, sent.with_again(host, again), unread=tuple(unread))
     lists = [one.behind for one in entries]
-    names = {name for behind in lists if behind is not None for name in behind}
-    served = catalog if None in lists else catalog.only(names)
+    reached = {name for behind in lists if behind is not None for name in behind}
+    served = catalog if None in lists else catalog.only(reached)
     return FileTools(
         THROUGH,
-        with_menu(host, sent, _once(own), served),
+        with_menu(host, sent, _once(own), served).with_again(host, again),
         tuple(server.name for server in served.servers),
         None not in lists,
         tuple(unread),

@@ -32,6 +32,19 @@ class ModelTools:
     later: int = 0  # tokens of the schemas that the host itself holds back until they are searched
     deferred: frozenset[int] = frozenset()  # row ids of those tools
     direct: tuple[CatalogTool, ...] = ()  # that come from their servers, not through a gateway
+    # sent once more, under another entry's name; in the numbers, but not among `tools`
+    again: tuple[tuple[str, CatalogTool], ...] = ()
+
+    def with_again(self, host: HostFacts, again: Sequence[tuple[str, CatalogTool]]) -> "ModelTools":
+        """The same with tools of servers that the host names twice."""
+        more = as_sent(host, [row for _name, row in again])
+        return replace(
+            self,
+            tokens=self.tokens + more.tokens,
+            count=self.count + more.count,
+            later=self.later + more.later,
+            again=tuple(zip((name for name, _row in again), more.tools, strict=True)),
+        )
 
 
 def host_rows(host: HostFacts, catalog: Catalog) -> list[CatalogTool]:

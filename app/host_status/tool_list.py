@@ -83,6 +83,10 @@ def _sent(size: HostSize, catalog: Catalog, direct: set[int]) -> Iterator[Listed
         elif facts.tool_limit and number >= facts.tool_limit:
             state, why = OVER, f"more than the {facts.tool_limit} tools that {facts.name} takes"
         yield ListedTool(name, row.tool.tool_id, row.cost, later, state, why)
+    for entry, row in size.sent.again:
+        why = f"{facts.name} names its server twice, here as {entry}"
+        name = facts.names.name(entry, row.tool.name)
+        yield ListedTool(name, row.tool.tool_id, row.cost, 0, GIVEN, why)
 
 
 def _not_followed(row: CatalogTool) -> str:

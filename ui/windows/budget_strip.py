@@ -188,7 +188,8 @@ class BudgetStrip(QWidget):
             if self._every[0] is not catalog.tools:
                 self._every = (catalog.tools, server_shares(catalog, places))
             return self._every[1]
-        return host_shares(catalog, size.sent.tools, size.sent.tokens, places)
+        rows = (*size.sent.tools, *(row for _name, row in size.sent.again))
+        return host_shares(catalog, rows, size.sent.tokens, places)
 
     def _fill_menu(self) -> None:
         """The hosts with their numbers, the worst by default, and the sum over all servers."""
