@@ -42,6 +42,12 @@ def has(db: apsw.Connection, event: EventRecord) -> bool:
     return row is not None
 
 
+def since(db: apsw.Connection, at: float) -> list[EventRecord]:
+    """The events since a moment, the oldest first."""
+    sql = f"SELECT {_COLUMNS}, id FROM events WHERE at >= ? ORDER BY id"
+    return [_event(row) for row in db.execute(sql, (at,))]
+
+
 def recent(db: apsw.Connection, limit: int, *, after_id: int = 0) -> list[EventRecord]:
     """The newest events, newest first, of those after an id."""
     sql = f"SELECT {_COLUMNS}, id FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"

@@ -23,6 +23,7 @@ VERBS = {
     "policy": "policy",
     "team": "team",
     "usage": "usage",
+    "telemetry": "telemetry",
     "digest": "digest",
     "route": "route",
     "hosts": "export",

@@ -38,6 +38,9 @@ class Settings:
     events_kept: int = 100_000
     host_records: bool = False  # read the hosts' own records: which tools were called, and when
     price: float = 0.0  # of a million input tokens, in the user's currency; 0: not set
+    telemetry: bool = False  # send events of the journal to an OpenTelemetry receiver
+    telemetry_endpoint: str = "http://127.0.0.1:4318"  # OTLP over HTTP
+    telemetry_texts: bool = False  # search texts and error texts, too; never arguments
     http: bool = False  # serve clients that only speak HTTP, on this machine
     http_port: int = 41380
     at_login: bool = False  # the backend starts with the login and stays

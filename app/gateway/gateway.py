@@ -14,11 +14,13 @@ from app.gateway.serving.host import Host
 from app.gateway.serving.loop import Loop
 from app.gateway.serving.mode import GatewayContext, ServingMode
 from app.gateway.serving.unavailable import Unavailable
+from app.gateway.telemetry import Telemetry
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from app.core.settings import Settings
     from app.mcp.session import Upstream
 
 _GRACE = 2.0  # seconds that a server has to exit after its stdin was closed
@@ -34,6 +36,8 @@ class Gateway:
         self._host = host
         self._outside = outside
         database, problem = _database(outside)
+        folder = os.path.dirname(database)
+        settings_file = os.path.join(folder, "settings.toml")
         self._rules = ProjectRules(outside.project_folder, self._open_known_store)
         self._profile = ProfileView(
             database,
@@ -49,7 +53,8 @@ class Gateway:
             session=_session_id(),
             keep=self._events_kept,
             hide=outside.scrubber.json,
-            folder=os.path.dirname(database),
+            folder=folder,
+            sent=Telemetry(settings_file, self._settings) if folder else None,
         )
         self._context = GatewayContext(host, self._profile, self.journal, outside)
         self._mode: ServingMode | None = None
@@ -81,6 +86,11 @@ class Gateway:
         if not os.path.exists(self._profile.database):
             raise StoreError("There is no store yet.")
         return self._open_store()  # type: ignore[no-untyped-call]
+
+    def _settings(self) -> "Settings":
+        from app.core.settings import Settings
+
+        return Settings.load(self._outside.paths().settings_file)
 
     def _events_kept(self) -> int:
         from app.core.settings import Settings

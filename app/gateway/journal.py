@@ -4,13 +4,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 import apsw
 
 from app.gateway.journal_tail import JournalTail, take_left
 from app.system.threads import start_thread
 from store.errors import StoreError
-from store.typed import Any, Json
+from store.typed import TYPE_CHECKING, Any, Json
+
+if TYPE_CHECKING:
+    from app.gateway.telemetry import Telemetry
+    from store.records import EventRecord
 
 _AT_ONCE = frozenset({"call"})  # in a file before the host has its answer
 _Event = tuple[float, str, Json]  # when, kind, fields of store.records.EventRecord
@@ -34,8 +39,13 @@ class Journal:
         hide: Callable[[Any], Any] = lambda fields: fields,
         clock: Callable[[], float] = time.time,
         folder: str = "",
+        sent: "Telemetry | None" = None,
     ) -> None:
-        """`folder`: of the store; calls are in a file there until the store has them."""
+        """`folder`: of the store; calls are in a file there until the store has them.
+
+        `sent` gets events that the store has, where the user lets them leave.
+        """
+        self._sent = sent
         self._open = open_db
         self._keep = keep
         self._profile = profile
@@ -93,6 +103,7 @@ class Journal:
                 with self._tail_lock:
                     if not self._queue:
                         self._tail.clear()
+                self._send(batch)
                 failures = 0
             except (apsw.Error, StoreError):  # calls go on without a journal
                 failures += 1
@@ -107,8 +118,23 @@ class Journal:
                     db.close()
                 if not (self.dropped or failures):
                     self._tail.close()
+                if self._sent is not None:
+                    self._sent.close()
                 return
             self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
+
+    def _send(self, batch: list[_Event]) -> None:
+        """Let events leave that are in the store, where that is switched on."""
+        if self._sent is None or not batch:
+            return
+        with suppress(Exception):  # a receiver's trouble is none of a call's
+            self._sent([self._record(event) for event in batch])
+
+    def _record(self, event: _Event) -> "EventRecord":
+        from store.records import EventRecord
+
+        at, kind, fields = event
+        return EventRecord(at=at, kind=kind, **{**self._common(), **self._hide(fields)})
 
     def _first(self) -> apsw.Connection:
         """A connection; what killed sessions left is taken in by it."""
@@ -119,7 +145,6 @@ class Journal:
     def _write(self, db: apsw.Connection, batch: list[_Event]) -> None:
         from store import events
         from store.connection import transaction
-        from store.records import EventRecord
 
         lost, self.dropped = self.dropped, 0
         if lost:
@@ -129,13 +154,9 @@ class Journal:
             return
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
-        common = self._common()
         try:
             with transaction(db):
-                made = [
-                    EventRecord(at=at, kind=kind, **{**common, **self._hide(fields)})
-                    for at, kind, fields in batch
-                ]
+                made = [self._record(event) for event in batch]
                 events.add(db, made)
                 if many:
                     events.prune(db, kept)

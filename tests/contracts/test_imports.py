@@ -32,7 +32,15 @@ def loaded(code: str, tmp_path: Path) -> set[str]:
 def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     found = loaded("import app.gateway.main", tmp_path)
     forbidden = {"PySide6", "numpy", "onnxruntime", "pydantic", "mcp", "mcp_types", "anyio"}
-    assert not found & {*forbidden, *HEAVY, "jsonschema", "jsonschema_rs", "psutil", "asyncio"}
+    assert not found & {
+        *forbidden,
+        *HEAVY,
+        "jsonschema",
+        "jsonschema_rs",
+        "psutil",
+        "asyncio",
+        "opentelemetry",
+    }
     slow = {"typing", "pathlib", "urllib", "dataclasses", "tempfile", "orjson"}  # milliseconds each
     assert not found & slow
 

@@ -1,0 +1,69 @@
+"""Events of the journal on their way out, where the user switched that on: spans and a duration.
+
+Names follow OpenTelemetry's conventions for MCP and generative AI (mcp.*, gen_ai.*). Counts, times
+and names leave; a query and what a server said only with `telemetry_texts`. Arguments never do: the
+journal does not have them. The SDK is the extra `toolcrib[otel]`, loaded with the first event.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+from store.typed import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from app.core.settings import Settings
+    from store.records import EventRecord
+
+
+class Sender(Protocol):
+    """Receiver of events that are in the journal."""
+
+    def send(self, events: "Sequence[EventRecord]") -> None:
+        """Take events; sent in the background."""
+
+    def close(self) -> None:
+        """Send what is left."""
+
+
+class Telemetry:
+    """Follows the settings file; sends nothing while it is off."""
+
+    def __init__(self, settings_file: str, load: "Callable[[], Settings]") -> None:
+        self._file = settings_file
+        self._load = load
+        self._stamp: tuple[float, int] | None = None
+        self._sender: Sender | None = None
+        self.problem = ""  # reason that nothing is sent although it is on
+
+    def __call__(self, events: "Sequence[EventRecord]") -> None:
+        """Send events, where that is on."""
+        self._follow()
+        if self._sender is not None:
+            self._sender.send(events)
+
+    def _follow(self) -> None:
+        try:
+            status = os.stat(self._file)
+        except OSError:
+            stamp = (0.0, 0)
+        else:
+            stamp = (status.st_mtime, status.st_size)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        self.close()
+        settings = self._load() if stamp != (0.0, 0) else None
+        if settings is None or not settings.telemetry:
+            return
+        try:
+            from app.gateway.telemetry_spans import SpanSender
+        except ImportError:
+            self.problem = "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."
+            return
+        self._sender = SpanSender(settings.telemetry_endpoint, texts=settings.telemetry_texts)
+
+    def close(self) -> None:
+        """Send what is left, for at most a few seconds."""
+        if self._sender is not None:
+            self._sender.close()
+            self._sender = None
