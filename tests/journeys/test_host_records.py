@@ -17,12 +17,12 @@ from judge.trial import program
 from app.evidence.formats import FORMATS, OPENCODE
 from app.evidence.reading import read_records
 from app.evidence.use import host_use
+from app.gateway.journal_tail import take_left
 from store import events
 from store.records import PRUNED
 
 pytestmark = [pytest.mark.hosts, pytest.mark.timeout(300)]
 RECORDED = {form.host for form in FORMATS} | {OPENCODE}
-JOURNAL_SECONDS = 0.6  # Codex kills its servers at once, and the journal writes every .3 s
 EVERYDAY = {host.id for host in chosen(os.environ)}
 
 
@@ -34,7 +34,7 @@ def test_the_record_of_a_host_and_the_journal_behind_it_agree(host_id: str, tmp_
     if not program(host).is_file():
         pytest.skip(f"run: python tests/hosts/install.py {host_id}")
     household = Household(host, tmp_path / "home")
-    with FakeModel(script(PRUNED), delay=max(host.delay, JOURNAL_SECONDS)) as model:
+    with FakeModel(script(PRUNED), delay=host.delay) as model:
         household.set_up(model.port)
         household.export(PRUNED)
         outcome = household.talk(model, mode=PRUNED)
@@ -43,6 +43,7 @@ def test_the_record_of_a_host_and_the_journal_behind_it_agree(host_id: str, tmp_
     with closing(household.ctx.open_store()) as db:
         report = read_records(db, household.home, {}, now)
         use = host_use(db, now - 3_600)
+        take_left(db, str(household.ctx.paths.home))  # Codex kills its servers at once
         journal = {tool: calls for tool, (calls, _last) in events.usage(db, now - 3_600).items()}
     assert report.notes == ()
     assert use.calls == journal == {"stub/alpha_get": 1}

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
@@ -117,6 +118,27 @@ def test_a_pipe_a_folder_and_a_loop_of_links_cost_a_note(home: Path, read: Read)
     (folder / "loop.jsonl").symlink_to(folder / "loop.jsonl")
     report = read()
     assert report.calls == 1 and len(report.notes) == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders are closed in another way there")
+def test_an_unreadable_folder_costs_a_note_and_the_others_are_read(db: apsw.Connection) -> None:
+    with TemporaryDirectory(dir="/tmp") as name:
+        home = Path(name)
+        home.chmod(0o755)
+        closed = session(home, claude("call_2"), "two").parents[1] / "-closed"
+        closed.mkdir()
+        (closed / "three.jsonl").write_text(claude("call_3"))
+        closed.chmod(0o000)
+        user = os.geteuid()
+        try:
+            if user == 0:
+                os.seteuid(65534)  # root may read everything
+            report = read_records(db, home, {}, NOW)
+        finally:
+            os.seteuid(user)
+            closed.chmod(0o700)
+    assert report.calls == 1
+    assert len(report.notes) == 1 and "-closed" in report.notes[0]
 
 
 def test_a_line_without_end_is_skipped_and_the_next_one_read(
