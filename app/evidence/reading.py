@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
@@ -69,6 +70,29 @@ def _files(folder: Path, pattern: str) -> Iterator[Path]:
         return
 
 
+def _closed(home: Path, environ: Mapping[str, str]) -> Iterator[str]:
+    """Sentences on folders of records that may not be entered; a search passes them over."""
+    for form in FORMATS:
+        moved = environ.get(form.variable, "") if form.variable else ""
+        folder = Path(moved) if moved else home / form.folder
+        parts = form.pattern.split("/")[:-1]
+        for depth in range(len(parts) + 1):
+            inside = "/".join(parts[:depth])
+            for place in folder.glob(inside) if inside else (folder,):
+                if problem := _why_closed(place):
+                    yield problem
+
+
+def _why_closed(place: Path) -> str:
+    try:
+        with os.scandir(place):
+            return ""
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        return f"{place}: {error.strerror or error}."
+
+
 def _changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
@@ -88,7 +112,7 @@ def read_records(
     """Read what is new in every record and store it; call it on a thread that may block."""
     files = record_files(home, environ)
     known = host_records.all_records(db)
-    report = ReadReport(files=len(files))
+    report = ReadReport(files=len(files), notes=tuple(islice(_closed(home, environ), 20)))
     for done, (form, path) in enumerate(files):
         if cancel is not None and cancel.is_set():
             return replace(report, stopped=True)
