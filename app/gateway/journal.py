@@ -129,6 +129,8 @@ class Journal:
             return
         with suppress(Exception):  # a receiver's trouble is none of a call's
             self._sent([self._record(event) for event in batch])
+        if problem := self._sent.take_problem():
+            self.add("error", problem=problem)
 
     def _record(self, event: _Event) -> "EventRecord":
         from store.records import EventRecord

@@ -33,13 +33,18 @@ class Telemetry:
         self._load = load
         self._stamp: tuple[float, int] | None = None
         self._sender: Sender | None = None
-        self.problem = ""  # reason that nothing is sent although it is on
+        self._problem = ""  # reason that nothing is sent although it is on
 
     def __call__(self, events: "Sequence[EventRecord]") -> None:
         """Send events, where that is on."""
         self._follow()
         if self._sender is not None:
             self._sender.send(events)
+
+    def take_problem(self) -> str:
+        """Reason that nothing is sent although it is on, once; "" for none."""
+        problem, self._problem = self._problem, ""
+        return problem
 
     def _follow(self) -> None:
         try:
@@ -58,7 +63,7 @@ class Telemetry:
         try:
             from app.gateway.telemetry_spans import SpanSender
         except ImportError:
-            self.problem = "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."
+            self._problem = "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."
             return
         self._sender = SpanSender(settings.telemetry_endpoint, texts=settings.telemetry_texts)
 

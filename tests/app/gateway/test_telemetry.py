@@ -205,6 +205,34 @@ assert not [name for name in sys.modules if name.startswith(("opentelemetry", "g
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+def test_a_missing_sdk_is_said_once_in_the_journal(tmp_path: Path) -> None:
+    code = f"""
+import sys
+sys.modules["opentelemetry"] = None
+from pathlib import Path
+from app.core.settings import Settings
+from app.gateway.journal import Journal
+from app.gateway.telemetry import Telemetry
+from store import events
+from store.connection import open_store
+home = Path({str(tmp_path)!r})
+file = home / "settings.toml"
+Settings(telemetry=True).save(file)
+telemetry = Telemetry(str(file), lambda: Settings.load(file))
+journal = Journal(lambda: open_store(home / "t.db"), profile="p", session="s", sent=telemetry)
+journal.add("call", tool="a/b")
+journal.close(10)
+db = open_store(home / "t.db")
+rows = [(row.kind, row.problem) for row in events.recent(db, 10)]
+db.close()
+assert sorted(rows) == [
+    ("call", ""),
+    ("error", "The OpenTelemetry SDK is missing: pip install 'toolcrib[otel]'."),
+], rows
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=ROOT)
+
+
 def test_settings_are_followed_while_a_session_runs(tmp_path: Path, receiver: Receiver) -> None:
     from app.core.settings import Settings
 
