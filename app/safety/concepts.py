@@ -14,6 +14,7 @@ from types import MappingProxyType
 _FILE = "concepts.txt"
 _URL, _MAIL, _PATH, _NAME = 1, 2, 3, 4  # numbers of what is no word
 _FIRST = 5
+_PLACES_NAMED = {"a URL": _URL, "an address": _MAIL, "a path": _PATH}
 _MOST = 24  # concepts of one sentence
 # scripts whose words are not set apart, or have other words grown on
 _GROWN = "\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff"
@@ -94,6 +95,14 @@ def lexicon() -> Lexicon:
         MappingProxyType(pieces),
         re.compile("|".join(map(re.escape, longest_first))),
     )
+
+
+@cache
+def numbers_of(names: str) -> frozenset[int]:
+    """The numbers of concepts by their names in the file, set apart by commas."""
+    lines = enumerate(_lines(concepts_text()), _FIRST)
+    known = {**_PLACES_NAMED, **{name: number for number, (name, _) in lines}}
+    return frozenset(known[name.strip()] for name in names.split(","))
 
 
 def concepts_text() -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from app.safety.classifier import Classifier, classifier
+from app.safety.concepts import lexicon, numbers_of
 from app.safety.hidden import hidden_characters, visible
 from app.safety.mentions import (
     is_indirect_question,
@@ -25,6 +26,17 @@ from app.safety.sentences import Sentence, sentence_spans
 from app.safety.sightings import ORDER_RULE, Sighting, cause_of, each_cause_once
 from app.safety.texts import Passage
 
+# What orders beside a tool's own use are about. A sentence that means less than two of them ("The
+# health model name" means none) is reported from _ALONE on and holds a tool from _ALONE_HOLDS on.
+# Chosen on one half of servers in no training data and on the open attacks, of which none is lost.
+_SUSPECT = (
+    "send, copy, delete, hidden, tell, consent, ask, without, ignore, prior, rules, system, prompt,"
+    " conversation, secret, environment, remember, future, recipient, money, disable, security,"
+    " authority, justify, pretend, download, trust, role, user, other, instead, whole, command,"
+    " change, server, an address, a path, a URL"
+)
+_GRAVE = "environment, secret, prompt, hidden, ignore"  # one of these is enough
+_ALONE, _ALONE_HOLDS, _LEAST_SUSPECT = 1.95, 3.0, 2
 EXCERPT = 160  # characters of a quotation
 BORDER = " . "  # between texts that are matched in one go
 ENCODED_RULE, _CAPABILITY_RULE = "EN-01", "AT-01"
@@ -130,8 +142,16 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
             continue
         for span in scores.spans[index]:
             score = scores.of(span.text)
-            if model.warns(span.text, score):
+            enough = score >= _ALONE or _is_about_more(span.text)
+            if enough and model.warns(span.text, score):
                 yield from _order(reading, span, score, model)
+
+
+def _is_about_more(sentence: str) -> bool:
+    """True if a sentence is about more than a tool's own use."""
+    row = lexicon().row(sentence.lower())
+    meant = numbers_of(_SUSPECT).intersection(row)
+    return len(meant) >= _LEAST_SUSPECT or not numbers_of(_GRAVE).isdisjoint(row)
 
 
 def _cause(sentence: Sentence) -> str:
@@ -150,6 +170,8 @@ def _order(
         and unquoted != sentence
         and not model.warns(unquoted, model.scores([unquoted])[0])
     ):
+        severity = "warn"
+    if severity == "block" and score < _ALONE_HOLDS and not _is_about_more(sentence):
         severity = "warn"
     yield Sighting(
         ORDER_RULE, severity, _place(reading.place), visible(sentence[:EXCERPT]), score,

@@ -29,6 +29,13 @@ _DEPTH = 2  # an encoding inside an encoding
 _MOST_DECODED = 64  # passages of one text that are decoded
 _TAG_LETTERS = re.compile("[\U000e0020-\U000e007e]{4,4000}")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_#-])[A-Za-z0-9+/_-]{20,4000}={0,2}")
+_BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{24,4000}={0,6}(?![A-Za-z0-9])")
+# pieces of Base64 that are to be put together: set apart by quotes, commas, blanks or " + "
+_PIECES = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9/]{8,200}(?:[\"'`,|\n ]|\+ ){1,6}){1,40}"
+    r"[A-Za-z0-9+/]{4,200}={0,2}"
+)
+_PIECE = re.compile(r"[A-Za-z0-9/]{4,200}={0,2}")
 _HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]?){10,4000}")
 _DECIMALS = re.compile(r"(?<!\d)(?:\d{2,3}[ ,;]{1,2}){9,2000}\d{2,3}(?!\d)")
 _BITS = re.compile(r"(?:[01]{8} ?){8,1000}")
@@ -213,6 +220,19 @@ def _from_base64(passage: str) -> bytes:
     return base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True)
 
 
+def _from_base32(passage: str) -> bytes:
+    blob = passage.rstrip("=")
+    return base64.b32decode(blob + "=" * (-len(blob) % 8))
+
+
+def _from_pieces(passage: str) -> bytes:
+    """Base64 in pieces; words are none, as code has digits or capitals inside."""
+    pieces = _PIECE.findall(passage)
+    if not all(any(c.isdigit() or c.isupper() for c in piece[1:]) for piece in pieces[:-1]):
+        raise ValueError("words")
+    return _from_base64("".join(pieces))
+
+
 def _from_hex(passage: str) -> bytes:
     return bytes.fromhex(re.sub(r"0x|\\x|[ ,:]", "", passage))
 
@@ -231,6 +251,8 @@ def _from_percent(passage: str) -> bytes:
 
 _CODES: tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...] = (
     (_BASE64, _from_base64),
+    (_BASE32, _from_base32),
+    (_PIECES, _from_pieces),
     (_HEX, _from_hex),
     (_DECIMALS, _from_decimals),
     (_BITS, _from_bits),

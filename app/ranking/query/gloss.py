@@ -117,7 +117,7 @@ class _Words:
                 total += 1
                 known += bool(english)
                 read.append(english or word)
-        text = " ".join(read).replace(" .", ".").strip(" .")
+        text = " ".join(filter(None, read)).replace(" .", ".").strip(" .")
         share = known / total if total else 0.0
         return Glossed(text, self._language, share, known + stops, total + stops)
 

@@ -27,17 +27,18 @@ verify view visit watch write zip
 """
 _VERBS = "|".join(_VERB_TEXT.split())
 _ADVERBS = "then|also|afterwards|after that|finally|next|first|lastly|if so|please|just"
-_BEFORE = rf"(?:,\s*|\s+(?:and|then|&)\s+|,\s*(?:and|then|but)\s+)(?:(?:{_ADVERBS}),?\s+)*"
+_GAP, _MAYBE = r"\s{1,9}", r"\s{0,9}"
+_ALSO = rf"(?:(?:{_ADVERBS}),?{_GAP})"
+_AND = rf"(?:,{_MAYBE}|{_GAP}(?:and|then|&){_GAP}|,{_MAYBE}(?:and|then|but){_GAP})"
 _JOINT = re.compile(
-    rf"[.!?]\s+|[;\n]+|,?\s+and then\s+|,?\s+(?:then|afterwards|after that|finally),?\s+"
-    rf"|{_BEFORE}(?=(?:{_VERBS})\b(?!\s+(?:of|is|are|was)\b))",
+    rf"[.!?]{_GAP}|[;\n]+|,?{_GAP}and then{_GAP}"
+    rf"|,?{_GAP}(?:then|afterwards|after that|finally),?{_GAP}"
+    rf"|{_AND}{_ALSO}{{0,3}}(?=(?:{_VERBS})\b(?!{_GAP}(?:of|is|are|was)\b))",
     re.IGNORECASE,
 )
-
-
 _BEGIN = re.compile(
-    rf"(?:(?:please|hey|hi|ok|okay|so|first|can you|could you|would you|let's|help me|{_ADVERBS})"
-    rf",?\s+)*(?:{_VERBS})\b",
+    rf"(?:(?:please|hey|hi|ok|okay|so|can you|could you|would you|let's|help me|{_ADVERBS})"
+    rf",?{_GAP}){{0,4}}(?:{_VERBS})\b",
     re.IGNORECASE,
 )
 
@@ -45,7 +46,7 @@ _BEGIN = re.compile(
 _ASIDE = re.compile(
     r"(?:tell|make sure|pull requests?|let (?:me|us) know|remind me if|keep in mind|note that)\b"
     r"|(?:ask|start|end|plan|order|report|file|note|label|log|mark|group|form|query|message|email|record"
-    r"|test|release|match|view|watch|sign|stage|time|address)\s+[a-z]+s?\b(?<!the)(?<!an)(?<!it)(?<!all)"
+    r"|test|release|match|view|watch|sign|stage|time|address)\s{1,9}[a-z]+s?\b(?<!the)(?<!an)(?<!it)(?<!all)"
     r"(?<!them)(?<!a)(?<!my)(?<!its)(?<!to)(?<!for)(?<!that)(?<!this)",
     re.IGNORECASE,
 )

@@ -14,12 +14,10 @@ _LEAST_LINES = 2
 _MOST_ERRORS, _MOST_REST = 4, 4  # lines that are kept beside the question
 _MOST_LINE = 240  # characters of a line
 _FRAME = re.compile(
-    r"[~^|\s]+\Z"
-    r"|\s*(?:File \"|at\s[^\s(]+[\s(]|#\d+\s|\d+:\s+0x|goroutine \d"
-    r"|\.\.\. \d+ more|Traceback \(most"
-    r"|\S+\.(?:go|rs|rb|php|c|cpp):\d+)"
+    r"\s{0,40}(?:File \"|at\s[^\s(]+[\s(]|#\d+\s|\d+:\s+0x|goroutine \d|\.\.\. \d+ more"
+    r"|Traceback \(most|[~^|\s]+\Z|\S+\.(?:go|rs|rb|php|c|cpp):\d+)"
 )
-_CODE_OF_FRAME = re.compile(r"\s*File \"")
+_CODE_OF_FRAME = re.compile(r"\s{0,40}File \"")
 _ERROR = re.compile(
     r"error|exception|\bfail|fatal|panic|denied|refused|invalid|not found|unable|cannot|could not"
     r"|timed? ?out|segfault|segmentation|rejected|missing|warn|critical|unauthori|forbidden"
