@@ -150,8 +150,8 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
 def _is_about_more(sentence: str) -> bool:
     """True if a sentence is about more than a tool's own use."""
     row = lexicon().row(sentence.lower())
-    meant = numbers_of(_SUSPECT).intersection(row)
-    return len(meant) >= _LEAST_SUSPECT or not numbers_of(_GRAVE).isdisjoint(row)
+    suspects = numbers_of(_SUSPECT).intersection(row)
+    return len(suspects) >= _LEAST_SUSPECT or not numbers_of(_GRAVE).isdisjoint(row)
 
 
 def _cause(sentence: Sentence) -> str:
