@@ -54,7 +54,7 @@ def launch_text(launch: LaunchSpec) -> LaunchText:
         url = credentials.mask(credentials.hide_in_url(launch.url, []))
         return LaunchText(visible(url), _names("sends", launch.headers))
     words = (launch.command, *launch.args)
-    shown = masked_words(words)
+    shown = masked_words(words, fetched(words))
     notes = [f"downloads {visible(what)}" for what in fetched(shown)]
     if launch.cwd:
         notes.append(f"runs in the folder {visible(launch.cwd)}")

@@ -27,10 +27,17 @@ _SHORT_FLAGS = frozenset({"-p", "-P", "-k", "-w"})  # a password, or a port, a p
 _ASSIGNMENT = re.compile(r"(?s)^(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)=(?P<value>.+)$")
 _FLAG_VALUE = re.compile(r"(?s)^(?P<flag>--?[A-Za-z][\w.-]*)(?P<sep>[=:])(?P<value>.+)$")
 _HEADER = re.compile(r"(?s)^(?P<name>[A-Za-z0-9-]+)(?P<sep>\s*[:=]\s*)(?P<value>.+)$")
-# Shapes that are credentials anywhere: GitHub, GitLab, OpenAI, Slack, AWS, JWT, Bearer.
-_SHAPES = re.compile(
+# Shapes that are credentials anywhere: GitHub, GitLab, OpenAI, Slack, AWS, Google, Stripe, npm,
+# Hugging Face, Linear, SendGrid, private keys.
+VENDOR_SHAPES = (
     r"gh[pousr]_[A-Za-z0-9_]{4,}|github_pat_\w{4,}|glpat-[\w-]{8,}|sk-[A-Za-z0-9_-]{16,}"
-    r"|xox[abprs]-[\w-]{8,}|\bAKIA[0-9A-Z]{16}\b|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r"|xox[abprs]-[\w-]{8,}|\bA(?:KIA|SIA)[0-9A-Z]{16}\b|\bAIza[\w-]{30,}"
+    r"|\b[rs]k_(?:live|test)_[A-Za-z0-9]{8,}|\bnpm_[A-Za-z0-9]{20,}|\bhf_[A-Za-z0-9]{16,}"
+    r"|\blin_api_[A-Za-z0-9]{16,}|\bSG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]*"
+)
+_SHAPES = re.compile(
+    VENDOR_SHAPES + r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r"|(?<=[Bb]earer )[^\s\"',${]{6,}|(?<=[Bb]asic )[A-Za-z0-9+/=]{8,}"
 )
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s\"'<>]+")
@@ -41,6 +48,7 @@ _LABEL = re.compile(r"[^.:@\[\]?#]+")
 _JSON_PAIR = re.compile(
     r'(?P<head>(?<!\\)\\*"(?P<name>[^"\\]+)\\*"\s*:\s*\\*")(?P<value>(?:[^"\\]|\\[^"])+)(?=\\*")'
 )
+_JSON_NUMBER = re.compile(r'(?P<head>"(?P<name>[^"\\]+)"\s*:\s*)(?P<value>\d{4,})')
 # in a script, a connection string or a sentence: the value ends where the next thing begins
 _NAMED = re.compile(
     r"(?P<head>(?<![\w-])--?(?P<flag>[A-Za-z][\w.-]*)[ =]"
@@ -194,6 +202,10 @@ def _hide_in_text(text: str, values: list[str], *, unknown: bool) -> str:
         kept = is_interpolation(match["value"]) or not secret
         return match[0] if kept else match["head"] + _keep(match["value"], values)
 
+    def json_number(match: re.Match[str]) -> str:
+        secret = is_secret_name(match["name"])
+        return match["head"] + _keep(match["value"], values) if secret else match[0]
+
     def named(match: re.Match[str]) -> str:
         secret = is_secret_name(match["flag"] or match["name"])
         if not secret or is_interpolation(match["value"]):
@@ -207,6 +219,7 @@ def _hide_in_text(text: str, values: list[str], *, unknown: bool) -> str:
     text = _URL.sub(lambda match: _hide_in_one_url(match[0], values), text)
     text = _beside_references(text, lambda part: _hide_shapes(part, values))
     text = _beside_references(text, lambda part: _JSON_PAIR.sub(json_pair, part))
+    text = _beside_references(text, lambda part: _JSON_NUMBER.sub(json_number, part))
     text = _beside_references(text, lambda part: _NAMED.sub(named, part))
     return _beside_references(text, lambda part: _TOKEN.sub(token, part))
 

@@ -6,11 +6,11 @@ is shown as `API_KEY=••••; rm -rf`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 
-from app.secrets.credentials import MASK, is_secret_name
+from app.secrets.credentials import MASK, VENDOR_SHAPES, hide_in_args, is_secret_name, mask
 from app.secrets.plain_values import is_interpolation
 
 # Programs that run their arguments as code; with one of them a masked word may be what runs.
@@ -28,10 +28,8 @@ _INTERPRETERS = frozenset(
 )
 _EXPANDS = re.compile(r"[$`%^]|\beval\b|\bexec\b|<\(")
 _HEADER_FLAGS = frozenset({"--header", "-H", "--headers"})
-_SHAPES = (
-    r"gh[pousr]_[A-Za-z0-9_]{4,}|github_pat_\w{4,}|glpat-[\w-]{8,}|sk-[A-Za-z0-9_-]{16,}"
-    r"|xox[abprs]-[\w-]{8,}|\bAKIA[0-9A-Z]{16}\b|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
-)
+_SHAPES = VENDOR_SHAPES + r"|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+_SCHEME = r"(?:(?:Bearer|Basic|Token) )?"
 # Every repetition starts at the edge of a run only, so that a long hostile text costs linear time.
 _NAME = r"[A-Za-z_][\w.-]*"
 _IN_TEXT = re.compile(
@@ -40,8 +38,8 @@ _IN_TEXT = re.compile(
     r"|(?P<user>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@\s:;|&()<>`$\"']*:)?)"
     r"(?P<password>[^/?#@\s;|&()<>`$\"']+)(?=@)"
     rf"|(?P<name>(?<![\w.-])(?:--?)?{_NAME})"
-    r"(?P<sep>[\"']?\s?[=:]\s?(?:(?:Bearer|Basic|Token) )?|(?<=\w)[ \t]+)"
-    r"(?P<open>[\"']?)"
+    rf"(?P<sep>\\?[\"']?\s?[=:]\s?{_SCHEME}|(?<=\w)[\"']\s?,\s?(?=[\"'])|(?<=\w)[ \t]+)"
+    rf"(?P<open>\\?[\"']?{_SCHEME})"
 )
 _WHOLE_PASSWORD = re.compile(
     r"^(?P<head>[A-Za-z][A-Za-z0-9+.-]*://[^/?#@:]*:)(?P<value>[^/?#]+)(?=@)"
@@ -50,17 +48,27 @@ _FLAG = re.compile(rf"(?s)^(?P<name>--?[A-Za-z][\w.-]*|{_NAME})(?P<sep>[=:])(?P<
 _HEADER = re.compile(
     r"(?s)^(?P<name>[A-Za-z0-9-]+\s*[:=]\s*(?:(?:Bearer|Basic|Token) )?)(?P<value>.+)$"
 )
+_LEAD = re.compile(rf"[ \t]*['\"]?{_SCHEME}")
 _RUN = re.compile(r"[^\s\"'${};|&()<>`#]*")
 _RANDOM_LENGTH = 16
 
 
-def masked_words(words: Sequence[str]) -> list[str]:
-    """The words of a command line, each with its credentials' own characters as dots."""
+def masked_words(words: Sequence[str], downloads: Iterable[str] = ()) -> list[str]:
+    """The words of a command line, each with its credentials' own characters as dots.
+
+    `downloads` name what it fetches and runs, which is shown.
+    """
     context = _Context.of(words)
     shown: list[str] = []
+    stored = hide_in_args(words, [])
+    runs = " ".join((*words[:1], *downloads))
     flag = ""
-    for word in words:
-        shown.append(context.after(flag, word) if flag else context.word(word))
+    for place, word in enumerate(words):
+        new = context.after(flag, word) if flag else context.word(word)
+        unnamed = new == word and len(word) >= _RANDOM_LENGTH
+        if unnamed and word not in runs and not context.may_run(word):
+            new = mask(stored[place])  # a value of no known name or shape, which runs nothing
+        shown.append(new)
         takes_value = word.startswith("-") and (word in _HEADER_FLAGS or is_secret_name(word))
         flag = word if takes_value and word != flag else ""
     return shown
@@ -111,9 +119,10 @@ class _Context:
         """
         if whole and not self._is_code(value):
             return MASK
-        quote = value[:1] if value[:1] in ("'", '"') else ""
-        run = _run(value, len(quote))
-        return f"{quote}{self._mask(run)}{self._text(value[len(quote) + len(run) :])}"
+        lead = _LEAD.match(value)
+        start = lead.end() if lead else 0
+        run = _run(value, start)
+        return f"{value[:start]}{self._mask(run)}{self._text(value[start + len(run) :])}"
 
     def _text(self, text: str) -> str:
         """The text with the credentials in it masked, found by their names and shapes."""
@@ -134,7 +143,7 @@ class _Context:
         if match["user"]:
             plain = is_interpolation(match["password"])
             return match[0] if plain else f"{match['user']}{MASK}", match.end()
-        by_blank = not match["sep"].strip("\"' \t") and not match["name"].startswith("-")
+        by_blank = not match["sep"].strip("\"', \t") and not match["name"].startswith("-")
         if by_blank or not is_secret_name(match["name"]):
             return match["name"], match.end("name")  # what follows may be a name itself
         value = _run(match.string, match.end())
@@ -149,6 +158,14 @@ class _Context:
         if self.expands and not _looks_random(run):
             return run
         return run if self.code and run.startswith(("/", "./", "../", "~")) else MASK
+
+    def may_run(self, word: str) -> bool:
+        """True if what a word names may be run, so that the person must see it."""
+        return (
+            self._is_code(word)
+            or word.startswith(("/", "./", "../", "~", "\\"))
+            or word[1:2] == ":"
+        )
 
     def _is_code(self, text: str) -> bool:
         return self.code or any(char.isspace() for char in text)
