@@ -200,6 +200,9 @@ class Approvals:
     def _look(self, db: apsw.Connection, call: _Call) -> None:
         from store import approvals, records
 
+        if call.route.is_withdrawn:
+            self._let_go(db, call)
+            return
         row = approvals.find(db, call.id)
         state = row.state if row is not None else records.GONE
         if state == records.CALL_WAITING:
@@ -223,6 +226,15 @@ class Approvals:
             self._refuse(call, "refused", "The user said no.")
         elif state == records.EXPIRED:
             self._refuse(call, "refused", "Nobody answered in time.")
+
+    def _let_go(self, db: apsw.Connection, call: _Call) -> None:
+        """Take a call that its host withdrew off the list of those that wait."""
+        from store import approvals, records
+
+        with transaction(db):
+            approvals.end(db, call.id, records.GONE)
+        if self._waiting.pop(call.id, None) is not None:
+            self._note(call, "withdrawn", "The host took its call back.")
 
     def _give_up_overdue(self, calls: list[_Call]) -> None:
         """Refuse calls whose time is over while the store cannot be read."""

@@ -37,7 +37,15 @@ def behind_of(message: Json, problem: str) -> Json:
 class Route(PendingRequest):
     """A request of the host on its way to a server; its kinds look at what comes of it."""
 
-    __slots__ = ("forwarder", "host_id", "is_refused", "rounds", "settled", "upstream")
+    __slots__ = (
+        "forwarder",
+        "host_id",
+        "is_refused",
+        "is_withdrawn",
+        "rounds",
+        "settled",
+        "upstream",
+    )
 
     forwarder: "RouteOwner"  # from when it is sent
 
@@ -48,6 +56,7 @@ class Route(PendingRequest):
         self.host_id = message["id"]
         self.rounds = 0
         self.is_refused = False  # answered from here
+        self.is_withdrawn = False  # the host no longer wants an answer
         self.settled = False  # what the host is told is decided: no second answer counts
 
     @property

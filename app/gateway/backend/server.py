@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import select
 import signal
 import socket
 import sys
@@ -63,6 +64,7 @@ class Backend:
         self._idle_since = clock()
         self._idle_seconds = float(os.environ.get(_IDLE_VARIABLE, IDLE_SECONDS))
         self._stopping = threading.Event()
+        self._wake, self._waker = socket.socketpair()
         self._inode = os.stat(place.socket).st_ino
         self.started = time.time()
         self.pool = Pool(clock)
@@ -137,12 +139,17 @@ class Backend:
     def stop(self) -> None:
         """End soon: no new hosts, those connected are let go."""
         self._stopping.set()
+        with suppress(OSError):
+            self._waker.send(b"s")
 
-    def watch(self, signalled: "threading.Event") -> None:
-        """The clock: ticks of sessions and servers, and the end of the process."""
+    def watch(self, signalled: socket.socket) -> None:
+        """The clock: ticks of sessions and servers, and the end of the process.
+
+        A signal, whose number comes out of `signalled`, ends it at once.
+        """
         while True:
-            ended = signalled.wait(0) or self._stopping.wait(_TICK)
-            if self.tick() or ended:
+            ready, _, _ = select.select([signalled, self._wake], [], [], _TICK)
+            if self.tick() or ready:
                 self._end()
 
     def tick(self) -> bool:
@@ -239,9 +246,14 @@ def _refuse(link: socket.socket, reason: str) -> None:
     link.close()
 
 
-def _signals() -> threading.Event:
-    """Set by a signal that asks the process to end."""
-    event = threading.Event()
+def _signals() -> socket.socket:
+    """Receiver of the number of a signal that asks the process to end.
+
+    Setting an event in a handler would be seen a tick later only, or deadlock a wait for it.
+    """
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    signal.set_wakeup_fd(sender.detach(), warn_on_full_buffer=False)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        signal.signal(getattr(signal, name), lambda _number, _frame: event.set())
-    return event
+        signal.signal(getattr(signal, name), lambda _number, _frame: None)
+    return receiver

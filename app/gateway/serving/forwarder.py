@@ -119,6 +119,7 @@ class Forwarder:
         if route is not None:
             self._close(route)
             self._host.forget(host_id)
+            route.is_withdrawn = True
             route.upstream.cancel(route, params)
 
     def progress_of_host(self, message: Json) -> None:

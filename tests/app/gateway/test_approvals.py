@@ -219,13 +219,15 @@ def test_a_host_that_leaves_takes_its_call_along(ready: Any) -> None:
     assert calls() == []
 
 
-def test_a_withdrawn_call_is_not_sent_after_a_yes(ready: Any) -> None:
+def test_a_withdrawn_call_waits_no_more_and_is_not_sent_after_a_yes(ready: Any) -> None:
     host, database, calls = ready()
     number = ask(host)
     row = one_waiting(host, database)
     host.notify("notifications/cancelled", {"requestId": number})
     host.tools()
-    choose(database, row.id, ALLOWED)
+    assert host.until(lambda: not rows(database))
+    with pytest.raises(ToolcribError, match="waits no more"):
+        choose(database, row.id, ALLOWED)
     assert "second" in answer(host, ask_and_allow(host, database, "second"))
     assert [call["arguments"]["text"] for call in calls()] == ["second"]
 
