@@ -17,13 +17,15 @@ SECONDS = 60
 class Replica:
     """One running replica."""
 
-    def __init__(self, environ: Mapping[str, str], errors: Path, port: int = 0) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], errors: Path, port: int = 0, drain: float = 0.2
+    ) -> None:
         self.errors = errors
         with errors.open("ab") as sink:
             self.process = subprocess.Popen(
                 [
                     sys.executable, "-m", "app.team_server.program", "serve",
-                    "--listen", f"127.0.0.1:{port}", "--drain", "0.2",
+                    "--listen", f"127.0.0.1:{port}", "--drain", str(drain),
                 ],
                 env={**os.environ, **environ},
                 stdout=subprocess.PIPE,
