@@ -52,6 +52,8 @@ _LISTS_GROUPS = re.compile(
     r"(?i)^(?:\w+[-_])?list[-_](?:servers|mcps|categories|toolsets|groups|namespaces|domains)$"
 )
 _SWITCHES_OFF = re.compile(r"(?i)(?:^|[-_.])(?:disable|deactivate|unload)[-_.]")
+_MENU = 20  # tools of a gateway's own, at most
+_REFUSALS = 5
 _ROUNDS, _WAIT_SECONDS = 8, 1.5  # for a gateway that reaches its servers only when asked
 
 
@@ -158,6 +160,7 @@ class _Asker:
         self._session, self._counter, self._done = session, counter, done
         self._listed, self._cancelled = listed, cancelled
         self.groups: list[str] = []
+        self._refused = 0  # calls without a result
         self.searches = False  # the server has something to be asked
 
     def query_all(self) -> None:
@@ -169,7 +172,8 @@ class _Asker:
         kinds = {name: hiding_kind(name, entry) for name, entry in own.items()}
         calls = CALLS in kinds.values()
         self.groups = _groups_written(own, kinds)
-        if calls or SWITCHES in kinds.values():
+        # of a server with many tools, a list of groups is about what it serves
+        if (calls or SWITCHES in kinds.values()) and len(own) <= _MENU:
             for name in own:
                 if _LISTS_GROUPS.search(name):
                     self.query_groups(name, own[name])
@@ -240,7 +244,8 @@ class _Asker:
     def _call(self, tool: str, arguments: Json) -> Json:
         self._done.calls += 1
         answer = self._session.call(tool, arguments, cancelled=self._cancelled)
-        if answer.problem:
+        self._refused += bool(answer.problem)
+        if self._refused > _REFUSALS:
             raise ToolcribError(answer.problem)
         return {} if answer.failed else answer.result
 

@@ -36,7 +36,8 @@ def install(folder: Path) -> None:
     for name in ("mcp-compressor==0.38.2", "lazy-mcp==2.7.2", "dmcp==1.5.0", "mcp-switch==0.4.1"):
         place = folder / name.partition("=")[0]
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        subprocess.run([place / "bin" / "pip", "install", "-q", name], check=True)
+        older = ["mcp<2"] if name.startswith("mcp-switch") else []  # it breaks with mcp 2
+        subprocess.run([place / "bin" / "pip", "install", "-q", name, *older], check=True)
 
 
 def run(peers: Path, work: Path) -> Report:

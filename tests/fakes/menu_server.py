@@ -1,6 +1,6 @@
 """A real server on stdio whose tools hide others: a search, a call by name, a switch.
 
-MENU=search|switch|group chooses what it lists; each call is written to MENU_LOG.
+MENU=search|switch|large|group chooses what it lists; each call is written to MENU_LOG.
 """
 
 import json
@@ -43,7 +43,9 @@ def listed() -> list[dict]:
         return [tool("search_tools", QUERY), tool("call_tool", CALL), wipe]
     if kind == "group":
         return [tool("get_menu_tools", GROUP), tool("call_tool", CALL)]
-    menu = [tool("enable_toolset", GROUP), tool("disable_toolset", GROUP), tool("plain", QUERY)]
+    domain = ["list_groups", *(f"plain_{n}" for n in range(20))] if kind == "large" else []
+    menu = [*(tool(name, {"type": "object"}) for name in domain)]
+    menu += [tool("enable_toolset", GROUP), tool("disable_toolset", GROUP), tool("plain", QUERY)]
     return [*menu, *hidden([name for group in on for name in HIDDEN[group]])]
 
 

@@ -97,6 +97,13 @@ def test_a_list_that_grows_is_counted_after_its_switches(scan: Scan, capsys: Cap
     assert {name for name, _arguments in calls(log)} == {"enable_toolset"}
 
 
+def test_a_list_of_what_a_server_is_about_is_never_called(scan: Scan, capsys: Capture) -> None:
+    log = scan("large")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    assert (whole["tools"], whole["behind"][0]["tools"]) == (29, 5)
+    assert {name for name, _arguments in calls(log)} == {"enable_toolset"}
+
+
 def test_a_call_that_the_gateway_saw_names_one_at_least(
     scan: Scan, db: apsw.Connection, ctx: AppContext, capsys: Capture
 ) -> None:
