@@ -67,6 +67,8 @@ class Commands(QObject):
         self._add(file, "Open &project…", lambda: do.catalog().open_project(), "Ctrl+Shift+O")
         self._add(file, "&Add server…", lambda: do.catalog().add_server(), "Ctrl+N", "plus")
         self._add(file, "&Find servers…", lambda: do.catalog().find_listed(), "Ctrl+Shift+N")
+        self._add(file, "Open s&tack…", lambda: do.catalog().open_stack())
+        self._add(file, "&Save stack…", lambda: do.catalog().save_stack())
         self._add(file, "&Import query set…", do.import_queries)
         self._add(file, "Export &report…", self._export_report)
         file.addSeparator()

@@ -191,6 +191,24 @@ class CatalogPage(Page):
             only = frozenset({chosen.id})
             open_update(self.services, chosen.name, self, lambda: self.read_tools(only))
 
+    def open_stack(self) -> None:
+        """Let the user open a colleague's stack."""
+        from ui.pages.catalog.market.stack_dialog import StackDialog  # as above
+
+        if self.reading.busy:
+            self.services.show_status("Servers are being read; add more when that is done.")
+            return
+        dialog = StackDialog(self.services, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.added.connect(self._on_added)
+        dialog.open()
+
+    def save_stack(self) -> None:
+        """Let the user write the profile in view with its servers to one file."""
+        from ui.pages.catalog.market.stack_dialog import save_stack  # as above
+
+        save_stack(self.services, self)
+
     def take_sample(self) -> None:
         """Show the sample servers; their data stays in Toolcrib's own folder."""
         folder = self.services.ctx.paths.home / "sample"

@@ -1,0 +1,1 @@
+"""Stacks with their profile and policy: written, read, opened."""

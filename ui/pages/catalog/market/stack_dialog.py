@@ -1,0 +1,251 @@
+"""Stacks in the window: a colleague's one looked at, filled in and added; the own one saved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.catalog.catalog import load_catalog
+from app.core.changes import Changes
+from app.core.context import AppContext
+from app.core.errors import ToolcribError
+from app.core.text import plural, visible
+from app.market.launch import Choice, Field
+from app.market.stack import Stack, StackServer
+from ui.look.theme import GAP, MARGIN
+from ui.pages.catalog.market.input_form import InputForm
+from ui.pages.catalog.server_work import Discovery, discovered
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
+
+_FILTER = "Stacks (*.stack *.json);;All files (*)"
+_FIRST = "A stack is a file or a link with servers and a policy. It holds no secret."
+_NEXT = (
+    "They get a profile of their own. Nothing is started yet. Their tools are held until you"
+    " approve them in Review."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A stack with what it would mean."""
+
+    stack: Stack
+    text: str  # a server a line
+
+
+class StackDialog(Dialog):
+    """First a file or a link, then the servers, the missing values and a name.
+
+    Signals: added(Discovery).
+    """
+
+    added = Signal(object)
+
+    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._stack: Stack | None = None
+        self._keys: dict[str, tuple[str, str]] = {}  # key in the form -> server, key
+        self.setWindowTitle("Open a stack")
+        self.place = QLineEdit()
+        self.place.setPlaceholderText("File or link")
+        self.place.setAccessibleName("File or link")
+        self.choose = QPushButton("Choose a file…")
+        self.text = PlainLabel(_FIRST, wrap=True)
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name of the profile")
+        self.form = InputForm(services.theme)
+        self.problem = PlainLabel(wrap=True)
+        self.problem.setProperty("wrong", True)
+        self.go = QPushButton("Look")
+        self.go.setProperty("primary", True)
+        self._lay_out()
+        self.choose.clicked.connect(self._choose)
+        self.place.textChanged.connect(self._forget)
+        self.go.clicked.connect(self._press)
+        self.submit_with(self.go)
+        self._forget()
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(GAP)
+        first.addWidget(self.place, 1)
+        first.addWidget(self.choose)
+        body = QWidget()
+        inner = QVBoxLayout(body)
+        inner.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.text, self.form):
+            inner.addWidget(widget)
+        inner.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setWidget(body)
+        last = QHBoxLayout()
+        last.setSpacing(GAP)
+        self.label = PlainLabel("Profile")
+        self.label.setBuddy(self.name)
+        cancel = QPushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        last.addWidget(self.label)
+        last.addWidget(self.name, 1)
+        last.addStretch(1)
+        last.addWidget(cancel)
+        last.addWidget(self.go)
+        column = QVBoxLayout(self)
+        column.setSpacing(MARGIN)
+        column.addLayout(first)
+        column.addWidget(area, 1)
+        column.addWidget(self.problem)
+        column.addLayout(last)
+        self.resize(self._services.theme.scaled(620), self._services.theme.scaled(420))
+
+    def _choose(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Choose a stack", "", _FILTER)
+        if name:
+            self.place.setText(name)
+            self._press()
+
+    def _forget(self) -> None:
+        """Another file or link: look again."""
+        self._stack = None
+        self.go.setText("Look")
+        self.text.setText(_FIRST)
+        self.form.show_fields(None)
+        for widget in (self.name, self.label, self.problem):
+            widget.hide()
+
+    def _press(self) -> None:
+        self.problem.hide()
+        typed = self.form.values
+        lacking = next((key for key in self._keys if not typed.get(key)), "")
+        if self._stack is not None and lacking:
+            self._refuse(ToolcribError(f"{lacking} needs a value."))
+            self.form.focus(lacking)
+            return
+        self.go.setEnabled(False)
+        if self._stack is None:
+            place = self.place.text().strip()
+            self._services.tasks.wait(
+                lambda _job: _look(place), self._show, failed=self._refuse, owner=self
+            )
+            return
+        stack, values, name = self._stack, self._values(), self.name.text().strip()
+        ctx = self._services.ctx
+        self._services.tasks.work(
+            lambda _job: _add(ctx, stack, values, name), self._done, failed=self._refuse
+        )
+
+    def _show(self, opened: Opened) -> None:
+        self._stack = opened.stack
+        self.text.setText(f"{opened.text}\n\n{_NEXT}")
+        fields = []
+        self._keys = {}
+        for server in opened.stack.servers:
+            for one in server.lacking:
+                key = f"{server.name}: {one.key}"
+                self._keys[key] = (server.name, one.key)
+                fields.append(replace(one, key=key))
+        self.form.show_fields(_choice(fields))
+        self.name.setText(opened.stack.name)
+        for widget in (self.name, self.label):
+            widget.show()
+        self.go.setText("Add")
+        self.go.setEnabled(True)
+
+    def _values(self) -> dict[str, dict[str, str]]:
+        values: dict[str, dict[str, str]] = {}
+        for key, text in self.form.values.items():
+            server, name = self._keys[key]
+            values.setdefault(server, {})[name] = text
+        return values
+
+    def _done(self, discovery: Discovery) -> None:
+        self.accept()
+        self.added.emit(discovery)
+
+    def _refuse(self, error: ToolcribError) -> None:
+        self.go.setEnabled(True)
+        self.problem.setText(f"{error.title} {error.hint}".strip())
+        self.problem.show()
+
+
+def _choice(fields: list[Field]) -> Choice:
+    return Choice(1, "stack", "stack", fields=tuple(fields))
+
+
+def _look(place: str) -> Opened:
+    from app.stacks.whole import load_stack
+
+    stack = load_stack(place)
+    lines = [f"{visible(one.name)}: {_line(one)}" for one in stack.servers]
+    number = plural(len(stack.servers), "server")
+    return Opened(stack, "\n".join([f"{visible(stack.name)}: {number}", *lines]))
+
+
+def _line(server: StackServer) -> str:
+    """The command as consent shows it, with names in the place of missing values."""
+    from app.hosts.display import launch_text
+
+    marks = {one.key: one.input.choices[0] if one.input.choices else f"<{one.key}>"
+             for one in server.lacking if one.input.format != "number"}  # fmt: skip
+    numbers = {one.key: "0" for one in server.lacking if one.input.format == "number"}
+    return launch_text(server.launch_with({**marks, **numbers}, str(Path.home()))).line
+
+
+def _add(
+    ctx: AppContext, stack: Stack, values: Mapping[str, Mapping[str, str]], name: str
+) -> Discovery:
+    from app.registry.register import RegisterResult
+    from app.stacks.whole import open_stack
+
+    db = ctx.open_store()
+    try:
+        open_stack(ctx, db, stack, values, name)
+        names = {one.name for one in stack.servers}
+        ids = tuple(one.id for one in load_catalog(db).servers if one.name in names)
+        return discovered(ctx, db, RegisterResult(ids, {}, (), Changes(servers=True)))
+    finally:
+        db.close()
+
+
+def save_stack(services: Services, parent: QWidget) -> None:
+    """Write the profile in view to a file that the user names."""
+    name, _ = QFileDialog.getSaveFileName(parent, "Save a stack", "toolcrib.stack", _FILTER)
+    if name:
+        write_profile(services, Path(name), parent)
+
+
+def write_profile(services: Services, file: Path, owner: QWidget) -> None:
+    """Write the profile in view to this file, and say so."""
+    ctx, profile = services.ctx, services.live.profile
+
+    def work(_job: Job) -> str:
+        from app.stacks.whole import profile_stack, write_stack
+
+        db = ctx.open_store()
+        try:
+            stack = profile_stack(ctx, db, profile, (), "")
+        finally:
+            db.close()
+        file.unlink(missing_ok=True)  # the file chooser asked
+        write_stack(stack, file)
+        return f"Wrote {plural(len(stack.servers), 'server')} to {file}. No secret is in it."
+
+    def refuse(error: ToolcribError) -> None:
+        services.show_status(f"{error.title} {error.hint}".strip())
+
+    services.tasks.wait(work, services.show_status, failed=refuse, owner=owner)
