@@ -23,7 +23,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="try a query: which tools it gets, and why",
         description='JSON: {"query", "tools": [{"server", "name", "score", "iso", "in", "why", '
-        '"tokens", "gate", "parts", "matched"}], "tokens", '
+        '"tokens", "gate", "tier", "parts", "matched"}], "tokens", '
         '"steps": [{"step", "tool"}], "note", '
         '"best_off": sentence if the best match is switched off}, best tool first. '
         "A backend that runs answers with the encoder it has loaded.",

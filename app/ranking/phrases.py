@@ -68,6 +68,19 @@ def why(verdict: Verdict) -> str:
     return before + text if before else text[:1].upper() + text[1:]
 
 
+def tier(verdict: Verdict) -> str:
+    """The tier that a tool comes from, after Semantic Tool Discovery, a sentence; "" if out.
+
+    The system tier is the menu's own tools, which no query ranks, and the marketplace's are not
+    installed: neither is ever in a ranking.
+    """
+    if verdict.gate:
+        return ""
+    if verdict.pinned:
+        return "Expert tier: you pinned it, so it comes before what is only found."
+    return "Dense tier: found by its text. What you pin comes before it."
+
+
 def found_by(tool: RankedTool) -> str:
     """Reason that the host's own search gives a tool or not, a sentence without its full stop."""
     if tool.gate == SCORE:

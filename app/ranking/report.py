@@ -29,6 +29,7 @@ def _tool_json(tool: RankedTool) -> Json:
         "iso": None if tool.iso is None else round(tool.iso, 6),
         "in": tool.shown,
         "why": phrases.why(tool.verdict),
+        "tier": phrases.tier(tool.verdict).partition(":")[0].removesuffix(" tier").lower(),
         "tokens": tool.tokens,
         "gate": tool.gate,
         "parts": dict(tool.parts),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.settings import RoutingSettings
-from app.ranking import hierarchy
+from app.ranking import hierarchy, phrases
 from app.ranking.gates import Verdict
 from app.ranking.ranked import Request
 from app.ranking.tiers import in_tiers
@@ -87,3 +87,9 @@ def test_tiers_put_fitting_pinned_tools_first_and_drop_their_namesakes(make_rout
     assert told("b/send") == ["b/read", "a/read"], "it does not fit, and is in the list anyway"
     assert told("b/send", settings=replace(PLAIN, delta=0.6))[0] == "b/send"
     assert told("a/read", settings=replace(PLAIN, cut="theta", theta=0.99)) == ["b/read"]
+
+
+def test_the_tier_of_a_tool_is_named_where_it_is_in():
+    assert phrases.tier(Verdict("", pinned=True)).startswith("Expert tier: you pinned it")
+    assert phrases.tier(Verdict("")).startswith("Dense tier: found by its text.")
+    assert phrases.tier(Verdict("score")) == ""

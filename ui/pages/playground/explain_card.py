@@ -74,6 +74,8 @@ class ExplainCard(QFrame):
         self.edit.setProperty("flat_link", True)
         self.edit.setToolTip("Change the summary that queries are compared with")
         self.edit.clicked.connect(self._edit)
+        self._tier = PlainLabel(wrap=True)
+        self._tier.setProperty("faint", True)
         self._labelled = False
         self._lay_out()
         self.clear()
@@ -88,7 +90,7 @@ class ExplainCard(QFrame):
         self._tool = self._cure = None
         self._title.setText("Why?")
         self._name.setText("Choose a tool to see why it is in or out.")
-        for widget in (*self._gates, self._heading, self._parts, self._text):
+        for widget in (*self._gates, self._tier, self._heading, self._parts, self._text):
             widget.hide()
         for last in (self._remedy, self._button, self.label, self.edit):
             last.hide()
@@ -110,6 +112,9 @@ class ExplainCard(QFrame):
         self._parts.show_parts(tool.parts, tool.score)
         for widget in (self._heading, self._parts, self._text):
             widget.show()
+        tier = "" if answer.engine else phrases.tier(tool.verdict)
+        self._tier.setText(tier)
+        self._tier.setVisible(bool(tier))
         remedy = answer.why(tool) if answer.engine else phrases.remedy(tool.verdict)
         self._remedy.setText(f"{remedy}.")
         self._remedy.setVisible(bool(answer.engine) or not tool.shown)
@@ -144,6 +149,7 @@ class ExplainCard(QFrame):
         column.setSpacing(6)
         for row in self._gates:
             column.addWidget(row)
+        column.addWidget(self._tier)
         column.addSpacing(8)
         column.addWidget(self._heading)
         column.addWidget(self._parts)
