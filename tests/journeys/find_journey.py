@@ -1,10 +1,11 @@
 """From "extract the text of a PDF" to a listed server that a real host calls.
 
-`python tests/journeys/find_journey.py cli|window [FOLDER]` needs `make servers` and the registries
-of npm and PyPI. A registry of 300 entries runs on loopback; two of its entries lead to packages
-that are fetched and started for real. The command line adds both, the window (offscreen) the one
-of PyPI; pictures of the window are saved in FOLDER. It ends with an error where a step does not
-hold, else with the figures.
+`python tests/journeys/find_journey.py cli|window|update [FOLDER]` needs `make servers` and the
+registries of npm and PyPI. A registry of 300 entries runs on loopback; two of its entries lead to
+packages that are fetched and started for real. The command line adds both, the window (offscreen)
+the one of PyPI; pictures of the window are saved in FOLDER. With `update` that one goes from a
+version to the next and back. It ends with an error where a step does not hold, else with the
+figures.
 """
 
 import json
@@ -246,6 +247,38 @@ def by_command_line(machine: Machine, server: FakeRegistry) -> Json:
     return figures
 
 
+def an_update(machine: Machine, server: FakeRegistry) -> Json:
+    """A real package from one version to the next and back; returns its figures."""
+    run = machine.run
+    item = next(one for one in server.items if one["server"]["name"] == PYPI)
+    newer, item["server"] = item["server"], _at_version(item["server"], "0.2.0")
+    run("registry", "add", server.url, "--name", "team", "--private")
+    run("registry", "sync", "team")
+    run("add", "--from", PYPI)
+    run("scan", "benspdf", "--yes")
+    run("trust", "benspdf")
+    held(run("server", "update")["newer"] == {}, "something is newer already")
+    item["server"] = newer
+    item["_meta"][META]["updatedAt"] = "2026-11-02T00:00:00Z"
+    run("registry", "sync", "team")
+    seen = run("server", "update", "benspdf", "--yes")
+    names = [one["tool"] for one in seen["added"]]
+    held(seen["taken"] and "pdf_extract_text" in names, f"new are {names}")
+    run("scan", "benspdf", "--yes")
+    waiting = [one["tool"] for one in run("review")["held"]]
+    held("benspdf/pdf_extract_text" in waiting, f"waiting are {waiting}")
+    back = run("server", "update", "benspdf", "--back")
+    held(back["version"] == "0.2.0", f"it is {back['version']}")
+    run("scan", "benspdf", "--yes")
+    held(run("review")["held"] == [], "something waits after the way back")
+    return {"new": names, "changed": len(seen["changed"]), "tokens": seen["tokens"]}
+
+
+def _at_version(raw: Json, version: str) -> Json:
+    packages = [{**one, "version": version} for one in raw["packages"]]
+    return {**raw, "version": version, "packages": packages}
+
+
 def _rename(machine: Machine) -> Callable[[int], None]:
     """The host's file with the model's address of this run; all else as Toolcrib wrote it."""
 
@@ -279,7 +312,8 @@ def main() -> None:
             figures = in_the_window(machine, server, folder, rename=_rename(machine))
         else:
             with tempfile.TemporaryDirectory() as base:
-                figures = by_command_line(Machine(Path(base)), server)
+                made = an_update if how == "update" else by_command_line
+                figures = made(Machine(Path(base)), server)
     figures["seconds"] = round(time.monotonic() - began, 1)
     print(json.dumps(figures))
 
