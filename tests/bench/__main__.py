@@ -1,6 +1,7 @@
 """`python -m tests.bench ...`: the field's experiments and Toolcrib's own costs, rerun."""
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,6 +83,14 @@ def make_parser() -> argparse.ArgumentParser:
     raw.add_argument("--half", choices=("open", "kept"), default="open")
     raw.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     raw.set_defaults(run=run_raw)
+    team = kinds.add_parser(
+        "team", parents=[common], help="a team's search in Postgres beside the local one"
+    )
+    team.add_argument("--data", type=Path, required=True, metavar="DIR")
+    team.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
+    team.add_argument("--scale", type=int, default=0, metavar="N", help="N tools, by scope instead")
+    team.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    team.set_defaults(run=run_team)
     _add_scanner(kinds, common)
     costs = kinds.add_parser(
         "performance", parents=[common], help="CPU time of start-up and hot paths, as ratios"
@@ -178,6 +187,23 @@ def run_raw(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
     encoder = prepared_encoder(ctx, console)
     _print(run(args.data, encoder, half=args.half, cache=args.cache), console)
+    return 0
+
+
+def run_team(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Compare a team's search with the local one, or measure it by what a caller may see."""
+    from tests.bench import team, team_scale
+
+    encoder = prepared_encoder(ctx, console)
+    tell = console.progress
+    if args.scale:
+        value = team_scale.measure(
+            args.data, encoder, count=args.scale, cache=args.cache, progress=tell
+        )
+    else:
+        value = team.parity(args.data, encoder, limit=args.limit, cache=args.cache, progress=tell)
+    console.progress_done()
+    console.result(value, lambda: json.dumps(value, indent=1))
     return 0
 
 

@@ -375,23 +375,23 @@ $$;
 CREATE FUNCTION matching(terms text[], weights float8[], named float8, mean_length float8, apart bigint[], most integer)
 RETURNS TABLE (id bigint, score float8)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
-    WITH matched AS MATERIALIZED (
-        SELECT t.id, t.words, t.length FROM tools t
+    WITH terms AS MATERIALIZED (
+        SELECT u.weight, (quote_literal(u.term) || ':A')::tsquery AS in_name,
+            (quote_literal(u.term) || ':BCD')::tsquery AS elsewhere
+        FROM unnest(terms, weights) u(term, weight)
+    ), matched AS MATERIALIZED (
+        SELECT t.id, t.words, 1.2 * (0.25 + 0.75 * t.length / mean_length) AS long FROM tools t
         WHERE t.organisation_id = (SELECT toolcrib.organisation())
         AND t.scope_id = ANY ((SELECT toolcrib.scopes())::bigint[])
         AND ((SELECT toolcrib.allowed()) IS NULL OR t.tool_id LIKE ANY ((SELECT toolcrib.allowed())::text[]))
         AND t.id <> ALL (apart)
         AND t.words @@ (SELECT string_agg(quote_literal(u), '|')::tsquery FROM unnest(terms) u)
-    ), weighed AS (
-        SELECT m.id, (
-            SELECT sum(w.weight * f.f * 2.2 / (f.f + 1.2 * (0.25 + 0.75 * m.length / mean_length)))
-            FROM unnest(terms, weights) w(term, weight), LATERAL (SELECT (
-                CASE WHEN m.words @@ (quote_literal(w.term) || ':BCD')::tsquery THEN 1 ELSE 0 END +
-                CASE WHEN m.words @@ (quote_literal(w.term) || ':A')::tsquery THEN named ELSE 0 END
-            )::float8 AS f) f
-        ) AS score FROM matched m
     )
-    SELECT weighed.id, weighed.score FROM weighed ORDER BY weighed.score DESC NULLS LAST, weighed.id LIMIT most
+    SELECT m.id, sum(w.weight * f.f * 2.2 / (f.f + m.long)) AS score
+    FROM matched m, terms w, LATERAL (
+        SELECT (m.words @@ w.elsewhere)::int + (m.words @@ w.in_name)::int * named AS f OFFSET 0
+    ) f
+    WHERE f.f > 0 GROUP BY m.id ORDER BY score DESC, m.id LIMIT most
 $$;
 
 -- One number a changed row; the cursor's lock is held until the transaction ends, so numbers are
