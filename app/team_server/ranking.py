@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from app.ranking.learning.taught import Taught
 
 WORD_CANDIDATES = 200  # by words, as Postgres counts them; the router takes the best 100
+MOST_FOUND = 5_000  # tools that words bring to be weighed
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5's bm25
 _KEPT = 64  # organisations whose floor and lessons are in memory
 _ENCODING = "o200k_base"
@@ -252,8 +253,23 @@ class TeamSources:
             mean_length=self._mean_length,
             most=WORD_CANDIDATES,
             apart=self._within.apart,
+            finders=self._finders(list(weights)),
         )
         return _Words(stems, idf, {match.tool_id: match for match in matches})
+
+    def _finders(self, stems: Sequence[str]) -> Sequence[str]:
+        """The rarest of these words, as many as together bring no more than MOST_FOUND tools.
+
+        A word that half of a large catalogue holds moves scores, but makes no candidate.
+        """
+        chosen: list[str] = []
+        tools = 0
+        for stem in sorted(stems, key=lambda stem: (self._known[stem], stem)):
+            tools += self._known[stem]
+            if chosen and tools > MOST_FOUND:
+                break
+            chosen.append(stem)
+        return chosen
 
     @property
     def _mean_length(self) -> float:

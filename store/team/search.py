@@ -242,9 +242,11 @@ def matching(
     mean_length: float,
     most: int,
     apart: Sequence[int] = (),
+    finders: Sequence[str] | None = None,
 ) -> list[WordMatch]:
     """The tools that hold words (with each word's weight), best first as far as counted here.
 
+    Only tools that hold one of the `finders` (None: any word) are looked at.
     `named` is the weight of a name's word, `mean_length` the words of a tool in the mean.
     """
     if not weights:
@@ -252,14 +254,15 @@ def matching(
     statement = (
         "SELECT t.id, t.length, array_agg(u.lexeme), "
         " array_agg(array_to_string(u.positions, ','))"
-        " FROM toolcrib.matching(%(stems)s, %(weights)s, %(named)s, %(mean)s, %(apart)s, %(most)s)"
-        " m JOIN tools t ON t.id = m.id, LATERAL unnest(t.words) u"
+        " FROM toolcrib.matching(%(stems)s, %(weights)s, %(finders)s, %(named)s, %(mean)s,"
+        " %(apart)s, %(most)s) m JOIN tools t ON t.id = m.id, LATERAL unnest(t.words) u"
         " WHERE u.lexeme = ANY(%(stems)s) GROUP BY t.id, t.length, m.score"
         " ORDER BY m.score DESC, t.id"
     )
     values = {
         "stems": list(weights),
         "weights": list(weights.values()),
+        "finders": list(weights if finders is None else finders),
         "named": named,
         "mean": max(mean_length, 1.0),
         "apart": list(apart),

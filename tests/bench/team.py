@@ -115,7 +115,10 @@ def trial_database() -> Iterator[str]:
         try:
             migrate(trial.dsn())
             with psycopg.connect(trial.dsn(), autocommit=True) as db:
-                db.execute(sql.SQL("ALTER SYSTEM SET synchronous_commit = off"))
+                # work of other processes could not be told from a search's own
+                for name in ("synchronous_commit", "autovacuum"):
+                    db.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
+                db.execute("ALTER SYSTEM SET max_parallel_workers_per_gather = 0")
                 db.execute("SELECT pg_reload_conf()")
             yield trial.dsn()
         finally:

@@ -446,7 +446,7 @@ def test_without_a_caller_there_are_no_rows(pool, tenants) -> None:
             statement = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
             assert db.execute(statement).fetchone() == (0,), table
         assert db.execute(
-            "SELECT count(*) FROM matching(ARRAY['common'], ARRAY[1.0], 2, 5, '{}', 9)"
+            "SELECT count(*) FROM matching(ARRAY['common'], ARRAY[1.0], ARRAY['common'], 2, 5, '{}', 9)"
         ).fetchone() == (0,)
 
 

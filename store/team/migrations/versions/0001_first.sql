@@ -369,10 +369,10 @@ CREATE FUNCTION holders(issuer_ text, subject_ text) RETURNS TABLE (
     AND m.removed IS NULL AND o.removed IS NULL ORDER BY o.name
 $$;
 
--- Tools that hold words, best first. Row-level security would keep the index of words from being
+-- Tools that hold words (any of the finders), best first. Row-level security would keep the index of words from being
 -- used (its operator is not leakproof), so this runs as the owner, bound to the transaction's
 -- caller, and gives ids alone: whoever joins them with tools is checked there again.
-CREATE FUNCTION matching(terms text[], weights float8[], named float8, mean_length float8, apart bigint[], most integer)
+CREATE FUNCTION matching(terms text[], weights float8[], finders text[], named float8, mean_length float8, apart bigint[], most integer)
 RETURNS TABLE (id bigint, score float8)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
     WITH terms AS MATERIALIZED (
@@ -385,7 +385,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = toolcrib, public AS $$
         AND t.scope_id = ANY ((SELECT toolcrib.scopes())::bigint[])
         AND ((SELECT toolcrib.allowed()) IS NULL OR t.tool_id LIKE ANY ((SELECT toolcrib.allowed())::text[]))
         AND t.id <> ALL (apart)
-        AND t.words @@ (SELECT string_agg(quote_literal(u), '|')::tsquery FROM unnest(terms) u)
+        AND t.words @@ (SELECT string_agg(quote_literal(u), '|')::tsquery FROM unnest(finders) u)
     )
     SELECT m.id, sum(w.weight * f.f * 2.2 / (f.f + m.long)) AS score
     FROM matched m, terms w, LATERAL (
@@ -574,4 +574,4 @@ END $$;
 GRANT USAGE ON SCHEMA toolcrib TO toolcrib_member;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA toolcrib FROM public;
 GRANT EXECUTE ON FUNCTION organisation(), member(), role(), scopes(), allowed(), may_edit() TO toolcrib_member;
-GRANT EXECUTE ON FUNCTION matching(text[], float8[], float8, float8, bigint[], integer) TO toolcrib_member;
+GRANT EXECUTE ON FUNCTION matching(text[], float8[], text[], float8, float8, bigint[], integer) TO toolcrib_member;
