@@ -191,9 +191,7 @@ PROFILE: tuple[Group, ...] = (
                 "gateway.approve",
                 "Wait for your &yes before",
                 "destructive, github/delete_*",
-                tip="Calls of these tools wait until you allow them, here, in a terminal (toolcrib"
-                " approve) or in the host. The word destructive names tools that say so of"
-                " themselves.",
+                tip="Tools; the word destructive names those that say so of themselves.",
                 step_noun="which calls wait for your yes",
             ),
             Number(
