@@ -3,6 +3,7 @@
 import argparse
 from contextlib import closing
 from datetime import datetime
+from urllib.parse import quote
 
 import apsw
 
@@ -11,7 +12,7 @@ from app.cli.options import Verbs
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership, sending
-from app.team.client import plain_url
+from app.team.client import TeamClient, plain_url
 from store import profiles, teams
 from store.teams import TeamRecord
 from store.typed import Json
@@ -22,7 +23,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     verb = verbs.add_parser(
         "team",
         parents=[common],
-        help="a team's catalogue beside your own: join, status, sync, send, leave",
+        help="a team's catalogue beside your own: join, status, sync, send, credential, leave",
         description="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
@@ -42,6 +43,12 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     send.add_argument("--yes", action="store_true", help="switch it on without asking")
     send.set_defaults(run=run_send)
+    credential = parts.add_parser(
+        "credential", parents=[common], help="keep your own credential for a server of the team"
+    )
+    credential.add_argument("server", help="its name in the team")
+    credential.add_argument("--header", default="Authorization", help="that carries it")
+    credential.set_defaults(run=run_credential)
     leave = parts.add_parser("leave", parents=[common], help="take the team's catalogue away")
     leave.add_argument("--yes", action="store_true", help="leave without asking")
     leave.set_defaults(run=run_leave)
@@ -119,6 +126,21 @@ def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     return 0
 
 
+def run_credential(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Keep a credential in the team server, encrypted; the value comes from a prompt or stdin."""
+    value = console.ask_secret(f"Value of {args.header} for {args.server}")
+    if not value:
+        raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
+    with closing(ctx.open_store()) as db:
+        team = membership.current(db)
+        with TeamClient(team.url, membership.token_of(ctx, team)) as client:
+            path = f"/v1/credentials/{quote(args.server, safe='')}"
+            client.send(path, {"headers": {args.header: value}}, "PUT")
+        shown = _json(db, team)
+    console.result(shown, lambda: f"The team server keeps your credential for {args.server}.")
+    return 0
+
+
 def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Leave the team after a yes."""
     with closing(ctx.open_store()) as db:
@@ -166,6 +188,8 @@ def _text(db: apsw.Connection, team: TeamRecord) -> str:
         f"You are {team.member} ({team.role}). Last synchronised: {when}.",
         f"Team profiles: {', '.join(names) if names else 'none'}.",
     ]
+    own = teams.profiles(db).values()
+    lines += [f"By URL, with your token: {team.url}/mcp/{quote(name, safe='')}" for name in own]
     if team.problem:
         lines.append(f"The last synchronisation failed: {team.problem}")
     return "\n".join(lines)

@@ -6,8 +6,10 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +29,9 @@ from tests.fakes.team_replica import environment, program, replica
 from tests.fakes.web_client import Answer, WebClient
 
 SERVER = Path(__file__).parents[2] / "resources" / "sample" / "server.py"
+
+
+_VERB = "from app.cli.main import run; import sys; sys.exit(run(sys.argv[1:]))"
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ def _filled(given: dict[str, str], issuer: Issuer, folder: Path) -> Iterator[Wor
     revoked = program(given, "token", "issue", "jo", "--organisation", "acme")
     program(given, "token", "revoke", "5")
     program(given, "server", "add", "notes", "--program", "notes", "--organisation", "acme")
+    mail = ("server", "add", "mail", "--program", "notes", "--sign-in", "member")
+    program(given, *mail, "--organisation", "acme")
     with replica(given, folder / "err") as running:
         url = given["TOOLCRIB_TEAM_URL"]
         yield World(running.port, issuer, f"{url}/mcp", member, admin, agent, outsider, revoked)
@@ -290,6 +297,25 @@ def test_an_agent_finds_and_calls_only_what_its_token_allows(world: World) -> No
     assert "there is no such tool" in agent.ask("tools/call", given).text
     assert "there is no such tool" in world.client(world.outsider).ask("tools/call", given).text
     assert world.client(world.member).ask("tools/call", given).last["result"]["isError"] is False
+
+
+def test_a_member_keeps_an_own_credential_by_the_verb_that_an_error_names(
+    world: World, tmp_path: Path
+) -> None:
+    def verb(*words: str, given: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", _VERB, "team", *words],
+            env={**os.environ, "TOOLCRIB_HOME": str(tmp_path)},
+            input=given, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    url = world.audience.removesuffix("/mcp")
+    joined = verb("join", url, given=world.member)
+    assert joined.returncode == 0, joined.stderr
+    refused = verb("credential", "notes", given="Bearer x")  # a server that takes none
+    assert refused.returncode == 1 and "does not allow this" in refused.stderr
+    kept = verb("credential", "mail", given="Bearer x")
+    assert kept.returncode == 0 and "keeps your credential for mail" in kept.stdout, kept.stderr
 
 
 def test_too_many_requests_wait_and_only_their_member_does(world: World) -> None:
