@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from app.core.context import AppContext
+from app.core.text import plural
 from app.encoder.weights import ModelFiles, ensure_model, find_model
 from app.indexing.findings import findings_of_tools
 from app.indexing.recheck import recheck
@@ -127,9 +128,16 @@ class Indexer:
         texts = texts_mark(db, key)
         return not (floor_is_stale(db, key, texts) or teaching.is_stale(db, texts))
 
-    def vectors(self, *, keep_going: Callable[[], bool], prepare: bool) -> str:
+    def vectors(
+        self,
+        *,
+        keep_going: Callable[[], bool],
+        prepare: bool,
+        clock: Callable[[], Callable[[], bool]] = lambda: lambda: True,
+    ) -> str:
         """Encode what is pending, batch by batch; why there are no vectors ("" when there are).
 
+        `clock` starts a check of the time; past it, the tools that are left wait for the next scan.
         `prepare` exports the encoder first where that was not done yet (10 to 20 s once).
         """
         paths, name = self._ctx.paths, self._ctx.settings.model
@@ -138,7 +146,7 @@ class Indexer:
             return (
                 f"The encoder {name} is not prepared yet; tools are searched by words until then."
             )
-        return self._catch_up(model, keep_going)
+        return self._catch_up(model, keep_going, clock)
 
     def encoder(self, *, keep_going: Callable[[], bool] = lambda: True) -> "Encoder":
         """The encoder, exported if need be, after every tool that lacks a vector of it got one."""
@@ -146,11 +154,20 @@ class Indexer:
         self._catch_up(model, keep_going)
         return self._loaded(model)
 
-    def _catch_up(self, model: ModelFiles, keep_going: Callable[[], bool]) -> str:
+    def _catch_up(
+        self,
+        model: ModelFiles,
+        keep_going: Callable[[], bool],
+        clock: Callable[[], Callable[[], bool]] = lambda: lambda: True,
+    ) -> str:
         waiting = self.pending(model)
+        in_time = clock()
         for start in range(0, len(waiting), BATCH):
             if not keep_going():
                 return "Stopped. Tools without vectors are searched by words."
+            if start and not in_time():
+                left = plural(len(waiting) - start, "tool")
+                return f"{left} to encode, searched by words until then; the next scan goes on."
             self._encode(model, waiting[start : start + BATCH])
             done = min(start + BATCH, len(waiting))
             self._progress(f"Encoded {done} of {len(waiting)} tools", done / len(waiting))

@@ -266,7 +266,7 @@ class _Scan:
             waits = receive is not None and receive.statistics().current_buffer_used
             return not waits and not self._options.cancel.is_set()
 
-        work = partial(indexer.vectors, keep_going=keep_going, prepare=prepare)
+        work = partial(indexer.vectors, keep_going=keep_going, prepare=prepare, clock=self._in_time)
         self._note = await to_thread.run_sync(work)
 
     def _read_done(self, target: Target, reading: Reading) -> None:

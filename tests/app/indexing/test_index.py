@@ -83,3 +83,25 @@ def test_most_small_talk_gets_no_tool_after_the_first_scan_and_real_requests_do(
     assert scan_floor(db, encoder.key) > before
     assert scan_floor(db, "another@encoder") == 0.0
     db.close()
+
+
+def test_encoding_ends_with_the_time_and_the_next_one_goes_on(ctx: AppContext) -> None:
+    ctx.paths.create()
+    db = ctx.open_store()
+    new = [
+        NewTool(f"t{n}", {"name": f"t{n}", "description": f"Does {n}."}, f"h{n}") for n in range(60)
+    ]
+    with transaction(db):
+        entry = EntryRecord("manual", "manual", "", "many")
+        spec = ServerSpec("stdio", key="f", command="f")
+        id_ = servers.place(db, entry, spec, name="many", trusted=True)
+        tools.save_list(db, id_, new, at=0.0)
+    indexer = Indexer(ctx, db)
+    indexer.texts()
+    note = indexer.vectors(
+        keep_going=lambda: True, prepare=True, clock=lambda: iter([True, False]).__next__
+    )
+    assert note == "12 tools to encode, searched by words until then; the next scan goes on."
+    assert indexer.encoded == 48
+    assert Indexer(ctx, db).vectors(keep_going=lambda: True, prepare=True) == ""
+    db.close()
