@@ -33,6 +33,7 @@ if [ -d "$data" ]; then
   for name in requests suggest own paper haystack registry discovery apibank poison; do
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done
+  run 5-raw raw --data "$data" --cache "$cache"
   fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh
   own=(); [ ! -f "$fresh" ] || own=(--own "$fresh")
   run 5-scanner scanner --data "$data" --last "${own[@]}"

@@ -104,7 +104,8 @@ def _clean(line: str) -> str:
 
 
 def _is_printed(lines: list[str]) -> bool:
-    """True if a program wrote some of these lines."""
+    """True if a program wrote some of these lines; a number or a name alone answers a question."""
+    lines = [line for line in lines if len(_WORD.findall(line)) > 1]
     if any(_FRAME.match(line) or _FAULT.match(line) or _NOISE.match(line) for line in lines):
         return True
     signs = [line for line in lines if _STRUCTURE.search(line)]

@@ -39,6 +39,8 @@ def test_lines_that_differ_in_times_and_numbers_count_once():
         "list open pull requests",
         "Add a tag to the page.\nThen tell the team about it.",
         "Can you cancel my appointment?\nMy name is Jane.",
+        "Can you cancel my appointment?\n56789012",
+        "Give me the data of last week.\nA12345\n2023-03-08 00:00:00\n2023-03-15 23:59:59",
         "",
         "\n\n",
     ],
