@@ -250,6 +250,7 @@ class Pruned(ServingMode):
 
     def _other_text(self, name: object, raw: str) -> str:
         """CHANGED where a held tool's text is not the one that a person is asked about, else ""."""
+        self.context.view.refresh(at_once=True)  # it may have changed a moment before the yes
         tool, row = self._stored(name), self._row
         same = tool is not None and row is not None and tool.raw == raw
         if not same or row is None:
