@@ -84,7 +84,7 @@ class Commands(QObject):
         self._add(edit, "Turn selection &on or off", lambda: do.catalog().toggle_selection())
         self._add(edit, "&Pin or unpin selection", lambda: do.catalog().pin_selection())
         self._add(edit, "Fit server in bud&get…", lambda: do.catalog().fit_server())
-        self._add(edit, "Update server…", lambda: do.catalog().update_server())
+        self._add(edit, "Upd&ate server…", lambda: do.catalog().update_server())
         self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())
