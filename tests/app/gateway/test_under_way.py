@@ -74,11 +74,11 @@ def test_an_answer_before_the_note_is_still_seen_as_a_repetition(caller, session
     assert ("unload", "fs/read") in caller.told
 
 
-def test_the_journal_hears_of_a_call_when_it_is_done(caller, session):
+def test_the_journal_hears_of_a_call_before_the_host_has_its_answer(caller, session):
     call = made(caller, session, {})
     assert call.finish(b"x" * 40, answer("fine")) is None
     assert caller.told == []
-    call.done()
+    call.ending()
     kind, fields = caller.told[0]
     assert (kind, fields["tool"], fields["tokens"], fields["problem"]) == (
         "call",
