@@ -45,6 +45,7 @@ COLUMNS = (
     ("team_rows", "body", OBJECT, "kind"),
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
+WITHOUT_ROWID = frozenset({"team_rows"})  # of those above
 _EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
@@ -110,8 +111,9 @@ def damaged_rows(db: apsw.Connection, tables: Container[str] = TABLES) -> Iterat
         if table not in tables:
             continue
         empty = f"{column} != '' AND" if (table, column) in _MAY_BE_EMPTY else ""
+        key = "0" if table in WITHOUT_ROWID else "rowid"
         sql = (
-            f"SELECT rowid, {name}, {column} FROM {table} WHERE {empty} CASE"
+            f"SELECT {key}, {name}, {column} FROM {table} WHERE {empty} CASE"
             f" WHEN json_valid({column}) THEN json_type({column}) != '{kind}' ELSE 1 END"
         )
         for row, shown, text in db.execute(sql):

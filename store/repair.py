@@ -95,7 +95,12 @@ def _mend(db: apsw.Connection, row: Damage) -> None:
     """Make one damaged column what its readers take it for."""
     if row.table == "servers" and row.column == "spec":
         return  # the entry of a host's file brings it back; without one the rest is still there
-    if row.table in _DROPPED:
+    if row.table == "team_rows":  # the next synchronisation brings them back, from the beginning
+        db.execute(
+            "DELETE FROM team_rows WHERE NOT json_valid(body) OR json_type(body) != 'object'"
+        )
+        db.execute("UPDATE teams SET cursor = 0, complete = 0")
+    elif row.table in _DROPPED:
         db.execute(f"DELETE FROM {row.table} WHERE rowid = ?", (row.row,))
     elif row.table == "tools" and row.column == "raw":
         sql = (
