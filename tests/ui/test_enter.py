@@ -17,13 +17,23 @@ from PySide6.QtWidgets import (
 
 import ui.widgets.dialog
 from app.core.settings import ProfileSettings, RoutingSettings
+from app.host_status.splitting import Split
+from app.hosts.projects import KnownProject
 from app.indexing.summaries import MADE
+from app.policy.budget import Budget
+from app.policy.clusters import plan_split
+from app.policy.fitting import fit
 from store.records import Summary
+from ui.pages.budget.split_dialog import SplitDialog
 from ui.pages.catalog.add_server import AddServerDialog
 from ui.pages.catalog.calling.dialog import CallDialog
 from ui.pages.catalog.calling.history import CallHistory
 from ui.pages.catalog.condition_dialog import ConditionDialog
 from ui.pages.catalog.market.finder import FindServersDialog
+from ui.pages.catalog.market.fitting import FitDialog
+from ui.pages.catalog.market.stack_dialog import StackDialog
+from ui.pages.catalog.market.update_dialog import Known, UpdateDialog
+from ui.pages.catalog.project_dialog import ProjectDialog
 from ui.pages.catalog.request_editor import RequestsDialog
 from ui.pages.hosts.reach_row import OtherServers
 from ui.pages.playground.weights_dialog import WeightsDialog
@@ -116,6 +126,23 @@ def call_dialog(window):
     return CallDialog(window.services, tool, CallHistory(), window)
 
 
+def fit_dialog(window):
+    catalog = window.live.catalog
+    return FitDialog(window.services, fit(catalog, catalog.tools[0].server.name), "", window)
+
+
+def split_dialog(window):
+    catalog = window.live.catalog
+    budget = Budget.from_settings(catalog.settings.budget)
+    plan = plan_split("default", catalog.tools, budget, [], ["default"])
+    return SplitDialog(Split(plan, ()), window.services.theme, window)
+
+
+def project_dialog(window):
+    known = KnownProject(Path("/work/shop"), ("Claude Code",), (Path("/work/shop/.mcp.json"),))
+    return ProjectDialog(window.services, [known], window)
+
+
 def help_of(show):
     def opened(window):
         show(window)
@@ -128,6 +155,11 @@ DIALOGS = {
     "add": (lambda w: AddServerDialog(w.services, w), "Add"),
     "call": (call_dialog, "&Call"),
     "conditions": (lambda w: ConditionDialog("a/b", ProfileSettings(), w), "Save"),
+    "fit": (fit_dialog, "Apply"),
+    "split": (split_dialog, ""),
+    "project": (project_dialog, "Open"),
+    "stack": (lambda w: StackDialog(w.services, w), "Look"),
+    "update": (lambda w: UpdateDialog(w.services, Known("git", None, "It is the newest."), w), ""),
     "find": (lambda w: FindServersDialog(w.services, w), ""),
     "history": (help_of(lambda w: show_history(w, w.undo)), "Close"),
     "label": (lambda w: LabelDialog(["a/b"], w), "Save"),
