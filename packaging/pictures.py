@@ -27,6 +27,8 @@ TAKEN = (  # pages as the README shows them
     ("budget", "light"),
     ("review", "light"),
     ("hosts", "light"),
+    ("find-servers", "light"),
+    ("find-servers", "dark"),
 )
 LABELS = (
     ("what time is it in Tokyo", ("time/get_current_time",)),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QElapsedTimer, QEventLoop, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.context import AppContext
 from app.hosts.places import Places
@@ -13,11 +13,15 @@ from ui.application import make_application
 from ui.look.icons import app_icon
 from ui.look.theme import DARK_ONLY, LIGHT_ONLY, Theme
 from ui.pages.activity.page import USAGE, ActivityPage
+from ui.pages.catalog.market.finder import FindServersDialog
+from ui.pages.catalog.page import CatalogPage
 from ui.pages.playground.page import QUERIES, PlaygroundPage
 from ui.windows.main_window import MainWindow
 from ui.windows.sections import SECTIONS
 
 SIZE = (1280, 800)
+FINDER_SIZE = (1040, 640)
+FOUND = "extract the text of a PDF"  # tried in Find servers
 _PATIENCE_MS = 60_000  # for the encoder to load, at most
 _REST_MS = 400  # after the last task, for what follows by timer
 
@@ -57,6 +61,8 @@ def _save_all(window: MainWindow, theme: Theme, folder: Path, *, query: str) -> 
             page.try_query(query)
             _wait(lambda: window.tasks.idle)
         saved += _both_looks(window, theme, folder / section.key)
+        if isinstance(page, CatalogPage):
+            saved += _save_finder(window, page, theme, folder)
         if isinstance(page, PlaygroundPage) and page.queries.labels:
             page.open_tab(QUERIES)
             page.primary()
@@ -69,13 +75,31 @@ def _save_all(window: MainWindow, theme: Theme, folder: Path, *, query: str) -> 
     return saved
 
 
-def _both_looks(window: MainWindow, theme: Theme, stem: Path) -> list[Path]:
+def _save_finder(window: MainWindow, page: CatalogPage, theme: Theme, folder: Path) -> list[Path]:
+    """Pictures of Find servers with a query."""
+    dialog = FindServersDialog(window.services, page)
+    dialog.resize(*FINDER_SIZE)  # the offscreen screen is smaller
+    dialog.open()
+    dialog.query.setText(FOUND)
+    _wait(lambda: dialog.list.topLevelItemCount() > 0)
+    if first := dialog.list.topLevelItem(0):
+        dialog.list.setCurrentItem(first)
+    saved = _both_looks(window, theme, folder / "find-servers", of=dialog)
+    dialog.reject()
+    dialog.deleteLater()
+    return saved
+
+
+def _both_looks(
+    window: MainWindow, theme: Theme, stem: Path, *, of: QWidget | None = None
+) -> list[Path]:
+    """Pictures of the window, or of a dialog of it."""
     saved = []
     for look in (LIGHT_ONLY, DARK_ONLY):
         theme.choose(look)
-        _wait(lambda: window.tasks.idle)
+        _wait(lambda: of is not None or window.tasks.idle)  # the finder goes on preparing
         file = stem.with_name(f"{stem.name}-{look}.png")
-        window.grab().save(str(file))
+        (of or window).grab().save(str(file))
         saved.append(file)
     theme.choose(LIGHT_ONLY)
     return saved
