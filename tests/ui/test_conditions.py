@@ -83,6 +83,7 @@ def test_leaving_lines_that_nobody_changed_is_no_step(window, settings, qtbot):
 
 
 def test_the_focus_leaving_keeps_what_was_typed(window, settings, qtbot, ctx):
+    settings.every.click()  # rules are an advanced setting
     lines = settings.profile.fields["scopes"]
     lines.setFocus()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is lines, timeout=20_000)

@@ -141,7 +141,10 @@ def test_an_agent_loop_finds_the_next_steps_tool_after_an_observation(attend: Ca
         if call is None:
             break
         called.append(call)
-        observations.append("Post a message to a channel. Post this message to the channel." * 2)
+        # no order: those of a request are answered in order, the first one first
+        observations.append(
+            "This is a message to post: it goes to a channel, posted as a message. " * 4
+        )
     assert called == ["files__read_file", "slack__post_message"]
     with transaction(db):
         events.add(db, seen)

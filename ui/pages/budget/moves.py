@@ -19,6 +19,7 @@ from app.policy.budget import Verdict
 from app.policy.expansion import Expansion
 from app.policy.pruner import Move, PrunePlan
 from store.records import AS_IS, THROUGH
+from ui.look.text import plain_tip
 from ui.look.theme import CARD, GAP, ROW, Theme
 from ui.pages.budget.move_rows import MoveTable
 from ui.shell.actions import turn_off_words
@@ -93,7 +94,7 @@ class BudgetMoves(QFrame):
     def show_whole(self, whole: Expansion) -> None:
         """Show the count with what tools hide, where some hide others."""
         self.whole.setText(whole.sentence)
-        self.whole.setToolTip(" ".join(one.text for one in whole.behind))
+        self.whole.setToolTip(plain_tip(" ".join(one.text for one in whole.behind)))
         self.whole.setVisible(bool(whole.sentence))
         self.behind.setVisible(bool(whole.unknown))
 
