@@ -84,7 +84,7 @@ def test_the_window_says_that_a_file_waits_and_what_it_would_leave(dialog, windo
     assert f"{tokens:,} of {window.live.total:,} tokens" in dialog.effect.text()
     assert "elsewhere: the profile does not have this server" in dialog.effect.text()
     assert "Calls wait for your yes: github/create_*." in dialog.notes.text()
-    assert dialog.state.badge.word == "Not trusted"
+    assert dialog.state.badge.word == "Not yet trusted"
 
 
 def test_trust_counts_and_is_taken_back_by_undo(dialog, window, ctx, qtbot):
@@ -93,7 +93,7 @@ def test_trust_counts_and_is_taken_back_by_undo(dialog, window, ctx, qtbot):
     assert known(ctx)[0].counts and window.policies.isHidden()
     assert not dialog.trust.isEnabled() and dialog.later.text() == "Trust no more"
     window.undo.undo()
-    qtbot.waitUntil(lambda: dialog.state.badge.word == "Not trusted")
+    qtbot.waitUntil(lambda: dialog.state.badge.word == "Not yet trusted")
     assert not known(ctx)[0].counts
     window.undo.redo()
     qtbot.waitUntil(lambda: known(ctx)[0].counts)
@@ -148,5 +148,5 @@ def test_a_trusted_text_can_be_trusted_no_more(dialog, ctx, qtbot):
     dialog.trust.click()
     qtbot.waitUntil(lambda: dialog.later.text() == "Trust no more" and dialog.later.isEnabled())
     dialog.later.click()
-    qtbot.waitUntil(lambda: dialog.state.badge.word == "Not trusted")
+    qtbot.waitUntil(lambda: dialog.state.badge.word == "Not yet trusted")
     assert not known(ctx)[0].counts

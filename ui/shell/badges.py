@@ -54,7 +54,7 @@ BADGES: Mapping[str, BadgeText] = {
     "not found": BadgeText("Not found", "neutral", "minus-circle-outline"),
     # a project's policy file (app.policy.project_policy)
     "policy trusted": BadgeText("Trusted", "passed", "check-circle"),
-    "policy not trusted": BadgeText("Not trusted", "warn", "shield-alert-outline"),
+    "policy not trusted": BadgeText("Not yet trusted", "warn", "shield-alert-outline"),
     "policy changed since it was trusted": BadgeText("Changed", "warn", "alert"),
     "policy cannot be used": BadgeText("Cannot be used", "block", _STOP, solid=True),
     # a candidate of a query
