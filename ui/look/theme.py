@@ -94,9 +94,6 @@ class Theme(QObject):
             self._scale(percent)
             self._show(self.colors)
             for widget in self._app.allWidgets():
-                dress = widget.property(_DRESS)
-                if dress is not None:
-                    widget.setFont(self._dressed(dress))
                 if isinstance(widget, QHeaderView):
                     self.widen(widget, before)
             self.changed.emit()
@@ -172,6 +169,10 @@ class Theme(QObject):
         self._app.setStyleSheet("")
         self._app.setPalette(palette(colors))
         self._app.setStyleSheet(stylesheet(colors, self._images(colors), self.scaled))
+        for widget in self._app.allWidgets():  # a new sheet takes a late font of their own away
+            dress = widget.property(_DRESS)
+            if dress is not None:
+                widget.setFont(self._dressed(dress))
 
     def _images(self, colors: Colors) -> Path:
         folder = self._cache / ("dark" if colors.dark else "light")

@@ -28,7 +28,6 @@ class DetailsPanel(QScrollArea):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
         self.shown: Shown | None = None
         self.title = PlainLabel(wrap=True)
         self.about = PlainLabel(wrap=True)
@@ -42,6 +41,8 @@ class DetailsPanel(QScrollArea):
         )
         self.reason = PlainLabel(wrap=True)
         self.command = PlainLabel(wrap=True)
+        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        theme.dress_fixed(self.command)
         self.form = InputForm(theme)
         self.safe = PlainLabel(_SAFE, wrap=True)
         self.problem = PlainLabel(wrap=True)
@@ -97,8 +98,6 @@ class DetailsPanel(QScrollArea):
         place = (shown.proposed or 1) - 1
         self.ways.setCurrentIndex(min(place, len(known.ways) - 1))
         self.ways.blockSignals(False)
-        self._theme.dress(self.title, 2, QFont.Weight.DemiBold)
-        self._theme.dress_fixed(self.command)
         self._show_parts()
         self._show_way()
         self.verticalScrollBar().setValue(0)
