@@ -129,3 +129,12 @@ def test_a_hook_that_is_installed_is_shown(home, places, fill, open_window, qtbo
     detail = hosts_page(open_window(), qtbot)
     qtbot.waitUntil(lambda: not detail.hook.isHidden())
     assert detail.hook.switch.isChecked() and detail.rules.isHidden()
+
+
+def test_a_tab_that_a_command_opens_can_be_left_again(window):
+    window.open_page("playground")
+    page = window.page
+    page.open_tab(1)  # as File, Import query set does
+    assert page.tabs.isVisible() and page.tabs.isTabVisible(0)
+    page.open_tab(0)
+    assert not page.tabs.isVisible()

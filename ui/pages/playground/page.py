@@ -122,6 +122,7 @@ class PlaygroundPage(Page):
 
     def _on_tab(self, number: int) -> None:
         self._stack.setCurrentIndex(number)
+        self._show_tabs()
         self.messages.clear()
         self.tried.show_encoder()
         self.result.emit("")
