@@ -104,6 +104,8 @@ class Issuer:
             if age > _KEYS_SECONDS or (unknown and age > _RETRY_SECONDS):
                 self._refresh()
             keys = self._keys
+        if not keys:
+            raise IssuerAwayError("The issuer's keys were not read yet.")
         key = next(iter(keys.values())) if not kid and len(keys) == 1 else keys.get(kid)
         if key is None or (key.algorithm_name and key.algorithm_name != algorithm):
             raise InvalidTokenError("key")
@@ -111,7 +113,9 @@ class Issuer:
 
     def _refresh(self) -> None:
         """Read the keys; those that were known serve on while the issuer is away."""
-        before, self._read_at = self._read_at, self.clock()
+        self._read_at = (
+            self.clock()
+        )  # also where it fails: the next token does not wait for it again
         try:
             document = self.read(f"{self.url.rstrip('/')}/.well-known/openid-configuration")
             if document.get("issuer") != self.url:
@@ -119,7 +123,6 @@ class Issuer:
             keys = _keys(self.read(str(document.get("jwks_uri"))))
         except IssuerAwayError:
             if not self._keys:
-                self._read_at = before if before > 0 else -1e9
                 raise
             return
         self._keys = keys
