@@ -5,7 +5,7 @@ from contextlib import closing
 
 import apsw
 
-from app.cli.console import Console, number
+from app.cli.console import Console
 from app.cli.market_add import given_values
 from app.cli.options import NEEDS_CONSENT
 from app.core.context import AppContext
@@ -81,7 +81,7 @@ def _update(
     change = updating.read(ctx, db, wanted)
     take = not args.dry_run
     if take and not args.yes:
-        console.note("\n".join(_lines(change)))
+        console.note(_lines(change))
         take = console.confirm("Take this version?")
     if take:
         updating.take(ctx, db, wanted)
@@ -114,25 +114,16 @@ def _json(wanted: Offer, change: Change, *, taken: bool) -> Json:
     }
 
 
-def _lines(change: Change) -> list[str]:
-    lines = [change.text]
-    lines += [f"  + {visible(name)}, {number(cost)} tokens" for name, cost in change.added]
-    lines += [f"  - {visible(name)}" for name in change.removed]
-    for one in change.changed:
-        lines.append(f"  ~ {visible(one.name)}, {number(one.before)} -> {number(one.after)} tokens")
-        for part in one.parts:
-            lines.append(f"      {visible(part.place)}")
-            lines += [f"      - {visible(t)}" for t in part.before.splitlines()[:_MOST_LINES]]
-            lines += [f"      + {visible(t)}" for t in part.after.splitlines()[:_MOST_LINES]]
-    return lines
+def _lines(change: Change) -> str:
+    return "\n".join([change.text, *(f"  {line}" for line in change.lines(_MOST_LINES))])
 
 
 def _text(name: str, change: Change, taken: bool) -> str:
     if not taken:
-        return "\n".join([*_lines(change), "Nothing was changed."])
+        return f"{_lines(change)}\nNothing was changed."
     return "\n".join(
         [
-            *_lines(change),
+            _lines(change),
             f"Taken. Read it: toolcrib scan {name}. New and changed tools wait in Review.",
             f"Back in one step: toolcrib server update {name} --back",
         ]

@@ -14,6 +14,7 @@ import apsw
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import visible
 from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
 from app.indexing.reading import LEGACY, Limits
 from app.market.details import Doubt, doubts
@@ -92,6 +93,21 @@ class Change:
         if self.changed:
             words.append(f"{len(self.changed)} with another text")
         return f"Tools: {', '.join(words)}. Tokens: {self.before:,} before, {self.after:,} after."
+
+    def lines(self, most: int) -> list[str]:
+        """The difference tool by tool: added with +, removed with -, other texts with ~.
+
+        Of each text `most` lines are given.
+        """
+        lines = [f"+ {visible(name)}, {cost:,} tokens" for name, cost in self.added]
+        lines += [f"- {visible(name)}" for name in self.removed]
+        for one in self.changed:
+            lines.append(f"~ {visible(one.name)}, {one.before:,} → {one.after:,} tokens")
+            for part in one.parts:
+                lines.append(f"    {visible(part.place)}")
+                lines += [f"    - {visible(t)}" for t in part.before.splitlines()[:most]]
+                lines += [f"    + {visible(t)}" for t in part.after.splitlines()[:most]]
+        return lines
 
 
 def newer(db: apsw.Connection) -> dict[str, str]:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLay
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.core.text import visible
 from app.hosts.display import launch_text
 from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.market.input_form import InputForm
@@ -144,7 +143,7 @@ class UpdateDialog(Dialog):
     def _compared(self, offer: "Offer", change: "Change") -> None:
         self._job, self._read = None, offer
         self.text.setText(f"{change.text} New and changed tools wait in Review.")
-        self.parts.setPlainText("\n".join(_lines(change)))
+        self.parts.setPlainText("\n".join(change.lines(_MOST_LINES)))
         self.parts.setVisible(bool(self.parts.toPlainText()))
         self.form.hide()
         self.resize(self.width(), max(self.height(), self._services.theme.scaled(460)))
@@ -213,18 +212,6 @@ def _taking_back(ctx: AppContext, name: str) -> Callable[[Job], None]:
             db.close()
 
     return work
-
-
-def _lines(change: "Change") -> list[str]:
-    lines = [f"+ {visible(name)}, {cost:,} tokens" for name, cost in change.added]
-    lines += [f"- {visible(name)}" for name in change.removed]
-    for one in change.changed:
-        lines.append(f"~ {visible(one.name)}, {one.before:,} → {one.after:,} tokens")
-        for part in one.parts:
-            lines.append(f"    {visible(part.place)}")
-            lines += [f"    - {visible(t)}" for t in part.before.splitlines()[:_MOST_LINES]]
-            lines += [f"    + {visible(t)}" for t in part.after.splitlines()[:_MOST_LINES]]
-    return lines
 
 
 def open_update(
