@@ -214,12 +214,8 @@ def _file_plan(
     after = _edited(before, place, change)
     if after == before:
         return None
-    active = active_writes(mine, path)
-    base = base_of(mine, path, before, kind) if active else Base(before)
+    base = base_of(mine, path, before, kind) if active_writes(mine, path) else Base(before)
     without = after if base.data == before else _edited(base.data, place, change)
-    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
-    if _renames(place, change):
-        touched = touched.under_new_name(place.entry.at, change.name)
     return FilePlan(
         path=path,
         scope=place.kind.scope,
@@ -228,7 +224,7 @@ def _file_plan(
         after=after,
         before_hash=hash_bytes(before),
         changes=(change.words,),
-        touched=touched,
+        touched=_touched(place, change, mine),
         base=without,
     )
 
@@ -248,10 +244,6 @@ def _kept_plan(
     without = _edited(base.data, place, change)
     if without == base.data:
         return None
-    active = active_writes(mine, path)
-    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
-    if _renames(place, change):
-        touched = touched.under_new_name(place.entry.at, change.name)
     return FilePlan(
         path=path,
         scope=place.kind.scope,
@@ -260,10 +252,19 @@ def _kept_plan(
         after=with_server_called(before, place.reading, *names),
         before_hash=hash_bytes(before),
         changes=(change.words,),
-        touched=touched,
+        touched=_touched(place, change, mine),
         base=without,
         kept=base.data,
     )
+
+
+def _touched(place: EntryPlace, change: EntryChange, mine: Sequence[ExportRecord]) -> ChangedPlaces:
+    """Places that earlier writes in force changed, the entry's under its new name."""
+    active = active_writes(mine, place.reading.file)
+    touched = ChangedPlaces.from_json(active[0].detail.get("touched", {}) if active else {})
+    if not _renames(place, change):
+        return touched
+    return touched.under_new_name(place.entry.at, change.name)
 
 
 def _refuse(place: EntryPlace, change: EntryChange) -> None:
