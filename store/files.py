@@ -1,4 +1,4 @@
-"""Locks and owners of files, as each system has them.
+"""Locks, owners and stamps of files, as each system has them.
 
 Part of a gateway's start: `fcntl` and `msvcrt` are imported with the first lock.
 """
@@ -9,6 +9,15 @@ import sys
 
 _LOCKED_BYTE = 1 << 30  # Windows locks bytes: one beyond what any of our files holds
 _HELD = frozenset({errno.EACCES, errno.EAGAIN, errno.EDEADLK, errno.EWOULDBLOCK})
+
+
+def stamp(path: str) -> tuple[float, int]:
+    """Time and size of a file, zeros where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0.0, 0
+    return status.st_mtime, status.st_size
 
 
 def lock(handle: int, *, waits: bool = False) -> bool:

@@ -96,8 +96,7 @@ class Gateway:
         from app.core.settings import Settings
 
         try:
-            settings = Settings.load(self._outside.paths().settings_file)
-            return max(1_000, settings.events_kept)
+            return max(1_000, self._settings().events_kept)
         except ToolcribError:  # which the window shows
             return Settings().events_kept
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from app.catalog.reasons import PROJECT
-from app.gateway.project import stamp
 from store import serving
 from store.connection import data_version, open_store
 from store.errors import StoreError
+from store.files import stamp
 from store.serving import ServerRow, ToolRow
 from store.typed import TYPE_CHECKING, Any, Json
 

@@ -6,6 +6,7 @@ Looking for it costs a few calls of the system; its reader loads only where ther
 import os
 import time
 
+from store.files import stamp
 from store.typed import TYPE_CHECKING, Json
 
 if TYPE_CHECKING:
@@ -120,15 +121,6 @@ class ProjectRules:
     def note(self) -> str:
         """Reason that a policy file does not count, "" where there is none or it does."""
         return self.policy.note if self.policy is not None else ""
-
-
-def stamp(path: str) -> tuple[float, int]:
-    """Time and size of a file, zeros where there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0.0, 0
-    return status.st_mtime, status.st_size
 
 
 def folders_of_roots(result: object) -> list[str]:

@@ -5,9 +5,9 @@ and names leave; a query and what a server said only with `telemetry_texts`. Arg
 journal does not have them. The SDK is the extra `toolcrib[otel]`, loaded with the first event.
 """
 
-import os
 from collections.abc import Callable, Sequence
 
+from store.files import stamp
 from store.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -47,17 +47,12 @@ class Telemetry:
         return problem
 
     def _follow(self) -> None:
-        try:
-            status = os.stat(self._file)
-        except OSError:
-            stamp = (0.0, 0)
-        else:
-            stamp = (status.st_mtime, status.st_size)
-        if stamp == self._stamp:
+        now = stamp(self._file)
+        if now == self._stamp:
             return
-        self._stamp = stamp
+        self._stamp = now
         self.close()
-        settings = self._load() if stamp != (0.0, 0) else None
+        settings = self._load() if now != (0.0, 0) else None
         if settings is None or not settings.telemetry:
             return
         try:

@@ -10,7 +10,7 @@ from types import FrameType
 from psycopg_pool import ConnectionPool
 from uvicorn import Config, Server
 
-from app.gateway.backend.web.bounded import BoundedProtocol
+from app.gateway.backend.web.bounded import bounded_config
 from app.team_server.api import TeamApi
 from app.team_server.application import Application, Parts
 from app.team_server.bearer import Issuer
@@ -32,7 +32,6 @@ _MOST_CONNECTIONS = 2_048  # of clients
 _WORKERS = 16  # threads for the database and for ranking
 _POOL = 12  # connections to the database
 _POOL_SECONDS = 5.0  # that a request waits for one
-_LARGEST_HEAD = 64 << 10  # bytes
 _LONGEST_END = 600  # seconds that calls under way get at a stop
 
 
@@ -120,23 +119,11 @@ def serve(replica: Replica, own: socket.socket, *, drain_seconds: float = 0.0) -
 async def _serve(replica: Replica, own: socket.socket, drain_seconds: float) -> None:
     workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="team")
     asyncio.get_running_loop().set_default_executor(workers)
-    server = ReplicaServer(_config(replica.application), replica.application, drain_seconds)
-    await server.serve(sockets=[own])
-
-
-def _config(application: Application) -> Config:
-    return Config(
-        application,
-        http=BoundedProtocol,
-        ws="none",
-        lifespan="off",
-        loop="asyncio",
-        log_config=None,
-        access_log=False,
+    config = bounded_config(
+        replica.application,
+        end_seconds=_LONGEST_END,
+        most_connections=_MOST_CONNECTIONS,
         log_level="error",  # a malformed request is answered, and no news
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
-        h11_max_incomplete_event_size=_LARGEST_HEAD,
-        timeout_graceful_shutdown=_LONGEST_END,
     )
+    server = ReplicaServer(config, replica.application, drain_seconds)
+    await server.serve(sockets=[own])

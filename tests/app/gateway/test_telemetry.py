@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +15,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from process_waits import until
 
 from app.gateway.journal import Journal
 from app.gateway.telemetry import Telemetry
@@ -241,10 +241,7 @@ def test_settings_are_followed_while_a_session_runs(tmp_path: Path, receiver: Re
     telemetry = Telemetry(str(file), lambda: Settings.load(file))
     journal = Journal(lambda: open_store(database), profile="p", session="s", sent=telemetry)
     journal.add("call", tool="a/before")
-    limit = time.monotonic() + 10
-    while not (database.exists() and _rows(database)):
-        assert time.monotonic() < limit
-        time.sleep(0.02)
+    until(lambda: database.exists() and _rows(database))
     Settings(telemetry=True, telemetry_endpoint=receiver.endpoint).save(file)
     journal.add("call", tool="a/after")
     journal.close(20)

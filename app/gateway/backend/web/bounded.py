@@ -1,11 +1,14 @@
 """HTTP/1.1 with a time limit on heads, and a bound on connections without a token."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.gateway.backend.web.peers import Connection, surplus
 
+_LARGEST_HEAD = 64 << 10  # bytes
 _HEAD_SECONDS = 10.0  # that a client may take to send a request's head
 
 
@@ -64,3 +67,31 @@ class BoundedProtocol(H11Protocol):
         self._limit = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def bounded_config(
+    application: Callable[..., Awaitable[None]],
+    *,
+    end_seconds: int,
+    most_connections: int | None = None,
+    log_level: str | None = None,
+) -> Config:
+    """uvicorn's settings for an ASGI application of ours: bounded heads, nothing that it can spare.
+
+    Requests under way have `end_seconds` at the end.
+    """
+    return Config(
+        application,
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        log_level=log_level,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=most_connections,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_graceful_shutdown=end_seconds,
+    )

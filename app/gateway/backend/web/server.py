@@ -4,16 +4,15 @@ import asyncio
 import socket
 import threading
 
-from uvicorn import Config, Server
+from uvicorn import Server
 
 from app.gateway.backend.web.access import Access
-from app.gateway.backend.web.bounded import BoundedProtocol
+from app.gateway.backend.web.bounded import bounded_config
 from app.gateway.backend.web.endpoint import Endpoint
 from app.gateway.backend.web.sessions import WebSessions
 from app.system.threads import start_thread
 
 _ADDRESS = "127.0.0.1"
-_LARGEST_HEAD = 64 << 10  # bytes
 _BACKLOG = 256  # connections that wait to be taken
 _END_SECONDS = 3.0
 
@@ -33,7 +32,8 @@ class WebServer:
             self._socket.close()
             raise
         self.port: int = self._socket.getsockname()[1]
-        self._server = Server(_config(Endpoint(sessions, Access(secret, self.port))))
+        endpoint = Endpoint(sessions, Access(secret, self.port))
+        self._server = Server(bounded_config(endpoint, end_seconds=1))
         self._thread: threading.Thread = start_thread(self._run)
 
     def _run(self) -> None:
@@ -45,19 +45,3 @@ class WebServer:
         self._server.should_exit = True
         self._thread.join(_END_SECONDS)
         self._socket.close()
-
-
-def _config(endpoint: Endpoint) -> Config:
-    return Config(
-        endpoint,
-        http=BoundedProtocol,
-        ws="none",
-        lifespan="off",
-        loop="asyncio",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        h11_max_incomplete_event_size=_LARGEST_HEAD,
-        timeout_graceful_shutdown=1,
-    )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from process_waits import until
 from raw_host import text
 from web_client import WebClient, free_port
 
@@ -304,10 +305,8 @@ def test_over_http_a_call_waits_and_runs_once(
     arguments = {"name": "probe/echo", "arguments": {"text": "hi"}}
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(web.call, "call_tool", arguments)
-        limit = time.monotonic() + 20
-        while not (found := rows(database)):
-            assert time.monotonic() < limit and not answer.done()
-            time.sleep(0.05)
+        found = until(lambda: answer.done() or rows(database))
+        assert not answer.done()
         assert calls() == []
         assert approve(home, str(found[0].id)).returncode == 0
         assert answer.result(20).text == "hi"
