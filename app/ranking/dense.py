@@ -133,9 +133,9 @@ class Tables:
 
 
 class IndexRetriever:
-    """Cosines inside SQLite: filters are part of the search, and numpy is not needed.
+    """Cosines of the nearest tools within a filter, by the vectors in memory or inside SQLite.
 
-    With tables of all tools, searches ask these: a filter is read once and kept.
+    With `tables` of all tools these are asked, and a filter is read once and kept.
     """
 
     def __init__(

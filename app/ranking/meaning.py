@@ -80,8 +80,9 @@ class DenseRetriever:
     ) -> DenseScores:
         """Cosines of the whole request (first text) and its steps.
 
-        With `near`, sqlite-vec is asked for the nearest tools within the scope, for these tools and
-        for a few of those in `off`; without it every tool counts.
+        With `near`, the nearest tools within the scope count, these tools and a few of those in
+        `off`; without it every tool counts. The catalogue's vectors are in memory from the first
+        such search on.
         """
         if self._tables is None and (near is not None or self._large):
             self._read_table()

@@ -103,8 +103,8 @@ class Router:
     ) -> Ranked:
         """Every tool ranked and judged; with `limit`, only the best tools a host may get.
 
-        The limited form asks sqlite-vec and FTS5 with all filters inside the SQL, and does not look
-        up which words match: 4 ms of CPU for 50 tools that were not seen before.
+        The limited form compares vectors in memory and asks FTS5 with all filters inside the SQL,
+        and does not look up which words match: 1.6 to 3.2 ms of CPU for 100 to 1,400 tools.
         """
         return self.judge(self.score(request, state=state, limit=limit), state=state)
 
