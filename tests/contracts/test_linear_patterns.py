@@ -2,12 +2,13 @@
 
 import ast
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.fakes.cpu_time import CpuTime
 
 ROOT = Path(__file__).parents[2]
 _CALLS = ("compile", "sub", "subn", "search", "match", "fullmatch", "finditer", "findall", "split")
@@ -75,15 +76,15 @@ def flags(node: ast.Call) -> int:
 
 def seconds(used: Used, text: str) -> float:
     """CPU of every way in which the pattern is used; of a search where that is not known."""
-    start = time.process_time()
-    if not used.methods or used.methods - {"match", "fullmatch"}:
-        for _ in used.pattern.finditer(text):
-            pass
-    if "match" in used.methods:
-        used.pattern.match(text)
-    if "fullmatch" in used.methods:
-        used.pattern.fullmatch(text)
-    return time.process_time() - start
+    with CpuTime() as cpu:
+        if not used.methods or used.methods - {"match", "fullmatch"}:
+            for _ in used.pattern.finditer(text):
+                pass
+        if "match" in used.methods:
+            used.pattern.match(text)
+        if "fullmatch" in used.methods:
+            used.pattern.fullmatch(text)
+    return cpu.seconds
 
 
 ALL = list(patterns())

@@ -1,8 +1,7 @@
-import time
-
 import pytest
 
 from app.gateway.serving.merged import UriTemplate
+from tests.fakes.cpu_time import CpuTime
 
 
 @pytest.mark.parametrize(
@@ -24,6 +23,6 @@ def test_a_template_takes_what_it_can_become(template: str, uri: str, expected: 
 
 def test_a_hostile_template_and_a_long_uri_take_little_time() -> None:
     template = UriTemplate("x:" + "{a}a" * 400 + "b")
-    start = time.process_time()
-    assert not template.matches("x:" + "a" * 1_000_000)
-    assert time.process_time() - start < 0.5
+    with CpuTime() as cpu:
+        assert not template.matches("x:" + "a" * 1_000_000)
+    assert cpu.seconds < 0.5

@@ -1,6 +1,5 @@
 """Words on the menu in hosts' own instructions: between markers, taken out without a trace."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from app.hooks.rules import (
 from app.hosts.facts import HostFacts, host
 from app.hosts.places import Places
 from store.records import AS_IS, THROUGH, ExportRecord
+from tests.fakes.cpu_time import CpuTime
 
 OWN = "# Mine\n\nAlways answer in French.\n"
 
@@ -235,9 +235,9 @@ def test_a_file_full_of_markers_costs_time_in_proportion_to_its_length(places: P
 
     def cost(blocks: int) -> float:
         path.write_text(f"```\n```\n{BEGIN}\nx\n{END}\n" * blocks, encoding="utf-8")
-        start = time.process_time()
-        assert rules_state(places, facts).installed
-        return time.process_time() - start
+        with CpuTime() as cpu:
+            assert rules_state(places, facts).installed
+        return cpu.seconds
 
     cost(100)
     assert min(cost(16_000) for _ in range(2)) < 32 * max(cost(2_000), 0.002)

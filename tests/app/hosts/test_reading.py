@@ -1,7 +1,5 @@
-import gc
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from app.core.errors import ToolcribError
 from app.hosts.importing import read_data, read_file
 from app.hosts.places import Places
 from app.hosts.reading import also_read_by, read_hosts
+from tests.fakes.cpu_time import CpuTime
 
 SAMPLES = Path(__file__).parents[2] / "data" / "hosts"
 INDEX = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
@@ -274,16 +273,10 @@ def test_a_projects_file_costs_time_in_proportion_to_its_length(tmp_path, part):
         items = ", ".join([part] * parts)
         text = f'{{"history": [{items}], "mcpServers": {{"a": {{"command": "x"}}}},}}'
         (project / ".mcp.json").write_text(text, encoding="utf-8")
-        gc.collect()
-        gc.disable()  # its passes look at every object of the tests that ran before
-        try:
-            start = time.process_time()
+        with CpuTime() as cpu:
             readings = read_hosts(places)
-            spent = time.process_time() - start
-        finally:
-            gc.enable()
         assert [entry.name for entry in readings[0].entries] == ["a"]
-        return spent
+        return cpu.seconds
 
     cost(1_000)
     assert min(cost(80_000) for _ in range(2)) < 32 * max(cost(10_000), 0.002)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from app.ranking.requests import read_named_pack
 from store import market
 from store.connection import transaction
 from store.market import MarketSource, MarketTool
+from tests.fakes.cpu_time import CpuTime
 
 
 @pytest.fixture
@@ -185,9 +185,9 @@ def test_a_search_over_ten_thousand_servers_takes_30_ms_of_cpu(
     queries = ["extract the text of a pdf", "read a file of data", "what is the weather tomorrow"]
     taken = []
     for query in queries * 5:
-        began = time.process_time()
-        assert index.find(query).hits
-        taken.append(1000 * (time.process_time() - began))
+        with CpuTime() as cpu:
+            assert index.find(query).hits
+        taken.append(1000 * cpu.seconds)
     assert sorted(taken)[len(taken) // 2] < 30, taken
 
 

@@ -1,6 +1,5 @@
 """A label counts at the very next query, without learning, and no longer once it is taken back."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from app.ranking.router import Router
 from store import profiles, queries, tools
 from store.connection import transaction
 from store.records import LabelRecord
+from tests.fakes.cpu_time import CpuTime
 from tests.fakes.routing_fakes import WordEncoder, filled
 
 QUERY = "what is on the seals' plate"
@@ -101,9 +101,9 @@ def test_a_label_counts_within_a_second_among_a_thousand_tools_and_labels(tmp_pa
         router.route("thing with part", limit=8)
         rows = [label(f"old question number {n}", f"s{n % 20}/tool_{n}") for n in range(1000)]
         change_labels(db, removed=[], added=rows)
-        began = time.process_time()
-        change_labels(db, removed=[], added=[label(QUERY, "s3/tool_503")])
-        assert router.route(QUERY, limit=8).tools[0].tool_id == "s3/tool_503"
-        assert time.process_time() - began < 1.0
+        with CpuTime() as cpu:
+            change_labels(db, removed=[], added=[label(QUERY, "s3/tool_503")])
+            assert router.route(QUERY, limit=8).tools[0].tool_id == "s3/tool_503"
+        assert cpu.seconds < 1.0
     finally:
         db.close()

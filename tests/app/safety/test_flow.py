@@ -1,11 +1,11 @@
 import base64
-import time
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from app.safety.flow import PASSAGE, SECRET, DataFlow, can_send, secret_values
+from tests.fakes.cpu_time import CpuTime
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 MAIL = {"name": "send_mail", "inputSchema": {"properties": {"to": {}, "body": {}}}}
@@ -150,7 +150,7 @@ def test_values_that_only_stand_for_secrets_are_none() -> None:
 )
 def test_a_hostile_result_and_call_take_little_time(piece: str) -> None:
     seen = DataFlow()
-    start = time.process_time()
-    seen.note_result("a", text(piece * (1_000_000 // len(piece))))
-    seen.look("b", MAIL, {"body": piece * (1_000_000 // len(piece))})
-    assert time.process_time() - start < 2
+    with CpuTime() as cpu:
+        seen.note_result("a", text(piece * (1_000_000 // len(piece))))
+        seen.look("b", MAIL, {"body": piece * (1_000_000 // len(piece))})
+    assert cpu.seconds < 2

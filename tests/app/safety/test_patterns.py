@@ -1,5 +1,4 @@
 import base64
-import time
 from typing import Any
 
 import pytest
@@ -7,6 +6,7 @@ import pytest
 from app.safety.patterns import check, check_all
 from app.safety.rules import rules
 from store.records import ToolRecord
+from tests.fakes.cpu_time import CpuTime
 
 
 def tool(description: str, name: str = "add", server: str = "math", **raw: Any) -> ToolRecord:
@@ -198,9 +198,9 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_hostile_text_takes_little_time(piece: str) -> None:
-    start = time.process_time()
-    check(tool(piece * (50_000 // len(piece))))
-    assert time.process_time() - start < 5
+    with CpuTime() as cpu:
+        check(tool(piece * (50_000 // len(piece))))
+    assert cpu.seconds < 5
 
 
 def test_every_rule_says_what_it_means() -> None:
