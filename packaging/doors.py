@@ -1,8 +1,9 @@
 """The hosts' own ways in: `python packaging/doors.py [FOLDER] [OWNER/REPOSITORY]` (dist/doors).
 
-One folder `plugins/toolcrib` for Claude Code and for Agent Plugins (VS Code, Copilot CLI, Codex),
-a marketplace that lists it, `toolcrib.mcpb` for Claude Desktop, and `server.json` for the registry
-of MCP servers. All are thin: they start the Toolcrib that is installed.
+One folder `plugins/toolcrib` for Claude Code and for Agent Plugins (VS Code, Copilot CLI, Codex)
+with the gateway, the hook before a prompt and a skill; a marketplace that lists it;
+`toolcrib.mcpb` for Claude Desktop, and `server.json` for the registry of MCP servers. All are
+thin: they start the Toolcrib that is installed.
 """
 
 import hashlib
@@ -23,6 +24,7 @@ ABOUT = "Your MCP servers behind two tools: search_tools finds what fits, call_t
 KEYWORDS = ["mcp", "tools", "tokens", "gateway"]
 OWNER = "toolcrib/toolcrib"  # of a fork: the second argument
 ARGUMENTS = ["--profile", "default"]
+HOOK_SECONDS = 5  # after which the host goes on; the hook's own limit is far below
 
 Json = dict[str, Any]
 
@@ -51,8 +53,9 @@ def write_plugin(plugin: Path, owner: str) -> None:
     write(plugin / ".claude-plugin" / "plugin.json", about)
     schemas = "https://agent-plugins.org/schemas/1.0.0"
     write(plugin / "plugin.json", {"$schema": f"{schemas}/plugin.schema.json", **about})
-    write(plugin / ".mcp.json", servers("CLAUDE_PLUGIN_ROOT"))
-    write(plugin / "mcp.json", {"$schema": f"{schemas}/mcp.schema.json", **servers("PLUGIN_ROOT")})
+    write(plugin / ".mcp.json", servers("${CLAUDE_PLUGIN_ROOT}"))
+    write(plugin / "mcp.json", {"$schema": f"{schemas}/mcp.schema.json", **servers(".")})
+    write(plugin / "hooks" / "hooks.json", hooks())
     put_launchers(plugin / "bin")
     skill = plugin / "skills" / "toolcrib" / "SKILL.md"
     skill.parent.mkdir(parents=True, exist_ok=True)
@@ -60,9 +63,19 @@ def write_plugin(plugin: Path, owner: str) -> None:
 
 
 def servers(root: str) -> Json:
-    """Return the gateway's entry; `root` is the host's variable of the plugin's folder."""
-    command = f"${{{root}}}/bin/launch-gateway"
-    return {"mcpServers": {"toolcrib": {"command": command, "args": ARGUMENTS}}}
+    """Return the gateway's entry; `root` is the plugin's folder as the layout spells it."""
+    entry = {"type": "stdio", "command": f"{root}/bin/launch-gateway", "args": ARGUMENTS}
+    return {"mcpServers": {"toolcrib": entry}}
+
+
+def hooks() -> Json:
+    """Return the hook before a prompt; hosts that take none from a plugin ignore the file."""
+    command = '"${CLAUDE_PLUGIN_ROOT}/bin/launch-gateway" hook claude-code ' + " ".join(ARGUMENTS)
+    hook = {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+    return {
+        "description": "Names the tools that fit a prompt",
+        "hooks": {"UserPromptSubmit": [{"hooks": [hook]}]},
+    }
 
 
 def marketplace(owner: str) -> Json:

@@ -1,12 +1,16 @@
 @echo off
 rem Starts the Toolcrib that is installed on this machine; a plugin brings none of its own.
-if exist "%USERPROFILE%\.local\bin\toolcrib-gateway.exe" (
-  "%USERPROFILE%\.local\bin\toolcrib-gateway.exe" %*
-  exit /b %ERRORLEVEL%
+setlocal
+set "program=%TOOLCRIB_GATEWAY%"
+if not defined program for %%p in (
+  "%USERPROFILE%\.local\bin\toolcrib-gateway.exe"
+  "%LOCALAPPDATA%\Programs\Toolcrib\toolcrib-gateway.exe"
+) do if exist %%p if not defined program set "program=%%~p"
+if not defined program for /f "delims=" %%p in ('where toolcrib-gateway 2^>nul') do if not defined program set "program=%%p"
+if defined program (
+  "%program%" %*
+  exit /b
 )
-where toolcrib-gateway >nul 2>nul
-if errorlevel 1 (
-  echo Toolcrib is not installed: uv tool install toolcrib, then start this host again. 1>&2
-  exit /b 127
-)
-toolcrib-gateway %*
+if "%~1"=="hook" exit /b 0
+echo Toolcrib is not installed: uv tool install toolcrib, then start this host again. 1>&2
+exit /b 127

@@ -9,13 +9,45 @@ import sys
 import zipfile
 from pathlib import Path
 
+import jsonschema
 import pytest
 
-from store.connection import open_store
+from app.market.bundle import read_manifest, unpack
+from app.market.details import doubts
+from app.market.entry import read_entry
 from tests.packaging.conftest import ROOT, outside
 
 CLAUDE = ROOT / ".servers/hosts/claude-code/node_modules/@anthropic-ai/claude-agent-sdk-linux-x64"
 GATEWAY = Path(sys.executable).with_name("toolcrib-gateway")
+# what modelcontextprotocol.io/schemas/2025-12-11/server.schema.json says of the fields used here
+REGISTRY = {
+    "type": "object",
+    "required": ["name", "description", "version"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/"
+                    "server.schema.json"},
+        "name": {"pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "minLength": 3, "maxLength": 200},
+        "title": {"type": "string", "minLength": 1, "maxLength": 100},
+        "description": {"type": "string", "minLength": 1, "maxLength": 100},
+        "version": {"pattern": r"^\d+\.\d+\.\d+$"},  # no range, no "latest"
+        "repository": {
+            "required": ["url", "source"],
+            "additionalProperties": False,
+            "properties": {"url": {"pattern": "^https://"}, "source": {"const": "github"}},
+        },
+        "packages": {"type": "array", "items": {
+            "required": ["registryType", "identifier", "transport", "fileSha256"],
+            "additionalProperties": False,
+            "properties": {
+                "registryType": {"const": "mcpb"},
+                "identifier": {"pattern": "^https://github.com/.*mcp"},
+                "fileSha256": {"pattern": "^[a-f0-9]{64}$"},
+                "transport": {"const": {"type": "stdio"}},
+            },
+        }},
+    },
+}  # fmt: skip
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -37,14 +69,13 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**outside(tmp_path), **own, "TOOLCRIB_STANDALONE": "1"}
 
 
-def call(command: list[str], env: dict[str, str]) -> list[dict]:
-    """Initialize, list, and call search_tools; the answers in order."""
-    search = {"name": "search_tools", "arguments": {"query": "send a mail"}}
+def call(command: list[str], env: dict[str, str], wanted: dict) -> list[dict]:
+    """Initialize, list, and call a tool; the answers in order."""
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": search},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": wanted},
     ]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True
@@ -63,21 +94,23 @@ def call(command: list[str], env: dict[str, str]) -> list[dict]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
 def test_a_tool_is_called_through_the_unpacked_extension(doors: Path, tmp_path: Path) -> None:
-    """As Claude Desktop does it: unpack, put the folder and the user's choice in, start."""
-    place = tmp_path / "extension"
-    shutil.unpack_archive(doors / "toolcrib.mcpb", place, "zip")
-    server = json.loads((place / "manifest.json").read_text())["server"]
-    launcher = place / server["entry_point"]
-    launcher.chmod(0o755)  # zipfile keeps no modes; the host's own unpacker does
-    start = server["mcp_config"]
-    words = [start["command"], *start["args"]]
-    known = {"${__dirname}": str(place), "${user_config.profile}": "default"}
-    for name, value in known.items():
-        words = [word.replace(name, value) for word in words]
-    open_store(tmp_path / "toolcrib" / "toolcrib.db").close()
-    _, listed, found = call(words, environment(tmp_path))
+    """As a host does it: unpack, put the folder and the user's choice in, start."""
+    env = environment(tmp_path)
+    config = tmp_path / "config.json"
+    stub = {"command": sys.executable, "args": [str(ROOT / "tests" / "hosts" / "stub_server.py")]}
+    config.write_text(json.dumps({"mcpServers": {"stub": stub}}))
+    read = [GATEWAY.with_name("toolcrib"), "import", config, "--scan", "--yes"]
+    subprocess.run(read, env=env, check=True, capture_output=True)
+
+    with (doors / "toolcrib.mcpb").open("rb") as archive:
+        unpack("toolcrib", archive, tmp_path / "extension")
+    bundle = read_manifest("toolcrib", tmp_path / "extension")
+    choices = {f"${{user_config.{one.name}}}": one.default for one in bundle.inputs}
+    words = [bundle.command, *(choices.get(word, word) for word in bundle.args)]
+    alpha = {"name": "call_tool", "arguments": {"name": "stub/alpha_get", "arguments": {"q": "x"}}}
+    _, listed, called = call(words, env, alpha)
     assert {tool["name"] for tool in listed["result"]["tools"]} >= {"search_tools", "call_tool"}
-    assert not found["result"].get("isError"), found
+    assert "ok from alpha_get" in json.dumps(called["result"]), called
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
@@ -90,6 +123,8 @@ def test_a_launcher_without_toolcrib_says_what_to_install(doors: Path, tmp_path:
     done = subprocess.run(["/bin/sh", launcher], env=env, capture_output=True, text=True)
     assert done.returncode == 127
     assert "uv tool install toolcrib" in done.stderr and done.stdout == ""
+    hook = subprocess.run(["/bin/sh", launcher, "hook"], env=env, capture_output=True)
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b""), "said at each prompt"
 
 
 def test_the_archive_keeps_its_launchers_executable(doors: Path) -> None:
@@ -99,47 +134,59 @@ def test_the_archive_keeps_its_launchers_executable(doors: Path) -> None:
     assert modes["manifest.json"] == 0o100644
 
 
-def test_the_registry_entry_names_the_archive_by_its_hash(doors: Path) -> None:
+def test_the_registry_entry_keeps_the_registrys_schema(doors: Path) -> None:
     entry = json.loads((doors / "server.json").read_text())
-    (package,) = entry["packages"]
+    jsonschema.validate(entry, REGISTRY)
     data = (doors / "toolcrib.mcpb").read_bytes()
+    (package,) = entry["packages"]
     assert package["fileSha256"] == hashlib.sha256(data).hexdigest()
     assert entry["name"] == "io.github.someone/toolcrib"
     assert package["identifier"].endswith(f"v{entry['version']}/toolcrib.mcpb")
-    assert len(entry["description"]) <= 100  # the registry's limit
+
+
+def test_toolcribs_own_reader_of_registries_takes_the_entry_without_a_doubt(doors: Path) -> None:
+    entry = read_entry(json.loads((doors / "server.json").read_text()))
+    assert [package.kind for package in entry.packages] == ["mcpb"]
+    assert doubts(entry) == ()
+
+
+def test_the_plugins_servers_are_as_the_standard_of_agent_plugins_says(doors: Path) -> None:
+    plugin = doors / "plugins" / "toolcrib"
+    about = json.loads((plugin / "plugin.json").read_text())
+    assert set(about) <= {"$schema", "name", "version", "description", "author", "homepage",
+                          "repository", "license", "keywords", "extensions"}  # fmt: skip
+    (entry,) = json.loads((plugin / "mcp.json").read_text())["mcpServers"].values()
+    assert set(entry) == {"type", "command", "args"} and entry["type"] == "stdio"
+    assert entry["command"].startswith("./"), "Codex takes a path in the plugin or a bare name"
+    assert (plugin / entry["command"]).is_file()
+
+
+def test_the_launcher_for_windows_has_its_line_ends_and_looks_where_installs_go() -> None:
+    data = (ROOT / "packaging" / "doors" / "launch-gateway.cmd").read_bytes()
+    assert data.count(b"\n") == data.count(b"\r\n")
+    for place in (b"%USERPROFILE%\\.local\\bin", b"%LOCALAPPDATA%\\Programs\\Toolcrib"):
+        assert place in data
 
 
 @pytest.mark.hosts
-def test_claude_code_takes_the_plugin_and_connects_to_the_gateway(
-    doors: Path, tmp_path: Path
-) -> None:
+def test_claude_codes_validator_passes_plugin_and_marketplace(doors: Path, tmp_path: Path) -> None:
+    """Hosts that install and use it: tests/journeys/test_doors_in_hosts.py."""
     program = CLAUDE / "claude"
     if not program.is_file():
         assert not os.environ.get("CI"), "make servers"
         pytest.skip("make servers installs Claude Code")
     quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     env = {**environment(tmp_path), **quiet}
-
-    def claude(*words: str) -> str:
+    for place in (doors / "plugins" / "toolcrib", doors):
         done = subprocess.run(
-            [program, *words],
+            [program, "plugin", "validate", place, "--strict"],
             env=env,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
             timeout=120,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    assert "Validation passed" in claude(
-        "plugin", "validate", str(doors / "plugins" / "toolcrib"), "--strict"
-    )
-    assert "Validation passed" in claude("plugin", "validate", str(doors), "--strict")
-    claude("plugin", "marketplace", "add", str(doors))
-    claude("plugin", "install", "toolcrib@toolcrib")
-    (line,) = [line for line in claude("mcp", "list").splitlines() if "plugin:toolcrib" in line]
-    assert "Connected" in line
+        assert "Validation passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.exhaustive
