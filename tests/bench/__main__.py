@@ -83,6 +83,15 @@ def make_parser() -> argparse.ArgumentParser:
     raw.add_argument("--half", choices=("open", "kept"), default="open")
     raw.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     raw.set_defaults(run=run_raw)
+    surfaces = kinds.add_parser(
+        "surfaces",
+        parents=[common],
+        help="a gateway's and a hook's first tools beside the Playground's, by real processes",
+        description=_REPORT,
+    )
+    surfaces.add_argument("--data", type=Path, required=True, metavar="DIR")
+    surfaces.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    surfaces.set_defaults(run=run_surfaces)
     team = kinds.add_parser(
         "team", parents=[common], help="a team's search in Postgres beside the local one"
     )
@@ -187,6 +196,14 @@ def run_raw(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
     encoder = prepared_encoder(ctx, console)
     _print(run(args.data, encoder, half=args.half, cache=args.cache), console)
+    return 0
+
+
+def run_surfaces(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Compare what a host gets with what the window shows."""
+    from tests.bench.surfaces import run
+
+    _print(run(args.data, prepared_encoder(ctx, console), cache=args.cache), console)
     return 0
 
 
