@@ -16,13 +16,14 @@ run() {
   shift 2
   if [ "${#wanted[@]}" -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then return; fi
   echo "bench $name $*"
-  "$python" -m tests.bench "$name" --json "$@" > "$out/$file.json.new" || [ "$name" = performance ]
+  "$python" -m tests.bench "$name" --json "$@" > "$out/$file.json.new" || [[ "$name" =~ ^(performance|languages)$ ]]
   mv "$out/$file.json.new" "$out/$file.json"
 }
 
 wanted=("$@")
 run 1-performance performance
 run 1-performance-hook hook --cache "$cache"
+run 1-performance-languages languages --cache "$cache"
 # MEMORY=FILE: an mcpServers file whose servers may be started
 [ -z "${MEMORY:-}" ] || run 7-memory memory "$MEMORY" --yes
 if [ -d "$data" ]; then
@@ -34,6 +35,7 @@ if [ -d "$data" ]; then
     run "5-$name" "$name" --data "$data" --cache "$cache"
   done
   run 5-raw raw --data "$data" --cache "$cache"
+  run 5-surfaces surfaces --data "$data" --cache "$cache"
   fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh
   own=(); [ ! -f "$fresh" ] || own=(--own "$fresh")
   run 5-scanner scanner --data "$data" --last "${own[@]}"

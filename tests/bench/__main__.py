@@ -113,6 +113,14 @@ def make_parser() -> argparse.ArgumentParser:
     )
     indexing.add_argument("--most", type=int, default=50_000, metavar="N", help="tools at the end")
     indexing.set_defaults(run=run_indexing)
+    languages = kinds.add_parser(
+        "languages",
+        parents=[common],
+        help="what a query in another language costs a backend, once and then",
+        description=_REPORT,
+    )
+    languages.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    languages.set_defaults(run=run_languages)
     hook = kinds.add_parser(
         "hook",
         parents=[common],
@@ -239,6 +247,16 @@ def run_indexing(args: argparse.Namespace, _ctx: AppContext, console: Console) -
 
     _print(run(args.most), console)
     return 0
+
+
+def run_languages(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Measure queries in other languages; 1 when a figure is over its bound."""
+    from tests.bench.languages import run
+    from tests.bench.performance import report
+
+    figures = run(prepared_encoder(ctx, console), cache=args.cache)
+    _print(report(figures, "bench languages", "Queries in other languages"), console)
+    return 0 if all(f.kept for f in figures) else 1
 
 
 def run_hook(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

@@ -59,7 +59,11 @@ def measure() -> tuple[Figure, ...]:
         return (*_gateway(env), _data_out(), *_results_read(), *_routing(), _suggestions(), *window)
 
 
-def report(figures: Sequence[Figure]) -> Report:
+def report(
+    figures: Sequence[Figure],
+    name: str = "bench performance",
+    title: str = "What Toolcrib costs",
+) -> Report:
     """The figures as a table."""
     columns = [
         label("figure"),
@@ -77,7 +81,7 @@ def report(figures: Sequence[Figure]) -> Report:
         "CPU time of whole processes (/proc/PID/task/*/schedstat, wait4) or of the calling thread"
         " (time.process_time), in one run; bounds are those of the issues.",
     )
-    return Report("bench performance", (table("What Toolcrib costs", columns, rows),), notes)
+    return Report(name, (table(title, columns, rows),), notes)
 
 
 def _gateway(env: Mapping[str, str]) -> tuple[Figure, Figure]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.ranking.query.gloss import LANGUAGES, _rows, gloss
+from app.ranking.query.gloss import LANGUAGES, _rows, _words_of, gloss
 from app.ranking.query.language import language_of
 from app.ranking.query.reading import read_query
 from app.ranking.router import Router
@@ -89,3 +89,12 @@ def test_words_that_tools_have_in_the_query_s_language_count_beside_the_translat
 def test_chinese_is_cut_into_pairs_and_the_rest_as_before():
     assert content_words("查询火车票 via API2") == ["查询", "询火", "火车", "车票", "via", "api2"]
     assert content_words("naïve Café") == ["naïve", "café"]
+
+
+def test_a_process_that_meets_english_only_reads_no_list() -> None:
+    _words_of.cache_clear()
+    for query in ("read a file", "open an issue on GitHub", "what's the weather in São Paulo?"):
+        assert gloss(query) is None
+    assert _words_of.cache_info().currsize == 0
+    assert gloss("lösche die Datei auf der Festplatte") is not None
+    assert _words_of.cache_info().currsize
