@@ -68,7 +68,7 @@ def why(verdict: Verdict) -> str:
     return before + text if before else text[:1].upper() + text[1:]
 
 
-def tier(verdict: Verdict) -> str:
+def tier(verdict: Verdict, *, is_labelled: bool = False) -> str:
     """The tier that a tool comes from, after Semantic Tool Discovery, a sentence; "" if out.
 
     The system tier is the menu's own tools, which no query ranks, and the marketplace's are not
@@ -78,6 +78,8 @@ def tier(verdict: Verdict) -> str:
         return ""
     if verdict.pinned:
         return "Expert tier: you pinned it, so it comes before what is only found."
+    if is_labelled:
+        return "Expert tier: you labelled it for this query, so it comes before what is only found."
     return "Dense tier: found by its text. What you pin comes before it."
 
 

@@ -69,6 +69,7 @@ class Ranked:
     # it (only English is refused); what speaks unasked, as a hook does, keeps silent.
     likely: bool = False
     steps: tuple[str, ...] = ()  # of a request with several, in its own words
+    labelled: frozenset[int] = frozenset()  # tools that labels expect for this very query
     # a tool that would be before all that are on, were it (or its server) not switched off
     best_off: RankedTool | None = None
     # the tools that are in, best first; the window asks several times a frame of a drag

@@ -9,7 +9,7 @@ def ranked_json(ranked: Ranked) -> Json:
     """The stable JSON form of a ranking."""
     return {
         "query": ranked.query,
-        "tools": [_tool_json(tool) for tool in ranked.tools],
+        "tools": [_tool_json(tool, tool.id in ranked.labelled) for tool in ranked.tools],
         "tokens": ranked.tokens,
         "note": ranked.note,
         "best_off": phrases.best_off(ranked),
@@ -21,7 +21,8 @@ def ranked_json(ranked: Ranked) -> Json:
     }
 
 
-def _tool_json(tool: RankedTool) -> Json:
+def _tool_json(tool: RankedTool, is_labelled: bool) -> Json:
+    tier = phrases.tier(tool.verdict, is_labelled=is_labelled)
     return {
         "server": tool.server,
         "name": tool.name,
@@ -29,7 +30,7 @@ def _tool_json(tool: RankedTool) -> Json:
         "iso": None if tool.iso is None else round(tool.iso, 6),
         "in": tool.shown,
         "why": phrases.why(tool.verdict),
-        "tier": phrases.tier(tool.verdict).partition(":")[0].removesuffix(" tier").lower(),
+        "tier": tier.partition(":")[0].removesuffix(" tier").lower(),
         "tokens": tool.tokens,
         "gate": tool.gate,
         "parts": dict(tool.parts),

@@ -50,7 +50,7 @@ class Scored:
     share: float  # of the whole query's meaning in each score
     reading: Reading = AS_TYPED
     steps: tuple[str, ...] = ()  # of a request with several
-    labelled: bool = False  # a label puts a tool that can be had first
+    labelled: frozenset[int] = frozenset()  # tools that labels expect for this very query
     explained: bool = True  # whether words that match are looked up
     # the best tool that is off, where it is before all that are on
     best_off: Candidate | None = None
@@ -184,7 +184,7 @@ class Router:
             weights.meaning,
             steps=tuple(compared.steps),
             reading=reading,
-            labelled=bool(chosen),
+            labelled=frozenset(chosen),
             explained=limit is None,
             best_off=best_off,
             vector=dense.vector,
@@ -247,7 +247,8 @@ class Router:
             nearest,
             steps=scored.steps,
             floor=floor,
-            likely=scored.labelled or (not scored.words_only and likest >= floor),
+            likely=bool(scored.labelled) or (not scored.words_only and likest >= floor),
+            labelled=scored.labelled,
             best_off=_switched_off(best_off) if best_off else None,
         )
 

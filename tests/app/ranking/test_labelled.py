@@ -10,6 +10,7 @@ from app.hooks.suggestion import suggest
 from app.ranking.learning.cases import make_case
 from app.ranking.learning.query_set import change_labels
 from app.ranking.ranked import PAST_USE
+from app.ranking.report import ranked_json
 from app.ranking.router import Router
 from store import profiles, queries, tools
 from store.connection import transaction
@@ -52,6 +53,8 @@ def test_the_next_query_with_these_words_finds_its_tools_until_it_is_undone(stor
     assert first("seals on a gold plate") == "bank/statement"
     feed = router.route(QUERY, limit=limit).tools[0]
     assert dict(feed.parts)[PAST_USE] > 0 and feed.shown
+    tiers = [tool["tier"] for tool in ranked_json(router.route(QUERY, limit=limit))["tools"]]
+    assert tiers[0] == "expert" and "expert" not in tiers[1:]
     assert sum(value for _, value in feed.parts) == pytest.approx(feed.score)
     change_labels(db, removed=[given], added=[label(QUERY, "bank/transfer", "zoo/feed")])
     ranked = router.route(QUERY, limit=limit).tools

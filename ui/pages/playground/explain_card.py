@@ -112,7 +112,8 @@ class ExplainCard(QFrame):
         self._parts.show_parts(tool.parts, tool.score)
         for widget in (self._heading, self._parts, self._text):
             widget.show()
-        tier = "" if answer.engine else phrases.tier(tool.verdict)
+        is_labelled = tool.id in answer.ranked.labelled
+        tier = "" if answer.engine else phrases.tier(tool.verdict, is_labelled=is_labelled)
         self._tier.setText(tier)
         self._tier.setVisible(bool(tier))
         remedy = answer.why(tool) if answer.engine else phrases.remedy(tool.verdict)
