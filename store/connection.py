@@ -224,7 +224,8 @@ def sentences(path: str) -> Iterator[None]:
         if _TEAM_PROFILE not in str(error):
             raise
         raise StoreError(
-            "This profile belongs to your team.", "Copy it and change the copy."
+            "This profile belongs to your team.",
+            "Copy it and change the copy. Editors choose Edit for the team in the Profile menu.",
         ) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -227,11 +227,15 @@ def lock(db: apsw.Connection) -> None:
 
 
 def keep_off(db: apsw.Connection, server_id: int) -> None:
-    """Switch a server's tools off in every profile of the user's own that does not have them."""
+    """Switch a server's tools off in every profile of the user's own that does not have them.
+
+    A draft of a team profile gets them as the team profile does.
+    """
     db.execute(
         "INSERT INTO profile_tools (profile_id, tool_id, is_on)"
         " SELECT p.id, t.id, 0 FROM profiles p JOIN tools t ON t.server_id = ?"
         " WHERE p.id NOT IN (SELECT profile_id FROM team_profiles)"
+        " AND NOT (json_valid(p.settings) AND p.settings -> '$.team_draft' IS NOT NULL)"
         " ON CONFLICT DO NOTHING",
         (server_id,),
     )

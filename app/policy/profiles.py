@@ -45,7 +45,7 @@ def name_problem(name: str, known: Collection[str]) -> str:
 
 def create(db: apsw.Connection, name: str, copy_of: str = "") -> Changes:
     """A new profile: every tool on, or as another one is; raises ToolcribError for a bad name."""
-    _check(db, name)
+    check_name(db, name)
     source = find_profile(db, copy_of).id if copy_of else None
     with transaction(db):
         profiles.create(db, name, copy_of=source)
@@ -54,7 +54,7 @@ def create(db: apsw.Connection, name: str, copy_of: str = "") -> Changes:
 
 def rename(db: apsw.Connection, old: str, new: str) -> Changes:
     """Another name; raises ToolcribError where a host's file has the old one."""
-    _check(db, new)
+    check_name(db, new)
     _free(db, old, "renamed")
     with transaction(db):
         profiles.rename(db, find_profile(db, old).id, new)
@@ -73,7 +73,7 @@ def forget(db: apsw.Connection, name: str) -> DeletedProfile:
 
 def bring_back(db: apsw.Connection, kept: DeletedProfile) -> Changes:
     """Undo `forget`; raises ToolcribError when the name was given to another one meanwhile."""
-    _check(db, kept.profile.name)
+    check_name(db, kept.profile.name)
     with transaction(db):
         profiles.put_back(db, kept.profile, kept.states)
     return Changes(profile=True)
@@ -113,7 +113,8 @@ def _free(db: apsw.Connection, name: str, what: str) -> None:
         raise ToolcribError(f"{name} was not {what}. {reason.title}", reason.hint)
 
 
-def _check(db: apsw.Connection, name: str) -> None:
+def check_name(db: apsw.Connection, name: str) -> None:
+    """Raise ToolcribError where a new profile cannot have that name."""
     problem = name_problem(name, names(db))
     if problem:
         raise ToolcribError(problem)

@@ -15,7 +15,7 @@ from store import profiles, servers, teams, tools
 from store.hashes import tool_hash
 from store.records import MANUAL, READ, EntryRecord, NewTool
 from store.teams import TeamRecord, TeamRow
-from store.typed import Json
+from store.typed import Json, JsonMapping
 
 _HELD = "Your team holds this tool for review."
 _LISTED = "Your team lists this tool; its server is not connected."
@@ -97,15 +97,6 @@ class TeamCatalogue:
             if row.local_id:
                 remove_server(self._db, self._secrets, row.local_id, place_of(self._team))
 
-    def server_names(self) -> dict[str, str]:
-        """Names here by the names in the team."""
-        here = {server.id: server.name for server in servers.all_servers(self._db)}
-        return {
-            str(row.body["name"]): here[row.local_id]
-            for row in teams.rows(self._db, self._team.id, teams.SERVER)
-            if row.local_id in here
-        }
-
     # ---- tools
 
     def _tools(self, fresh: Sequence[TeamRow]) -> int:
@@ -159,22 +150,11 @@ class TeamCatalogue:
         return len(writing) + len(gone)
 
     def _write_profiles(self, rows: Sequence[TeamRow]) -> None:
-        names = self.server_names()
-        ids = {record.tool_id: record.id for record in tools.tools(self._db)}
-        of_team = {
-            f"{body['server']}/{body['name']}": ids[local]
-            for body in (row.body for row in teams.rows(self._db, self._team.id, teams.TOOL))
-            if (local := f"{names.get(str(body['server']), '')}/{body['name']}") in ids
-        }
-        rules = {
-            str(row.body["name"]): _policy(row.body)
-            for row in teams.rows(self._db, self._team.id, teams.POLICY)
-        }
+        names = server_names(self._db, self._team)
+        of_team = team_tools(self._db, self._team, names)
+        rules = policies_of(self._db, self._team)
         for row in rows:
-            counted = [
-                rules[name] for name in (_TEAM_POLICY, str(row.body["name"])) if name in rules
-            ]
-            self._write_profile(row, names, of_team, counted)
+            self._write_profile(row, names, of_team, counted(rules, str(row.body["name"])))
 
     def _write_profile(
         self,
@@ -185,15 +165,13 @@ class TeamCatalogue:
     ) -> None:
         db, body = self._db, row.body
         settings = dict(body.get("settings") or {})
-        wanted = settings.get("servers")
-        chosen = names if not isinstance(wanted, list) else [one for one in wanted if one in names]
-        settings["servers"] = sorted(names[one] for one in chosen)
+        settings["servers"] = servers_here(settings, names)
         profile_id = row.local_id
         if not profile_id or all(one.id != profile_id for one in profiles.all_profiles(db)):
             profile_id = profiles.create(db, self._free_name(str(body["name"]))).id
         teams.own(db, profile_id, self._team.id, str(body["name"]), int(body.get("version", 0)))
         profiles.save_settings(db, profile_id, settings)
-        on, off, pinned = _ticks(body, of_team, policies)
+        on, off, pinned = ticks(body, of_team, policies)
         profiles.set_on(db, profile_id, on, True)
         profiles.set_on(db, profile_id, off, False)
         profiles.set_pinned(db, profile_id, [one for one in on if one not in pinned], False)
@@ -209,17 +187,52 @@ class TeamCatalogue:
         return name
 
 
-def _ticks(
-    body: Json, of_team: Mapping[str, int], policies: Sequence[Policy]
+def server_names(db: apsw.Connection, team: TeamRecord) -> dict[str, str]:
+    """Names here of the team's servers by their names in the team."""
+    here = {server.id: server.name for server in servers.all_servers(db)}
+    rows = teams.rows(db, team.id, teams.SERVER)
+    return {str(row.body["name"]): here[row.local_id] for row in rows if row.local_id in here}
+
+
+def servers_here(settings: JsonMapping, names: Mapping[str, str]) -> list[str]:
+    """Names here of the servers that a team profile is of, in order."""
+    wanted = settings.get("servers")
+    chosen = names if not isinstance(wanted, list) else [one for one in wanted if one in names]
+    return sorted(names[one] for one in chosen)
+
+
+def team_tools(db: apsw.Connection, team: TeamRecord, names: Mapping[str, str]) -> dict[str, int]:
+    """Rows here of the team's tools by their names in the team."""
+    ids = {record.tool_id: record.id for record in tools.tools(db)}
+    return {
+        f"{body['server']}/{body['name']}": ids[local]
+        for body in (row.body for row in teams.rows(db, team.id, teams.TOOL))
+        if (local := f"{names.get(str(body['server']), '')}/{body['name']}") in ids
+    }
+
+
+def policies_of(db: apsw.Connection, team: TeamRecord) -> dict[str, Policy]:
+    """The team's policies by name."""
+    rows = teams.rows(db, team.id, teams.POLICY)
+    return {str(row.body["name"]): _policy(row.body) for row in rows}
+
+
+def counted(rules: Mapping[str, Policy], profile: str) -> list[Policy]:
+    """Policies that count for a team profile."""
+    return [rules[name] for name in (_TEAM_POLICY, profile) if name in rules]
+
+
+def ticks(
+    body: JsonMapping, of_team: Mapping[str, int], policies: Sequence[Policy]
 ) -> tuple[list[int], list[int], list[int]]:
     """Tools that are on, off, and pinned in a team profile."""
-    ticks = {str(one["tool"]): one for one in body.get("ticks") or ()}
+    own = {str(one["tool"]): one for one in body.get("ticks") or ()}
     off = [
         local
         for tool, local in of_team.items()
-        if not ticks.get(tool, {}).get("on", True) or not all(p.allows(tool) for p in policies)
+        if not own.get(tool, {}).get("on", True) or not all(p.allows(tool) for p in policies)
     ]
-    pinned = [of_team[tool] for tool, one in ticks.items() if one.get("pinned") and tool in of_team]
+    pinned = [of_team[tool] for tool, one in own.items() if one.get("pinned") and tool in of_team]
     without = set(off)
     on = [local for local in of_team.values() if local not in without]
     return on, off, [one for one in pinned if one not in without]

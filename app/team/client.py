@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -23,6 +23,10 @@ class OfflineError(ToolcribError):
 
 class RefusedError(ToolcribError):
     """The team server does not take the token, or not for this."""
+
+
+class ChangedMeanwhileError(ToolcribError):
+    """Another member changed the row after it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,12 @@ class TeamClient:
         """Save a team profile, as an editor. Raises ToolcribError."""
         return self._exchange("PUT", f"/v1/profiles/{quote(name, safe='')}", body)
 
+    def concerned(self, name: str) -> list[tuple[str, str]]:
+        """Names and roles of those who get a team profile, for an editor. Raises ToolcribError."""
+        rows = self._exchange("GET", f"/v1/profiles/{quote(name, safe='')}").get("members")
+        pairs = rows if isinstance(rows, list) else []
+        return [(str(one.get("name")), str(one.get("role"))) for one in pairs if _is_object(one)]
+
     def _exchange(self, method: str, path: str, body: Json | None = None) -> Json:
         try:
             with self._http.stream(method, self.url + path, json=body) as answer:
@@ -157,12 +167,18 @@ def _check(status: int, value: Json, url: str) -> None:
         )
     if status in (429, 503):
         raise OfflineError("The team server is busy or its database is away.", "Try again later.")
-    if status in (400, 409, 413):
+    if status == 409:
+        raise ChangedMeanwhileError(words or "This was changed in the team meanwhile.", "")
+    if status in (400, 413):
         raise ToolcribError(words or "The team server does not take this.", "")
     raise ToolcribError(f"{url} is no team server.", "Check the URL.")
 
 
-def _is_item(item: object) -> bool:
-    return (
-        isinstance(item, dict) and isinstance(item.get("kind"), str) and type(item.get("id")) is int
-    )
+def _is_object(value: object) -> TypeGuard[Json]:
+    return isinstance(value, dict)
+
+
+def _is_item(item: object) -> TypeGuard[Json]:
+    if not _is_object(item):
+        return False
+    return isinstance(item.get("kind"), str) and type(item.get("id")) is int

@@ -52,8 +52,8 @@ def state(db: apsw.Connection) -> TeamState:
     return TeamState(team, names, servers_of, len(teams.rows(db, team.id, teams.TOOL)))
 
 
-def _silent(_text: str, _done: float) -> None:
-    """No progress is shown."""
+def silent(_text: str, _done: float) -> None:
+    """Show no progress."""
 
 
 def current(db: apsw.Connection) -> TeamRecord:
@@ -86,10 +86,14 @@ def join(ctx: AppContext, db: apsw.Connection, url: str, token: str) -> TeamReco
             f"That token is of another organisation: {me.organisation}.",
             f"Leave {present.organisation} first: toolcrib team leave",
         )
-    secrets = SecretStore.open(ctx.paths)
-    secrets.write(_TOKEN, {"url": url, "token": token})
+    remember(ctx, url, token)
     with transaction(db):
         return _remembered(ctx, db, present, url, me, token)
+
+
+def remember(ctx: AppContext, url: str, token: str) -> None:
+    """Keep the member's token in the secret store."""
+    SecretStore.open(ctx.paths).write(_TOKEN, {"url": url, "token": token})
 
 
 def _remembered(
@@ -122,7 +126,7 @@ def synchronise(
     ctx: AppContext,
     db: apsw.Connection,
     *,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     keep_going: KeepGoing = lambda: True,
 ) -> Synchronised:
     """Fetch what changed and bring the catalogue to it; stopped or offline, it goes on next time.
@@ -150,7 +154,7 @@ def index(
     ctx: AppContext,
     db: apsw.Connection,
     *,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     keep_going: KeepGoing = lambda: True,
 ) -> int:
     """Make the team's tools searchable; the number of tools.

@@ -27,6 +27,7 @@ from store.errors import StoreError
 from store.team import (
     changes,
     labels,
+    members,
     organisations,
     policies,
     profiles,
@@ -93,6 +94,7 @@ class TeamApi:
             ("POST", "/v1/use"): self._use,
         }
         named: Mapping[tuple[str, str], Answer] = {
+            ("GET", "/v1/profiles"): self._concerned,
             ("PUT", "/v1/profiles"): self._save_profile,
             ("DELETE", "/v1/profiles"): self._delete_profile,
             ("PUT", "/v1/policies"): self._save_policy,
@@ -166,6 +168,21 @@ class TeamApi:
         return {"saved": name}
 
     # ---- what editors change
+
+    def _concerned(self, request: Request, _body: bytes) -> Json:
+        """Members who get a profile: whom a change of it concerns."""
+        _need(request.caller, (EDITOR, ADMIN))
+        organisation = request.caller.member.organisation_id
+        with as_member(self._pool, request.caller.member) as connection:
+            row = profiles.named(connection, organisation, _name(request.path))
+            if row is None:
+                raise refusal.no_right()
+            rows = members.seeing(connection, organisation, row.grants)
+        return {
+            "name": row.name,
+            "version": row.version,
+            "members": [{"name": name, "role": role} for name, role in rows],
+        }
 
     def _save_profile(self, request: Request, body: bytes) -> Json:
         _need(request.caller, (EDITOR, ADMIN))

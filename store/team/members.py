@@ -52,6 +52,20 @@ def named(connection: Connection, organisation_id: int, name: str) -> Member | N
     return first_of(connection, Member, sql, {"organisation": organisation_id, "name": name})
 
 
+def seeing(
+    connection: Connection, organisation_id: int, grants: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Names and roles of the present members whom these grants let see a row, by name."""
+    sql = (
+        "SELECT name, role FROM members m WHERE organisation_id = %(organisation)s"
+        " AND removed IS NULL AND (role IN ('editor', 'admin') OR %(grants)s::text[] &&"
+        " (ARRAY['organisation', 'role:' || role, 'member:' || id]"
+        " || ARRAY(SELECT 'group:' || g FROM unnest(m.groups) g))) ORDER BY name, id"
+    )
+    values = {"organisation": organisation_id, "grants": list(grants)}
+    return all_of(connection, lambda name, role: (name, role), sql, values)
+
+
 def set_role(connection: Connection, organisation_id: int, member_id: int, role: str) -> bool:
     """Change a member's role; False if there is no such member."""
     sql = (

@@ -50,6 +50,7 @@ from ui.windows.profile_file_dialog import ProfileFileDialog
 from ui.windows.sections import SECTIONS
 from ui.windows.settings_dialog import SettingsDialog
 from ui.windows.team_dialog import TeamDialog
+from ui.windows.team_draft import DraftDialog
 
 TAB = Qt.FocusPolicy.TabFocus
 SHORT = Summary("a/b", "Short", MADE, "")
@@ -166,6 +167,7 @@ DIALOGS = {
     "log": (lambda w: show_log(w, w.services), ""),
     "policy file": (lambda w: ProfileFileDialog(w.services, w), ""),
     "team": (lambda w: TeamDialog(w.services, w), "Join"),
+    "draft": (lambda w: DraftDialog(w.services, "everyday draft", w), ""),
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),

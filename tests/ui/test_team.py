@@ -1,10 +1,18 @@
 """The team in the window: joining, what it says, a team that cannot be reached, leaving."""
 
+from contextlib import closing
+
 import pytest
 from PySide6.QtCore import Qt
+from shiboken6 import isValid
 
+from app.catalog.catalog import load_catalog
+from app.team import membership
+from app.team.client import TeamClient
+from store.connection import transaction
 from tests.fakes.team_fixtures import running_trial
 from ui.windows.team_dialog import TeamDialog, ago
+from ui.windows.team_draft import DraftDialog
 
 __all__ = ["running_trial"]
 
@@ -86,6 +94,119 @@ def test_a_team_profile_is_not_changed_in_the_window(dialog, window, qtbot, runn
     assert signal.args[0].title == "This profile belongs to your team."
     qtbot.waitUntil(lambda: window.tasks.idle)
     qtbot.waitUntil(lambda: window.live.catalog.find(tool.tool.tool_id).on)
+
+
+def join(dialog, window, qtbot, trial, member):
+    dialog.url.setText(trial.url)
+    dialog.token.setText(trial.tokens[member])
+    press(qtbot, dialog.join)
+    qtbot.waitUntil(lambda: "everyday@sample-team" in window.live.profiles, timeout=60_000)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
+
+
+def show_profile(window, qtbot, name):
+    from ui.windows.profile_commands import ShowProfile
+
+    window.undo.push(ShowProfile(window.live, name))
+    settled(window, qtbot, name)
+
+
+def settled(window, qtbot, name):
+    qtbot.waitUntil(
+        lambda: window.tasks.idle and window.live.catalog.profile.name == name, timeout=20_000
+    )
+
+
+def commands(window):
+    return {entry.text: entry for entry in window.commands.entries()}
+
+
+def test_a_member_reads_why_a_team_profile_is_read_only(dialog, window, qtbot, running_trial):
+    join(dialog, window, qtbot, running_trial, "sam")
+    show_profile(window, qtbot, "everyday@sample-team")
+    menu = window.commands.profiles
+    assert menu.edit.isVisible() and not menu.edit.isEnabled() and not menu.send.isVisible()
+    assert menu.edit.text() == "&Edit for the team (for editors)"
+    assert menu.edit.toolTip() == "Only editors of the team change it. You are a member."
+
+
+@pytest.fixture
+def as_editor(dialog, window, qtbot, running_trial):
+    """A window with a draft of the team profile in view, one tool turned off in it."""
+    from ui.shell.actions import Tick
+
+    join(dialog, window, qtbot, running_trial, "robin")
+    show_profile(window, qtbot, "everyday@sample-team")
+    window.commands.profiles.edit.trigger()
+    settled(window, qtbot, "everyday draft")
+    window.undo.push(Tick(window.live, [window.live.catalog.find("notes/list_notes")], False))
+    qtbot.waitUntil(lambda: window.tasks.idle)
+    window.commands.profiles.send.trigger()
+    sheet = window.findChild(DraftDialog)
+    yield sheet
+    if isValid(sheet):
+        sheet.close()
+
+
+def of_team(window, qtbot, name):
+    """The tool's tick in the team profile as it is here."""
+    window.tasks.request(lambda db: load_catalog(db, "everyday@sample-team"), (read := []).append)
+    qtbot.waitUntil(lambda: bool(read), timeout=20_000)
+    return read[0].find(name).on
+
+
+def test_an_editor_sees_whom_a_change_concerns_sends_it_and_takes_it_back(as_editor, window, qtbot):
+    sheet = as_editor
+    qtbot.waitUntil(sheet.save.isEnabled, timeout=60_000)
+    assert sheet.title.text() == "Change everyday for the team sample-team"
+    assert sheet.concerned.text() == ("It concerns 1 admin, 1 editor, 1 member: alex, robin, sam.")
+    assert sheet.lines.toPlainText() == "Turn off notes/list_notes"
+    press(qtbot, sheet.save)
+    qtbot.waitUntil(lambda: window.undo.undoText() == "Send everyday to the team", timeout=60_000)
+    qtbot.waitUntil(lambda: not of_team(window, qtbot, "notes/list_notes"), timeout=20_000)
+    window.undo.undo()
+    qtbot.waitUntil(lambda: "Undone: Send everyday" in window.status.message.text(), timeout=60_000)
+    assert of_team(window, qtbot, "notes/list_notes")
+    window.undo.redo()
+    qtbot.waitUntil(lambda: "Sent everyday" in window.status.message.text(), timeout=60_000)
+    assert not of_team(window, qtbot, "notes/list_notes")
+    window.undo.undo()
+    qtbot.waitUntil(lambda: of_team(window, qtbot, "notes/list_notes"), timeout=60_000)
+    qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
+
+
+def test_a_change_by_another_editor_meanwhile_is_shown_before_sending(
+    as_editor, window, qtbot, running_trial
+):
+    sheet = as_editor
+    qtbot.waitUntil(sheet.save.isEnabled, timeout=60_000)
+    other = [{"tool": "notes/list_notes", "on": True, "pinned": True}]
+    with TeamClient(running_trial.url, running_trial.tokens["alex"]) as client:
+        rows = client.changes(0).items
+        version = [r["version"] for r in rows if r.get("name") == "everyday"][-1]
+        body = {"settings": {}, "ticks": other, "version": version}
+        saved = client.save_profile("everyday", body)
+        press(qtbot, sheet.save)
+        faster = "Another editor was faster."
+        qtbot.waitUntil(lambda: faster in sheet.problem.text(), timeout=60_000)
+        qtbot.waitUntil(sheet.save.isEnabled, timeout=60_000)
+        assert of_team(window, qtbot, "notes/list_notes")
+        mark = "Turn off notes/list_notes – another editor changed this, too"
+        assert sheet.lines.toPlainText() == mark
+        assert "Sending replaces that." in sheet.warning.text()
+        body["ticks"] = [{"tool": "notes/search_notes", "on": True, "pinned": True}]
+        client.save_profile("everyday", body | {"version": saved["version"]})
+
+
+def test_offline_a_draft_stays(as_editor, window, qtbot):
+    sheet = as_editor
+    qtbot.waitUntil(sheet.save.isEnabled, timeout=60_000)
+    with closing(window.tasks.ctx.open_store()) as db, transaction(db):
+        db.execute("UPDATE teams SET url = 'http://127.0.0.1:9'")
+        membership.remember(window.tasks.ctx, "http://127.0.0.1:9", "tct_" + "x" * 43)
+    press(qtbot, sheet.save)
+    qtbot.waitUntil(lambda: "cannot be reached" in sheet.problem.text(), timeout=60_000)
+    assert "Nothing was sent. Your draft stays; send it later." in sheet.problem.text()
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,17 @@ class _Kept(QUndoCommand):
 
 
 class AddProfile(_Kept):
-    """A new profile, a copy of the one in view, shown at once."""
+    """A new profile, a copy of the one in view, shown at once; `make` makes it."""
 
-    def __init__(self, tasks: Tasks, live: LiveCatalog, name: str) -> None:
+    def __init__(
+        self,
+        tasks: Tasks,
+        live: LiveCatalog,
+        name: str,
+        make: Callable[[Db, str, str], Changes] = create,
+    ) -> None:
         super().__init__(tasks, live, f"Add profile {name}")
-        self._name = name
+        self._name, self._create = name, make
         self._ours = False  # whether we made it; known to the store thread only
 
     def redo(self) -> None:
@@ -74,7 +80,7 @@ class AddProfile(_Kept):
 
     def _make(self, db: Db) -> None:
         if not self._ours:
-            create(db, self._name, copy_of=self._before)
+            self._create(db, self._name, self._before)
             self._ours = True
 
     def _delete(self, db: Db) -> None:

@@ -1,10 +1,13 @@
 """The menu of profiles: which one is in view, and new, renamed and deleted ones."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.core.changes import Changes
+from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.policy.profiles import DEFAULT, why_kept
 from ui.look.text import in_menu
@@ -13,7 +16,11 @@ from ui.shell.services import Services
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
 from ui.windows.profile_dialog import ProfileDialog
 
+if TYPE_CHECKING:
+    from app.team.drafts import PlaceInTeam
+
 _NEW = "It begins as a copy of {}: the same tools on and pinned, the same budget and settings."
+_DRAFT = "This is your draft. Change it, then choose Send to the team in the Profile menu."
 _NAME = "Its tools and settings stay as they are."
 
 
@@ -34,6 +41,9 @@ class ProfileMenu(QMenu):
         self._add("Policy &file…", self._show_file)
         self._add("Project &policies…", lambda: show_policies(services, parent))
         self._add("&Team…", self._show_team)
+        self.edit = self._add("&Edit for the team", self._edit)
+        self.send = self._add("&Send to the team…", self._send)
+        self._team_profile = ""  # that the profile in view is, or is a draft of
         self._live.loaded.connect(self._show_known)
         services.advanced.changed.connect(self._show_menu)
         self._show_menu()
@@ -51,10 +61,24 @@ class ProfileMenu(QMenu):
         for action in self._choices.actions():
             action.setChecked(action.data() == self._live.profile)
         self._show_menu()
-        own = self._live.profile != DEFAULT
+        profile = self._live.profile
+        self._services.tasks.latest(
+            self, lambda db: _place(db, profile), self._show_place, owner=self
+        )
+        own = profile != DEFAULT
         self.rename.setEnabled(own)
         self.delete.setEnabled(own)
         self.delete.setText(f"&Delete {in_menu(self._live.profile)}" if own else "&Delete")
+
+    def _show_place(self, place: "PlaceInTeam") -> None:
+        """The actions of editors where the profile in view is the team's, or a draft of it."""
+        self._team_profile = place.name
+        self.edit.setVisible(bool(place.name) and not place.draft)
+        self.send.setVisible(place.draft)
+        for action, text in ((self.edit, "&Edit for the team"), (self.send, "&Send to the team…")):
+            action.setEnabled(not place.refusal)
+            action.setText(f"{text} (for editors)" if place.refusal else text)
+            action.setToolTip(place.refusal)
 
     def _show_menu(self) -> None:
         """The whole menu: once there are several profiles, or with everything shown."""
@@ -124,6 +148,23 @@ class ProfileMenu(QMenu):
 
         show_team(self._services, self._parent)
 
+    def _edit(self) -> None:
+        """Show a draft of the team profile in view; an old one, where it was begun before."""
+        live, name = self._live, f"{self._team_profile} draft"
+        known = name in live.profiles
+        step = (
+            ShowProfile(live, name)
+            if known
+            else AddProfile(self._services.tasks, live, name, _begin)
+        )
+        self._services.undo.push(step)
+        self._services.show_status(_DRAFT)
+
+    def _send(self) -> None:
+        from ui.windows.team_draft import show_draft  # its HTTP client
+
+        show_draft(self._services, self._parent)
+
     def _if_free(self, go: Callable[[], None]) -> None:
         """Go on when no host's file names the profile in view; else say which does."""
         name, tasks = self._live.profile, self._services.tasks
@@ -135,3 +176,15 @@ class ProfileMenu(QMenu):
                 go()
 
         tasks.request(lambda db: why_kept(db, name), on_reason)
+
+
+def _place(db: Db, profile: str) -> "PlaceInTeam":
+    from app.team.drafts import place_in_team  # not needed for the start
+
+    return place_in_team(db, profile)
+
+
+def _begin(db: Db, name: str, copy_of: str) -> Changes:
+    from app.team.drafts import begin  # as place_in_team
+
+    return begin(db, name, copy_of)
