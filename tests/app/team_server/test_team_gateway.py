@@ -1,6 +1,7 @@
 """The team's gateway over HTTP, started by its one command, in both revisions."""
 
 import json
+import re
 
 from tests.fakes.team_fixtures import Connect
 from tests.fakes.team_process import TrialProcess
@@ -14,7 +15,7 @@ def test_a_session_lists_searches_and_calls(connect: Connect) -> None:
     listed = [tool["name"] for tool in client.request("tools/list").last["result"]["tools"]]
     assert listed == ["search_tools", "call_tool", "notes__search_notes"]
     text = client.call("search_tools", {"query": "create a note"}).text
-    first = [line.partition("(")[0] for line in text.splitlines()[:2]]  # a pinned one may lead
+    first = [re.split("[(:]", line)[0] for line in text.splitlines()[:2]]  # a pinned one may lead
     assert "notes/create_note" in first, text
     made = client.call(
         "call_tool", {"name": "notes/create_note", "arguments": {"title": "a", "body": "b"}}
