@@ -11,7 +11,6 @@ from store.search import Scope
 
 # vec0 answers at most this many neighbours
 MOST = 4096
-REQUESTS = "requests"  # the view of the index over request vectors
 
 
 def save(db: apsw.Connection, rows: Iterable[Vector]) -> None:
@@ -83,13 +82,9 @@ def _rebuild(db: apsw.Connection, name: str, model: str, view: str, dims: int) -
         " WHERE model = ? AND view = ? AND length(data) = ?",
         (model, view, dims * 4),
     )
-    _mark(db, name, _fingerprint(db, model, view))
-
-
-def _mark(db: apsw.Connection, name: str, fingerprint: str) -> None:
     db.execute(
         "INSERT OR REPLACE INTO blobs (name, fingerprint, data, at) VALUES (?, ?, x'', 0)",
-        (f"index:{name}", fingerprint),
+        (f"index:{name}", _fingerprint(db, model, view)),
     )
 
 
@@ -132,83 +127,3 @@ def nearest(
     )
     hits = [Hit(row[0], row[1]) for row in db.execute(sql, (query, min(k, MOST)))]
     return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))
-
-
-def cosines(
-    db: apsw.Connection, model: str, query: bytes, *, view: str, tool_ids: Iterable[int]
-) -> list[Hit]:
-    """The cosine of these tools with `query`, in no order; tools without a vector are missing.
-
-    Needs ensure_index() on this connection first, which loads sqlite-vec.
-    """
-    sql = (
-        "SELECT tool_id, 1.0 - vec_distance_cosine(data, ?1) FROM vectors"
-        " WHERE model = ?2 AND view = ?3 AND length(data) = length(?1)"
-        f" AND tool_id IN ({','.join(str(int(i)) for i in tool_ids)})"
-    )
-    return [Hit(row[0], row[1]) for row in db.execute(sql, (query, model, view))]
-
-
-def ensure_request_index(db: apsw.Connection, model: str, dims: int) -> str:
-    """The vec0 table of live requests' vectors, "" when there are none; see ensure_index()."""
-    ids: str = db.execute(
-        "SELECT COALESCE(group_concat(id), '') FROM (SELECT r.id FROM requests r"
-        " JOIN request_vectors v ON v.request_id = r.id WHERE r.live = 1 AND v.model = ?"
-        " ORDER BY r.id)",
-        (model,),
-    ).get
-    if not ids:
-        return ""
-    import hashlib
-
-    load_vec0(db)
-    name = index_name(model, REQUESTS, dims)
-    fingerprint = hashlib.sha256(ids.encode()).hexdigest()
-    if fingerprint != _indexed(db, name):
-        with transaction(db):
-            _rebuild_requests(db, name, model, dims, fingerprint)
-    return name
-
-
-def _rebuild_requests(
-    db: apsw.Connection, name: str, model: str, dims: int, fingerprint: str
-) -> None:
-    db.execute(f'DROP TABLE IF EXISTS "{name}"')
-    db.execute(
-        f'CREATE VIRTUAL TABLE "{name}" USING vec0(request_id INTEGER PRIMARY KEY,'
-        f" vector float[{int(dims)}] distance_metric=cosine, +tool_id INTEGER)"
-    )
-    db.execute(
-        f'INSERT INTO "{name}" (request_id, vector, tool_id) SELECT r.id, v.data, r.tool_id'
-        " FROM requests r JOIN request_vectors v ON v.request_id = r.id"
-        " WHERE r.live = 1 AND v.model = ? AND length(v.data) = ?",
-        (model, dims * 4),
-    )
-    _mark(db, name, fingerprint)
-
-
-def nearest_by_request(
-    db: apsw.Connection, index: str, query: bytes, *, k: int, scope: Scope | None = None
-) -> set[int]:
-    """The tools of the k requests nearest to `query`; `index` is of ensure_request_index()."""
-    within = ""
-    if scope:
-        within = (
-            " AND request_id IN (SELECT id FROM requests WHERE live = 1"
-            f" AND tool_id IN ({scope.condition()}))"
-        )
-    sql = f'SELECT tool_id FROM "{index}" WHERE vector MATCH ? AND k = ?{within}'
-    return {row[0] for row in db.execute(sql, (query, min(k, MOST)))}
-
-
-def request_cosines(
-    db: apsw.Connection, model: str, query: bytes, *, tool_ids: Iterable[int]
-) -> dict[int, float]:
-    """The best cosine of `query` with a live request of each of these tools that has any."""
-    sql = (
-        "SELECT r.tool_id, 1.0 - MIN(vec_distance_cosine(v.data, ?1)) FROM requests r"
-        " JOIN request_vectors v ON v.request_id = r.id AND v.model = ?2"
-        " WHERE r.live = 1 AND length(v.data) = length(?1)"
-        f" AND r.tool_id IN ({','.join(str(int(i)) for i in tool_ids)}) GROUP BY r.tool_id"
-    )
-    return dict(db.execute(sql, (query, model)))

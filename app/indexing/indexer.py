@@ -174,7 +174,6 @@ class Indexer:
         if not self._encode_requests(model, keep_going):
             return "Stopped. Requests without vectors are searched by words."
         vectors.ensure_index(self._db, model.key, model.dims, VIEW)
-        vectors.ensure_request_index(self._db, model.key, model.dims)
         texts = texts_mark(self._db, model.key)
         if floor_is_stale(self._db, model.key, texts) and not self._set_floor(model, keep_going):
             return "Stopped. The threshold for queries that fit no tool is unchanged."

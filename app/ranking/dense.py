@@ -1,7 +1,6 @@
-"""Meaning: cosines of query and tools, from sqlite-vec or from a matrix in memory."""
+"""Meaning: cosines of query and tools, compared in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
@@ -118,35 +117,27 @@ class VectorTable:
         return cosines
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Vectors of a catalogue in memory; no `requests` where no tool has any."""
+class NearestRetriever:
+    """Cosines of the tools nearest to a query within a filter, which is read once and kept.
 
-    tools: VectorTable
-    requests: VectorTable | None = None
-
-    def prepare(self, queries: Sequence[bytes]) -> None:
-        """Compare these, for the questions that follow."""
-        self.tools.prepare(queries)
-        if self.requests:
-            self.requests.prepare(queries)
-
-
-class IndexRetriever:
-    """Cosines of the nearest tools within a filter, by the vectors in memory or inside SQLite.
-
-    With `tables` of all tools these are asked, and a filter is read once and kept.
+    `written` are requests' vectors, pairs of tool and vector, all of a tool together.
     """
 
     def __init__(
-        self, db: apsw.Connection, model: str, dims: int, tables: Tables | None = None
+        self,
+        db: apsw.Connection,
+        stored: Mapping[int, bytes],
+        written: Sequence[tuple[int, bytes]] = (),
     ) -> None:
-        self._tables = tables
-        self._allowed: dict[Scope, tuple[Indices, Indices | None]] = {}  # places in both tables
         self._db = db
-        self._model = model
-        self._index = vectors.ensure_index(db, model, dims, VIEW)
-        self._requests = vectors.ensure_request_index(db, model, dims)
+        self.tools = VectorTable(list(stored.items()))
+        self._requests = VectorTable(written) if written else None
+        self._allowed: dict[Scope, tuple[Indices, Indices | None]] = {}  # places in both tables
+
+    @classmethod
+    def from_store(cls, db: apsw.Connection, model: str) -> "NearestRetriever":
+        """Every vector that the store holds of a model."""
+        return cls(db, vectors.load(db, model), requests.vectors(db, model))
 
     def nearest(
         self,
@@ -157,37 +148,19 @@ class IndexRetriever:
         scope: Scope | None = None,
     ) -> list[dict[int, float]]:
         """Cosines of the tools nearest to any query text, and of these other tools."""
-        if self._tables:
-            self._tables.prepare(queries)
-        near = [self._near(query, limit, scope) for query in queries]
-        cosine_lists = [own for own, _ in near]
-        self.fill(
-            queries, cosine_lists, set(also).union(*cosine_lists, *(tools for _, tools in near))
-        )
+        self.tools.prepare(queries)
+        if self._requests:
+            self._requests.prepare(queries)
+        among, owners = self._places(scope)
+        cosine_lists, wanted = [], set(also)
+        for query in queries:
+            cosine_lists.append(self._raised(query, self.tools.nearest(query, limit, among)))
+            if self._requests:
+                wanted.update(self._requests.nearest(query, limit, owners))
+        self.fill(queries, cosine_lists, wanted.union(*cosine_lists))
         return cosine_lists
 
-    def _near(
-        self, query: bytes, limit: int, scope: Scope | None
-    ) -> tuple[dict[int, float], set[int]]:
-        """Cosines of the nearest tools, and the tools of the nearest requests."""
-        tools: set[int] = set()
-        if self._tables:
-            among, owners = self._places(self._tables, scope)
-            own = self._tables.tools.nearest(query, limit, among)
-            if self._tables.requests:
-                tools = set(self._tables.requests.nearest(query, limit, owners))
-        else:
-            hits = vectors.nearest(self._db, self._index, query, k=limit, scope=scope)
-            own = {hit.tool_id: hit.score for hit in hits}
-            if self._requests:
-                tools = vectors.nearest_by_request(
-                    self._db, self._requests, query, k=limit, scope=scope
-                )
-        return self._raised(query, own), tools
-
-    def _places(
-        self, tables: Tables, scope: Scope | None
-    ) -> "tuple[Indices | None, Indices | None]":
+    def _places(self, scope: Scope | None) -> "tuple[Indices | None, Indices | None]":
         """The places of a scope's tools in both tables, None for all."""
         if scope is None:
             return None, None
@@ -195,8 +168,8 @@ class IndexRetriever:
             if len(self._allowed) >= _MOST_SCOPES:
                 self._allowed.clear()
             tools = allowed_tools(self._db, scope)
-            owners = tables.requests.places(tools) if tables.requests else None
-            self._allowed[scope] = tables.tools.places(tools), owners
+            owners = self._requests.places(tools) if self._requests else None
+            self._allowed[scope] = self.tools.places(tools), owners
         return self._allowed[scope]
 
     def fill(
@@ -210,18 +183,11 @@ class IndexRetriever:
 
     def _raised(self, query: bytes, own: dict[int, float]) -> dict[int, float]:
         """Tools' own cosines moved to their best requests."""
-        if self._tables and self._tables.requests:
-            return raised_by(own, self._tables.requests.cosines(query, own))
-        if not self._requests:
-            return own
-        return raised_by(own, vectors.request_cosines(self._db, self._model, query, tool_ids=own))
+        return raised_by(own, self._requests.cosines(query, own)) if self._requests else own
 
     def own(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
         """Cosines of these tools' own vectors, without their requests."""
-        if self._tables:
-            return self._tables.tools.cosines(query, tools)
-        hits = vectors.cosines(self._db, self._model, query, view=VIEW, tool_ids=tools)
-        return {hit.tool_id: hit.score for hit in hits}
+        return self.tools.cosines(query, tools)
 
 
 def raised_by(own: Mapping[int, float], requests: Mapping[int, float]) -> dict[int, float]:

@@ -10,10 +10,8 @@ from app.catalog.catalog import Catalog, CatalogTool
 from app.ranking import hierarchy
 from app.ranking.dense import (
     Encoding,
-    IndexRetriever,
     MatrixRetriever,
-    Tables,
-    VectorTable,
+    NearestRetriever,
 )
 from app.ranking.floor import Floor, load_floor
 from app.ranking.fuse import NO_EXTRAS, Extras
@@ -57,7 +55,8 @@ class DenseRetriever:
         self._rows: dict[int, CatalogTool] = {row.tool.id: row for row in catalog.tools}
         self._past: PastUse | None = learn.load(db, encoder.key) if learned else None
         self._taught: Taught | None = teaching.load(db, encoder.key)
-        self._index: IndexRetriever | None = None
+        self._near: NearestRetriever | None = None  # read at the first search
+        self._is_read = False
         self._matrix: MatrixRetriever | None = None
         self._servers: dict[int, list[bytes]] | None = None
         self._server_of = {
@@ -65,7 +64,6 @@ class DenseRetriever:
         }
         self._siblings: Siblings | None = None
         self._floor: Floor | None = None
-        self._tables: Tables | None = None  # read at the first search
         self._large = prior_weight(list(self._server_of.values())) > 0
 
     def compare(
@@ -84,8 +82,8 @@ class DenseRetriever:
         `off`; without it every tool counts. The catalogue's vectors are in memory from the first
         such search on.
         """
-        if self._tables is None and (near is not None or self._large):
-            self._read_table()
+        if not self._is_read and (near is not None or self._large):
+            self._read_vectors()
         query_vectors = self._encoder.encode_query(texts[0][:MOST_QUERY])
         steps = (self._encoder.encode_bytes(t[:MOST_QUERY], query=True) for t in texts[1:])
         queries = [query_vectors[0], *steps]
@@ -120,12 +118,11 @@ class DenseRetriever:
         off: Scope | None,
     ) -> list[dict[int, float]]:
         if near is not None:
-            if self._index is None:
-                encoder = self._encoder
-                self._index = IndexRetriever(self._db, encoder.key, encoder.dims, self._tables)
-            cosines = self._index.nearest(queries, also=near, scope=scope)
+            if self._near is None:
+                return [{}]
+            cosines = self._near.nearest(queries, also=near, scope=scope)
             if off is not None:
-                others = self._index.nearest(queries, limit=OFF_POOL, scope=off)
+                others = self._near.nearest(queries, limit=OFF_POOL, scope=off)
                 self._add(set().union(*others), queries, cosines)
             return cosines
         if self._matrix is None:
@@ -136,8 +133,8 @@ class DenseRetriever:
         self, wanted: Iterable[int], queries: Sequence[bytes], cosines: Sequence[dict[int, float]]
     ) -> None:
         """Make sure that these tools are candidates."""
-        assert self._index is not None
-        self._index.fill(queries, cosines, {*wanted, *cosines[0]})
+        assert self._near is not None
+        self._near.fill(queries, cosines, {*wanted, *cosines[0]})
 
     def _offered(self, tools: Iterable[int], scope: Scope | None) -> list[int]:
         """Those of these tools that can be had."""
@@ -154,11 +151,12 @@ class DenseRetriever:
         """Change by past use for each tool that has a cosine."""
         if self._matrix is not None and len(cosines) == self._matrix.count:
             return recalled.changes(self._matrix.own([recalled.direction])[0], offered)
-        assert self._index is not None
-        return recalled.changes(self._index.own(recalled.direction, cosines), offered)
+        assert self._near is not None
+        return recalled.changes(self._near.own(recalled.direction, cosines), offered)
 
-    def _read_table(self) -> None:
+    def _read_vectors(self) -> None:
         """The catalogue's vectors, and in a large one the servers that they make."""
+        self._is_read = True
         stored = vectors.load(self._db, self._encoder.key)
         kept = {tool: data for tool, data in stored.items() if tool in self._server_of}
         servers = [self._server_of[tool] for tool in kept]
@@ -166,11 +164,10 @@ class DenseRetriever:
         if not kept:
             return
         use_one_thread()
-        table = VectorTable(list(kept.items()))
         written = requests.vectors(self._db, self._encoder.key)
-        self._tables = Tables(table, VectorTable(written) if written else None)
+        self._near = NearestRetriever(self._db, kept, written)
         if self._large:
-            self._siblings = Siblings(table.matrix, servers)
+            self._siblings = Siblings(self._near.tools.matrix, servers)
 
     def _beside(self, query: bytes, cosines: Mapping[int, float]) -> dict[int, float]:
         """Cosines with each tool's server taken into account; {} where servers do not count."""

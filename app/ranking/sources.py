@@ -112,7 +112,7 @@ class StoreSources:
         return [request.text for request in rows.get(tool_id, ())]
 
     def meaning(self, encoder: Encoding, *, learned: bool) -> Meaning:
-        """Comparison by sqlite-vec."""
+        """Comparison of the store's vectors."""
         return DenseRetriever(self._db, self._catalog, encoder, learned=learned)
 
 

@@ -9,7 +9,9 @@ import pytest
 from app.core.context import AppContext
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
+from app.ranking.dense import NearestRetriever
 from app.ranking.router import Router
+from store import vectors
 from store.connection import open_store
 from store.search import Scope
 from tests.bench.data.corpus import catalog_of, open_corpus
@@ -79,22 +81,22 @@ def test_the_limited_ranking_begins_like_the_whole_one(given, router):
     assert same >= 0.95 * len(given.queries[::5])
 
 
-def test_filters_inside_the_sql_answer_like_brute_force(tmp_path, given, encoder, router):
+def test_filters_in_memory_and_in_sql_answer_like_brute_force(tmp_path, given, encoder, router):
     db = open_store(tmp_path / "own.db")
     ids = [row[0] for row in db.execute("SELECT id FROM tools ORDER BY id")]
     servers = dict(db.execute("SELECT id, server_id FROM tools"))
     stored = dict(db.execute("SELECT tool_id, data FROM vectors"))
     matrix = np.frombuffer(b"".join(stored[i] for i in ids), dtype="<f4").reshape(len(ids), -1)
-    from app.ranking.dense import IndexRetriever
-
-    index = IndexRetriever(db, encoder.key, encoder.dims)
+    in_memory = NearestRetriever.from_store(db, encoder.key)
+    index = vectors.ensure_index(db, encoder.key, encoder.dims)
     for asked in given.queries[:6]:
         query = encoder.encode_bytes(asked.query, query=True)
         cosines = matrix @ np.frombuffer(query, dtype="<f4")
         for allowed in ({1, 3}, {2}, set(servers.values())):
             for tools in (None, frozenset(ids[::3])):
                 scope = Scope(server_ids=frozenset(allowed), tool_ids=tools)
-                found = index.nearest([query], limit=7, scope=scope)[0]
+                found = in_memory.nearest([query], limit=7, scope=scope)[0]
+                hits = vectors.nearest(db, index, query, k=7, scope=scope)
                 may = [
                     (-cosines[n], i)
                     for n, i in enumerate(ids)
@@ -102,4 +104,5 @@ def test_filters_inside_the_sql_answer_like_brute_force(tmp_path, given, encoder
                 ]
                 expected = [i for _cosine, i in sorted(may)[:7]]
                 assert sorted(found, key=lambda i: -found[i]) == expected
+                assert [hit.tool_id for hit in hits] == expected
     db.close()

@@ -12,14 +12,12 @@ from app.indexing import requests as editing
 from app.ranking import floor
 from app.ranking.dense import (
     REQUEST,
-    IndexRetriever,
     MatrixRetriever,
-    Tables,
-    VectorTable,
+    NearestRetriever,
 )
 from app.ranking.requests import MOST, REGISTRY, pack_key, read_pack, tool_text_hash
 from app.ranking.router import Router
-from store import queries, requests, serving, tools, vectors
+from store import queries, requests, serving, tools
 from store.connection import transaction
 from store.records import NewTool, ToolRecord
 from tests.fakes.routing_fakes import WordEncoder, embed_requests, filled
@@ -73,35 +71,31 @@ def test_every_form_of_the_search_counts_the_best_request_the_same(store, encode
     assert own < likest
     expected = own + REQUEST * (likest - own)
     whole = MatrixRetriever.from_store(db, encoder.key).all([query])[0]
-    near = IndexRetriever(db, encoder.key, encoder.dims).nearest([query], limit=1)[0]
+    near = NearestRetriever.from_store(db, encoder.key).nearest([query], limit=1)[0]
     assert whole[tool.id] == pytest.approx(expected, abs=1e-5)
     assert near[tool.id] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_large_catalogues_tables_answer_as_the_store_does(tmp_path, encoder):
+def test_the_nearest_of_a_large_catalogue_have_the_cosines_of_the_whole_table(tmp_path, encoder):
     listed = [("zoo", f"feed_{n}", f"gives animal {n} its food") for n in range(40)]
     db, _catalog = filled(tmp_path / "many.db", listed, encoder)
     for n in range(0, 40, 3):
         give(db, encoder, f"feed_{n}", f"breakfast for number {n}", f"guest {n} looks hungry")
     queries = [encoder.encode_bytes(text, query=True) for text in ("hungry guest 9", "food")]
-    held = Tables(
-        VectorTable(list(vectors.load(db, encoder.key).items())),
-        VectorTable(requests.vectors(db, encoder.key)),
-    )
     ids = [tool.id for tool in tools.tools(db)]
-    stored = IndexRetriever(db, encoder.key, encoder.dims)
-    tabled = IndexRetriever(db, encoder.key, encoder.dims, held)
-    whole = MatrixRetriever.from_store(db, encoder.key).all(queries)
-    for retriever in (stored, tabled):
-        near = retriever.nearest(queries, limit=5, also=set(ids[::7]))
-        for row, exact in zip(near, whole, strict=True):
-            assert row == pytest.approx({tool: exact[tool] for tool in row}, abs=1e-5)
-            assert row.keys() >= {*ids[::7], *sorted(exact, key=lambda t: -exact[t])[:5]}
+    retriever = NearestRetriever.from_store(db, encoder.key)
+    every = MatrixRetriever.from_store(db, encoder.key)
+    near = retriever.nearest(queries, limit=5, also=set(ids[::7]))
+    for row, exact in zip(near, every.all(queries), strict=True):
+        assert row == pytest.approx({tool: exact[tool] for tool in row}, abs=1e-5)
+        assert row.keys() >= {*ids[::7], *sorted(exact, key=lambda t: -exact[t])[:5]}
     single = encoder.encode_bytes("guest 30", query=True)
-    assert tabled.nearest([single], limit=3)[0].keys() & {tool_id(db, "feed_30")}
-    assert tabled.own(single, ids) == pytest.approx(stored.own(single, ids), abs=1e-5)
-    assert held.requests is not None  # of a query that was not prepared
-    assert held.requests.cosines(queries[0], ids).keys() == set(ids[::3])
+    assert retriever.nearest([single], limit=3)[0].keys() & {tool_id(db, "feed_30")}
+    assert retriever.own(single, ids) == pytest.approx(every.own([single])[0], abs=1e-5)
+    # of a query that was not prepared
+    raised: dict[int, float] = {}
+    retriever.fill([queries[0]], [raised], set(ids))
+    assert raised == pytest.approx(every.all(queries)[0], abs=1e-5)
     db.close()
 
 

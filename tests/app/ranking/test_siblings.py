@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from app.ranking import siblings
-from app.ranking.dense import IndexRetriever, Tables, VectorTable
+from app.ranking.dense import NearestRetriever
 from app.ranking.learning.base import BaseScores
 from app.ranking.ranked import SERVER
 from app.ranking.siblings import Siblings, prior_weight
@@ -101,17 +101,17 @@ def test_a_named_server_is_asked_for_itself(large, make_router):
 def test_a_table_in_memory_finds_what_the_index_on_disk_does(make_router):
     router, db, _catalog = make_router()
     encoder = router.encoder
-    tables = Tables(VectorTable(list(vectors.load(db, encoder.key).items())))
+    here = NearestRetriever.from_store(db, encoder.key)
+    index = vectors.ensure_index(db, encoder.key, encoder.dims)
     query = encoder.encode_bytes("merge the branch", query=True)
     some = Scope(tool_ids=frozenset([1, 2, 3, 5, 999]))
     for most in (3, 100):
         for scope in (None, some, Scope(tool_ids=frozenset())):
-            here = IndexRetriever(db, encoder.key, encoder.dims, tables)
-            there = IndexRetriever(db, encoder.key, encoder.dims)
-            kept, stored = (
-                one.nearest([query], limit=most, scope=scope)[0] for one in (here, there)
+            hits = vectors.nearest(db, index, query, k=most, scope=scope)
+            stored = {hit.tool_id: hit.score for hit in hits}
+            assert here.nearest([query], limit=most, scope=scope)[0] == pytest.approx(
+                stored, abs=1e-5
             )
-            assert kept == pytest.approx(stored, abs=1e-5)
 
 
 def test_without_siblings_a_small_catalogue_has_no_part_for_servers(make_router):
