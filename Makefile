@@ -4,17 +4,24 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-all test-fast check lint types imports measures format bench bundle deb wheels servers pictures team-trial
+.PHONY: run test test-all run-tests test-fast pytest check lint types imports measures format bench bundle deb wheels servers \
+  pictures team-trial
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
 	$(BIN)/python packaging/run.py
 
-test: $(TEST_STAMP) servers check  ## lint, types, import rules, tests with real servers and five real hosts
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -m "not exhaustive"
+test: export MARKS = not exhaustive
+test: run-tests  ## lint, types, import rules, tests with real servers and five real hosts
 
 test-all: export TOOLCRIB_ALL_HOSTS = 1
-test-all: $(TEST_STAMP) servers check  ## the same with every real host, and all combinations instead of pairs
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile
+test-all: run-tests  ## the same with every real host, and all combinations instead of pairs
+
+run-tests: $(TEST_STAMP)
+	$(MAKE) -j 3 --output-sync=target install-servers install-hosts lint imports measures
+	$(MAKE) -j 2 pytest types types-win32 types-darwin  # tests wait for processes: mypy runs meanwhile
+
+pytest:
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
 
 test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, processes or encoder
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -q \
@@ -43,9 +50,10 @@ format: $(TEST_STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-servers: $(TEST_STAMP)  ## the pinned real servers and hosts the tests start
-	$(BIN)/python tests/servers/install.py
-	$(BIN)/python tests/hosts/install.py
+servers: install-servers install-hosts  ## the pinned real servers and hosts the tests start
+
+install-%: $(TEST_STAMP)
+	$(BIN)/python tests/$*/install.py
 
 bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
@@ -72,6 +80,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m compileall -q app store ui resources  # where PYTHONDONTWRITEBYTECODE is set
 	@touch $@
 
-$(TEST_STAMP): $(STAMP)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
-	@touch $@
+$(TEST_STAMP): pyproject.toml constraints.txt
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python packaging/install.py test
+	$(BIN)/python -m compileall -q app store ui resources
+	@touch $(STAMP) $@

@@ -1,4 +1,6 @@
-"""Installs Toolcrib into this environment for `make run`: never gigabytes of CUDA.
+"""Installs Toolcrib into this environment for `make run` and `make test`: never gigabytes of CUDA.
+
+install.py [EXTRA ...]: without names what prepares an encoder.
 
 Plain pip takes torch for CUDA on Linux. A CPU build comes from pip's own sources where they have
 one, else from PyTorch's index. Where neither answers, Toolcrib is installed without the packages
@@ -27,8 +29,11 @@ def main() -> int:
             " make run.",
             file=sys.stderr,
         )
-    what = ".[models]" if models else "."
-    return subprocess.call([*PIP, "-c", "constraints.txt", "-e", what], cwd=ROOT)
+    extras = ",".join(sys.argv[1:] or (["models"] if models else []))
+    # most of torch's modules are never imported; the others are compiled at their first import
+    compiled = [] if sys.dont_write_bytecode else ["--no-compile"]
+    what = f".[{extras}]" if extras else "."
+    return subprocess.call([*PIP, *compiled, "-c", "constraints.txt", "-e", what], cwd=ROOT)
 
 
 def has_torch() -> bool:
@@ -43,7 +48,7 @@ def add_cpu_torch() -> bool:
     assert version, "constraints.txt pins torch"
     # PyPI has no CPU build for Linux: only a local version (+cpu) is surely one
     for source in ((), ("--index-url", CPU_INDEX, "--extra-index-url", "https://pypi.org/simple")):
-        command = [*PIP, *PATIENCE, *source, f"torch=={version[1]}+cpu"]
+        command = [*PIP, *PATIENCE, "--no-compile", *source, f"torch=={version[1]}+cpu"]
         if subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0:
             return True
     return False

@@ -36,6 +36,7 @@ _PROCESSES = (  # folders whose tests start processes, or run whole experiments
     "bench", "app/cli", "app/registry", "app/encoder", "app/gateway", "app/mcp", "attacks",
     "contracts", "hosts", "journeys", "quality",
 )  # fmt: skip
+_LONG = {"hosts", "servers", "slow"}
 _ENCODER = {"encoder", "encoder_at_hand", "model", "stock"}  # fixtures that export it
 
 
@@ -48,7 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test-fast` leaves out by where it stands and what it uses."""
+    """Mark what `make test-fast` leaves out by its folder and what it uses; long files first.
+
+    Workers take whole files in this order: no long one is left for one of them at the end.
+    """
     root = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(root).as_posix()
@@ -56,6 +60,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("processes")
         if _ENCODER & set(getattr(item, "fixturenames", ())):
             item.add_marker("encoder")
+    of_file: dict[Path, set[str]] = {}
+    for item in items:
+        of_file.setdefault(item.path, set()).update(mark.name for mark in item.iter_markers())
+    items.sort(key=lambda item: _length(of_file[item.path]))
+
+
+def _length(marks: set[str]) -> int:
+    """Rank of a file: real hosts and servers, then other processes, then the rest."""
+    return 0 if _LONG & marks else 1 if "processes" in marks else 2
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def loaded(code: str, tmp_path: Path) -> set[str]:
         env={**os.environ, "TOOLCRIB_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     line = next(x for x in result.stdout.splitlines() if x.startswith("MODULES"))

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -16,17 +17,23 @@ TARGET = ROOT / ".servers"
 def main() -> int:
     """0 when everything that can be installed is installed; 1 in CI without Node."""
     TARGET.mkdir(exist_ok=True)
-    _python_part("python", HERE / "requirements.txt")
-    _python_part("python-mcp1", HERE / "requirements-mcp1.txt")
-    _python_part("uv", HERE / "requirements-uv.txt")  # starts packages of PyPI
-    return _npm_part("npm", HERE) or _npm_part("conformance", HERE / "conformance")
+    with ThreadPoolExecutor() as pool:  # they wait for the network and the disk
+        parts = [
+            pool.submit(_python_part, "python", HERE / "requirements.txt"),
+            pool.submit(_python_part, "python-mcp1", HERE / "requirements-mcp1.txt"),
+            # starts packages of PyPI
+            pool.submit(_python_part, "uv", HERE / "requirements-uv.txt"),
+            pool.submit(_npm_part, "npm", HERE),
+            pool.submit(_npm_part, "conformance", HERE / "conformance"),
+        ]
+    return max(part.result() for part in parts)
 
 
-def _python_part(name: str, requirements: Path) -> None:
+def _python_part(name: str, requirements: Path) -> int:
     folder = TARGET / name
     wanted = _digest(requirements, sys.version)
     if _stamped(folder, wanted):
-        return
+        return 0
     print(f"Installing {requirements.name} into {folder.relative_to(ROOT)}")
     venv.create(folder, clear=True, with_pip=True)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -34,6 +41,7 @@ def _python_part(name: str, requirements: Path) -> None:
         [python, "-m", "pip", "install", "--quiet", "-r", requirements], check=True, cwd=HERE
     )
     _stamp(folder, wanted)
+    return 0
 
 
 def _npm_part(name: str, source: Path) -> int:
