@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
-.PHONY: run test test-all run-tests test-fast pytest check lint types imports measures format bench bundle deb wheels servers \
+.PHONY: run test test-all run-tests test-fast collect pytest check lint types imports measures format bench bundle deb wheels servers \
   pictures team-trial
 
 run: $(STAMP)  ## open the window (or, without a display, the same path on the command line)
@@ -17,8 +17,11 @@ test-all: export TOOLCRIB_ALL_HOSTS = 1
 test-all: run-tests  ## the same with every real host, and all combinations instead of pairs
 
 run-tests: $(TEST_STAMP)
-	$(MAKE) -j 3 --output-sync=target install-servers install-hosts lint imports measures
+	$(MAKE) -j 3 --output-sync=target install-servers install-hosts collect lint imports measures
 	$(MAKE) -j 2 pytest types types-win32 types-darwin  # tests wait for processes: mypy runs meanwhile
+
+collect:  # writes the tests' bytecode and the encoder once, not once a worker
+	$(BIN)/python -m pytest --collect-only -q | tail -n 1
 
 pytest:
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"

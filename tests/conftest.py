@@ -1,9 +1,10 @@
 """What every test gets: a home of its own, no network, and nothing left behind."""
 
+import gc
 import os
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import apsw
@@ -46,6 +47,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_worker and "encoder" not in (config.getoption("markexpr") or ""):
         models = Path(os.environ["TOOLCRIB_MODELS"])
         ensure_model(Paths(models.parent, models))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector off every module and test: a third of the time of collecting them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
