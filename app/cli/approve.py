@@ -34,8 +34,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_approve(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List the calls that wait, or decide one."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         if args.ask_again:
             ask_again(db, args.profile, args.ask_again)
             answer = {"tool": args.ask_again, "decision": "ask again"}
@@ -47,8 +46,6 @@ def run_approve(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
             approval = decide(db, args.id, choice, ctx.clock())
             answer = {"id": args.id, "tool": approval.tool, "decision": choice}
             console.result(answer, lambda: f"{approval.tool}: {_WORDS[choice]}")
-    finally:
-        db.close()
     return 0
 
 

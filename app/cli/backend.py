@@ -132,13 +132,10 @@ def run_on(_args: argparse.Namespace, _ctx: AppContext, console: Console) -> int
 
 def run_share(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Show or choose how servers are shared."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         if args.server and args.choice:
             choose_sharing(db, args.server, "" if args.choice == _AUTO else args.choice)
         decisions = every_sharing(db)
-    finally:
-        db.close()
     if args.server:
         decisions = {name: one for name, one in decisions.items() if name == args.server}
     rows = [

@@ -1,7 +1,6 @@
 """`toolcrib backend http ...`: the URL for programs that only speak HTTP, and its tokens."""
 
 import argparse
-from contextlib import closing
 
 from app.catalog.catalog import find_profile
 from app.cli.console import Console
@@ -48,7 +47,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Listen, in a backend that is started if none runs."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         wanted = lacking(ctx, db, Places.here())
     if wanted and not console.as_json:
         offer_values(ctx, console, wanted, yes=args.yes)
@@ -71,11 +70,8 @@ def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Print the URLs, and if they answer; no token."""
     state = http_access.http_state(ctx)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         names = [profile.name for profile in profiles.all_profiles(db)]
-    finally:
-        db.close()
     urls = {name: http_access.url_of(ctx, name) for name in names} if state.on else {}
     shown = {
         "on": state.on,
@@ -92,11 +88,8 @@ def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
 def run_token(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Print a token, which is a secret: only when asked for it."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         find_profile(db, args.profile)
-    finally:
-        db.close()
     token = http_access.token_for(ctx, args.profile)
     console.result({"token": token}, lambda: token)
     return 0
@@ -104,11 +97,8 @@ def run_token(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 def note_hosts(ctx: AppContext, console: Console, what: str, how: str = " --http") -> None:
     """Say something of each host that was written as a URL, and how to write it again."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         hosts = over_http(db)
-    finally:
-        db.close()
     for facts in hosts:
         console.note(f"{facts.name} {what}: toolcrib export {facts.id} --mode through{how}")
 

@@ -1,7 +1,6 @@
 """`toolcrib calibrate` and `toolcrib learn`: what follows from labelled queries."""
 
 import argparse
-from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 
@@ -73,7 +72,7 @@ def _share(text: str) -> float:
 def run_calibrate(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Calibrate; with --use the profile gets what was found."""
     encoder = _needed_encoder(ctx, console)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         routing = catalog.settings.routing
         labels = queries.labels(db)
@@ -168,12 +167,12 @@ def _sweep_text(sweep: Sweep) -> str:
 def run_learn(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Learn from labels and activity, or forget."""
     if args.reset:
-        with closing(ctx.open_store()) as db:
+        with ctx.store() as db:
             learn.reset(db)
         console.result({"reset": True}, lambda: "Forgotten. The labelled queries are kept.")
         return 0
     encoder = _needed_encoder(ctx, console)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, encoder)
         report = learn.train(db, router, query_set.taught_by(db), clock=ctx.clock)

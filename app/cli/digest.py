@@ -45,8 +45,7 @@ def run_digest(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     from app.host_status.sizes import measure
     from app.hosts.places import Places
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         sizes = measure(db, Places.here(), catalog)
         digest = make_digest(db, catalog, sizes, ctx.clock(), price=ctx.settings.price)
@@ -54,8 +53,6 @@ def run_digest(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             done = _decide(db, digest, args, ctx.clock())
             console.result(done, lambda: done["text"])
             return 0
-    finally:
-        db.close()
     console.result(digest_json(digest), lambda: _text(digest))
     return 0
 

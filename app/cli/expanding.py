@@ -13,11 +13,8 @@ def expand_hidden(args: argparse.Namespace, ctx: AppContext, console: Console) -
     from app.hosts.places import Places
     from app.registry.expanding import CONSENT, ask_servers, askable
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         servers = askable(load_catalog(db, args.profile, ctx.settings.encoding).tools)
-    finally:
-        db.close()
     if not servers:
         console.note("No server here has a tool that can be asked what it hides.")
         return True

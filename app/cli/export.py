@@ -108,8 +108,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List the hosts."""
     places = Places.here(args.project)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         statuses = survey(db, places, catalog, endpoint=endpoint(ctx))
         seen = look(db, ctx.paths, ctx.settings.model, statuses, catalog)
@@ -122,8 +121,6 @@ def run_hosts(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             for status in statuses
             if status.state != NOT_FOUND or args.all
         ]
-    finally:
-        db.close()
     console.result({"hosts": hosts}, lambda: _hosts_text(hosts))
     return 0
 
@@ -135,8 +132,7 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         near = difflib.get_close_matches(args.host, known, 1)
         hint = f"Did you mean {near[0]}?" if near else "See: toolcrib hosts --all"
         raise ToolcribError(f"There is no host called {args.host}.", hint)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         made = prepare(
             db,
             Places.here(args.project),
@@ -157,8 +153,6 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
                 return NEEDS_CONSENT
             with listening(ctx) if made.over_http else nullcontext():
                 done = writes.apply(made, ctx, db, insist=args.insist) if made.files else ()
-    finally:
-        db.close()
     value = _plan_json(made, done)
     console.result(value, lambda: _plan_text(made, done))
     return 0

@@ -132,11 +132,8 @@ def run_footprint(args: argparse.Namespace, ctx: AppContext, console: Console) -
 
 def read_expansion(ctx: AppContext, tools: Sequence[CatalogTool]) -> Expansion:
     """Both numbers of these tools: listed, and with what is known to be behind them."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return expand(tools, read_known(db))
-    finally:
-        db.close()
 
 
 def expansion_json(whole: Expansion) -> Json:
@@ -249,11 +246,8 @@ def run_check(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 def read_catalog(ctx: AppContext, profile: str) -> Catalog:
     """The catalogue as the profile sees it."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return load_catalog(db, profile, ctx.settings.encoding)
-    finally:
-        db.close()
 
 
 def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]]":
@@ -261,12 +255,9 @@ def _read(ctx: AppContext, profile: str) -> "tuple[Catalog, tuple[HostSize, ...]
     from app.host_status.sizes import measure
     from app.hosts.places import Places
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, profile, ctx.settings.encoding)
         return catalog, measure(db, Places.here(), catalog)
-    finally:
-        db.close()
 
 
 def _require_tools(catalog: Catalog, *, allow_empty: bool) -> None:
@@ -431,12 +422,9 @@ def _suggestions(
     from app.policy.usage import DAY, read_usage
 
     now = ctx.clock()
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         usage = read_usage(db, now)
         sessions = read_sessions(db, now - 30 * DAY)
-    finally:
-        db.close()
     tools = size.sent.tools if size else catalog.tools
     host, limit = (size.host, size.facts.tool_limit) if size else ("", 0)
     profile = (size.catalog if size else catalog).profile.name

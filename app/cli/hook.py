@@ -1,7 +1,6 @@
 """`toolcrib hook ...`: tools suggested for each prompt, in the hosts people already use."""
 
 import argparse
-from contextlib import closing
 
 import apsw
 
@@ -68,7 +67,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Plan, show or write."""
     facts = hooks.hook_host(args.host)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         form = args.form or hooks.form_for(facts, exports.for_host(db, facts.id))
         made = hooks.install_plan(
             Places.here(),
@@ -108,7 +107,7 @@ def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Take one host's hook out, or all."""
     problems: tuple[str, ...] = ()
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         if args.host == "all":
             taken = hooks.remove_all(ctx, db, words=False)
             gone, problems = taken.paths, taken.problems
@@ -128,7 +127,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 def run_status(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Print the hosts that have the hook."""
     chosen = [hooks.hook_host(args.host)] if args.host else hooks.hook_hosts()
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         every = [_status(db, ctx, facts) for facts in chosen]
     states = [(one, one.state) for one in every if one.state is not None]
     rows = [

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -54,7 +53,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List labelled queries."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         records = queries.labels(db)
     value = [
         {"id": r.id, "query": r.query, "expected": list(r.expected), "source": r.source}
@@ -70,7 +69,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Label one query."""
     if not args.query.strip():
         raise ToolcribError("The query is empty.", "Write what you would ask for.")
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         tools = tuple(t.tool.tool_id for t in match_tools(catalog, args.tools))
         return _save(db, [LabelRecord(0, args.query, tools, "typed", ctx.clock())], console)
@@ -79,7 +78,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Label the queries of a file."""
     rows = [LabelRecord(0, q, tools, "imported", ctx.clock()) for q, tools in read(args.file)]
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         return _save(db, rows, console)
 
 
@@ -93,7 +92,7 @@ def _save(db: apsw.Connection, rows: Sequence[LabelRecord], console: Console) ->
 
 def run_delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Forget one labelled query."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         if args.id not in {r.id for r in queries.labels(db)}:
             raise ToolcribError(
                 f"There is no labelled query {args.id}.", "See them with: toolcrib labels list"

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 
 import apsw
 
@@ -72,7 +71,7 @@ def _look_at_store(ctx: AppContext, console: Console) -> None:
     """Say what is damaged in the store, the verb goes on with the rest; follow policy files."""
     if not ctx.paths.database.is_file():
         return
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         problem = damage_problem(db)
         if problem is None:
             follow_all(db)

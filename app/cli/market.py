@@ -2,7 +2,6 @@
 
 import argparse
 import shlex
-from contextlib import closing
 from datetime import UTC, datetime
 
 import apsw
@@ -101,7 +100,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Add a registry."""
     value = console.ask_secret(f"Value of {args.header}") if args.header else ""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         source = sources.add(
             ctx, db, args.url, name=args.name, header=args.header, value=value,
             private=args.private,
@@ -116,7 +115,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
 def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Forget a registry."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         sources.remove(ctx, db, args.name)
     console.result({"removed": args.name}, lambda: f"{args.name} is forgotten, with its list.")
     return 0
@@ -125,7 +124,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 def run_list(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """The registries, and what is known."""
     del args
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         take_seed(db, ctx.clock)
         known = sources.all_sources(db)
         servers, tools = market.count(db)
@@ -171,7 +170,7 @@ def run_sync(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     """Fetch the lists, one after the other; one that fails does not keep the next from it."""
     done: list[Synced] = []
     failed: list[ToolcribError] = []
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         chosen = [sources.named(db, name) for name in args.sources] or sources.all_sources(db)
         for source in chosen:
             try:
@@ -227,7 +226,7 @@ def _synced_text(one: Synced) -> str:
 def run_prepare(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Encode what is listed."""
     del args
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         take_seed(db, ctx.clock)
         prepared = _prepare(ctx, db, console)
     console.result({"prepared": prepared}, lambda: f"{plural(prepared, 'text')} prepared.")
@@ -253,7 +252,7 @@ def _encoder(ctx: AppContext) -> Encoder | None:
 
 def run_find(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Search what is listed."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         take_seed(db, ctx.clock)
         encoder = None if args.words_only else _encoder(ctx)
         matches = MarketIndex(db, encoder).find(args.query, max(1, args.limit))

@@ -3,7 +3,6 @@
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 from app.catalog.catalog import load_catalog
@@ -71,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser, optional: Sequence[argparse.A
 def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Show the listed server and register it; starts nothing."""
     wanted, version = split_version(args.listed)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         take_seed(db, ctx.clock)
         listed = installing.listed_server(db, wanted, args.source)
         known = details(db, listed, load_catalog(db, encoding=ctx.settings.encoding))

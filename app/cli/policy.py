@@ -1,7 +1,6 @@
 """`toolcrib policy`: policy files of repositories, and their use for sessions there."""
 
 import argparse
-from contextlib import closing
 from pathlib import Path
 
 from app.catalog.catalog import load_catalog
@@ -58,7 +57,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List the files that sessions met."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         known = known_policies(db)
     value: Json = {
         "policies": [{"path": p.path, "state": p.state, "problem": p.problem} for p in known]
@@ -72,7 +71,7 @@ def run_list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Show, trust or distrust one file."""
     path = _file(args.folder)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         if args.part == "distrust":
             if not policies.trust_of(db, str(path)).digest:
                 raise ToolcribError(f"{path} was not trusted.")
@@ -109,7 +108,7 @@ def run_one(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
 def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Write a profile's values to a new file."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         path = export_file(db, args.profile, args.file)
     console.result(
         {"path": str(path), "profile": args.profile},
@@ -120,7 +119,7 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Give a profile the values of a file, once."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         import_file(db, args.profile, args.file)
     words = f"The profile {args.profile} has the values of {args.file} now."
     console.result({"path": str(args.file), "profile": args.profile}, lambda: words)
@@ -129,7 +128,7 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 def run_use(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Let a profile take its values from a file."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         use_file(db, args.profile, args.file)
     words = (
         f"The profile {args.profile} takes its values from {args.file} from now on."
@@ -141,7 +140,7 @@ def run_use(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 
 def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Let a profile keep its own values."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         step = leave_file(db, args.profile)
     path = step.file.path if step.file else ""
     words = f"The profile {args.profile} keeps its values itself. {path} stays as it is."

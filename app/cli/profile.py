@@ -67,14 +67,11 @@ def _action(
 
 
 def _list(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         summaries = []
         for name in profiles.names(db):
             seen = load_catalog(db, name, ctx.settings.encoding)
             summaries.append(_summary(seen))
-    finally:
-        db.close()
     rows = [["profile", "tools on", "tokens ≈"]]
     rows += [[str(p["name"]), f"{p['on']} of {p['tools']}", f"{p['tokens']:,}"] for p in summaries]
     console.result({"profiles": summaries}, lambda: table(rows, right=frozenset({1, 2})))
@@ -91,11 +88,8 @@ def _summary(catalog: Catalog) -> dict[str, object]:
 
 
 def _show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         seen = load_catalog(db, args.profile, ctx.settings.encoding)
-    finally:
-        db.close()
     tools = [
         {
             "tool": t.tool.tool_id,
@@ -127,16 +121,13 @@ def _change(
     ctx: AppContext,
     console: Console,
 ) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         seen = load_catalog(db, args.profile, ctx.settings.encoding)
         picked = match_tools(seen, args.tools)
         ids = [t.tool.id for t in picked]
         write = partial(change, db, args.profile, ids, to)
         change_profile(db, args.profile, ctx.paths, ctx.clock(), write)
         after = load_catalog(db, args.profile, ctx.settings.encoding)
-    finally:
-        db.close()
     names = [t.tool.tool_id for t in picked]
     value = {"changed": names, "state": word, **_summary(after)}
     console.result(
@@ -154,45 +145,33 @@ _CHANGES: dict[str, Run] = {
 
 
 def _create(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         profiles.create(db, args.name, args.copy or "")
-    finally:
-        db.close()
     console.result({"created": args.name}, lambda: f"Created the profile {args.name}.")
     return 0
 
 
 def _rename(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         profiles.rename(db, args.name, args.new)
-    finally:
-        db.close()
     console.result({"renamed": args.new}, lambda: f"{args.name} is called {args.new} now.")
     return 0
 
 
 def _delete(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         profiles.forget(db, args.name)
-    finally:
-        db.close()
     console.result({"deleted": args.name}, lambda: f"Deleted the profile {args.name}.")
     return 0
 
 
 def _set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     name, _, text = args.assignment.partition("=")
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         record = catalogs.find_profile(db, args.profile)
         changed = changed_settings(ProfileSettings.from_json(record.settings), name, text)
         save = partial(catalogs.save_settings, db, args.profile, changed)
         change_profile(db, args.profile, ctx.paths, ctx.clock(), save)
-    finally:
-        db.close()
     console.result({"settings": changed.to_json()}, lambda: f"{name} = {text}")
     return 0
 

@@ -1,7 +1,6 @@
 """`toolcrib profile fit SERVER`: the ticks of one server that keep the profile in its budget."""
 
 import argparse
-from contextlib import closing
 
 import apsw
 
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_fit(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Show which tools fit in, and tick them where asked to."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         query = args.purpose or remembered(db, catalog, args.server)
         order = _order(args, ctx, db, catalog, console=console, query=query) if query else []

@@ -18,12 +18,9 @@ def rank(
 ) -> Json:
     """The ranking of one query, prepared with the tools' vectors if need be."""
     encoder = None if words_only else load_encoder(ctx, console)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, profile, ctx.settings.encoding)
         return ranked_json(Router.from_store(db, catalog, encoder=encoder).route(request))
-    finally:
-        db.close()
 
 
 def load_encoder(ctx: AppContext, console: Console) -> Encoder | None:

@@ -76,12 +76,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List requests."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         live = requests.live(db)
         picked = _picked(db, ctx, args.profile, args.tools)
-    finally:
-        db.close()
     rows = [
         {"tool": row.tool.tool_id, "text": request.text, "source": request.source}
         for row in picked
@@ -98,8 +95,7 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         problem = request_problem(text)
         if problem:
             raise ToolcribError(f"“{text[:80]}” cannot be a request: {problem}")
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         picked = _picked(db, ctx, args.profile, [args.tool])
         if len(picked) > 1:
             raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
@@ -107,8 +103,6 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         before = [row.text for row in requests.live(db).get(tool.id, ())]
         put(db, tool, edited(tool, requests.of_tool(db, tool.id), args.texts))
         now = [row.text for row in requests.live(db).get(tool.id, ())]
-    finally:
-        db.close()
     encode(ctx)
     value = {"tool": tool.tool_id, "before": before, "requests": now}
     console.result(value, lambda: "\n".join([f"Requests of {tool.tool_id}:", *now]))
@@ -118,8 +112,7 @@ def run_set(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Say what goes where, ask, and let the model write."""
     model = _model(args)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         picked = _picked(db, ctx, args.profile, args.tools)
         held = [row.tool.tool_id for row in picked if row.held]
         picked = [row for row in picked if not row.held]
@@ -135,8 +128,6 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
             console.progress_done()
             console.note("Stopped. What was written stays; the same command goes on from there.")
             raise
-    finally:
-        db.close()
     console.progress_done()
     encode(ctx)
     value = _as_json(written) | {"held": held}
@@ -146,12 +137,9 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 def run_forget(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Delete a source's requests."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         picked = _picked(db, ctx, args.profile, args.tools)
         count = request_writer.forget(db, [row.tool for row in picked], args.source)
-    finally:
-        db.close()
     console.result({"deleted": count}, lambda: f"{count} requests deleted.")
     return 0
 

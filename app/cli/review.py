@@ -50,12 +50,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List findings, what is held back, and what changed in tools that were trusted."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         records = findings.all_findings(db)
-    finally:
-        db.close()
     names = {t.tool.id: t.tool.tool_id for t in catalog.tools}
     rows = [
         {
@@ -99,8 +96,7 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 
 def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Trust servers and tools."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         servers = [s.id for name in args.tools if (s := catalog.server(name))]
         others = [name for name in args.tools if not catalog.server(name)]
@@ -110,22 +106,17 @@ def run_trust(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         with transaction(db):
             trust_tools(db, [t.tool.id for t in picked], ctx.clock())
         names = _names(catalog, servers) + [t.tool.tool_id for t in picked]
-    finally:
-        db.close()
     console.result({"trusted": names}, lambda: f"{len(names)} tools trusted.")
     return 0
 
 
 def run_hold(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Hold tools back."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         picked = match_tools(catalog, args.tools)
         for row in picked:
             hold(db, row.tool.id, row.tool.hash, ctx.clock())
-    finally:
-        db.close()
     names = [t.tool.tool_id for t in picked]
     console.result({"held": names}, lambda: f"{len(names)} tools held back.")
     return 0

@@ -1,7 +1,6 @@
 """`toolcrib rules ...`: a few words on the menu in a host's own instructions."""
 
 import argparse
-from contextlib import closing
 
 from app.cli.console import Console, table
 from app.cli.export import shown_difference
@@ -54,7 +53,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 def run_install(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Plan, show or write."""
     facts = host(args.host)
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         mode = mode_of(db, facts)
         made = rules_plan(Places.here(), facts, profile=args.profile, mode=mode)
         done = () if args.dry_run else apply(made, ctx, db)
@@ -82,7 +81,7 @@ def run_remove(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Take one host's words out, or all."""
     chosen = rules_hosts() if args.host == "all" else (host(args.host),)
     changed: list[str] = []
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         for facts in chosen:
             path = rules_state(Places.here(), facts).path
             changed += map(str, remove(facts, path, ctx, db))

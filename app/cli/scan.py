@@ -94,15 +94,12 @@ def run_scan(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         for r in readings
         if r.entries or r.problem
     ]
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         if args.project is None:
             _note_projects(db, console)
         registered = register(ctx, db, readings)
         known = targets(ctx, db, registered)
         return _read(ctx, db, known, args=args, console=console, files=files)
-    finally:
-        db.close()
 
 
 def _note_projects(db: apsw.Connection, console: Console) -> None:
@@ -122,8 +119,7 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Register a file's servers, and read them when asked to."""
     if args.dry_run:
         return _preview(args.file, console)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         taken = importing.import_file(ctx, db, args.file, profile=args.profile)
         if taken.secrets_in:
             console.note(f"Secret values are kept in the {_where(ctx, taken.secrets_in)}.")
@@ -134,8 +130,6 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
         answer = _answer(db, rows, (), named, files=[])
         console.result(answer, lambda: "\n".join(["Taken:", *_lines(named)]))
         return 0
-    finally:
-        db.close()
 
 
 def _preview(file: Path, console: Console) -> int:
@@ -166,13 +160,10 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
         launch = LaunchSpec(
             transport="stdio", command=first, args=tuple(args.command[1:]), env=env, cwd=args.cwd
         )
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         before = servers.by_name(db, args.name)
         taken = importing.add_server(ctx, db, args.name, launch)
         after = servers.by_name(db, taken.names[0])
-    finally:
-        db.close()
     name = taken.names[0]
     state = "added"
     if before is not None and after is not None and before.id == after.id:

@@ -3,7 +3,6 @@
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,7 +85,7 @@ def _add_keep(
 
 def run_keep_values(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Keep the values that servers need; asks first."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         for name in args.servers:
             known_server(db, name)
         wanted = lacking(ctx, db, Places.here(), args.servers)
@@ -139,7 +138,7 @@ def run_server(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Do it in Toolcrib, or in a host's file."""
     if args.action == "rename" and not args.new.strip():
         raise ToolcribError("The new name is empty.")
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         record = _in_host(db, args) or known_server(db, args.server)
         if args.host or args.file:
             _in_file(args, record, ctx, db, console=console)

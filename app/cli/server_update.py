@@ -1,7 +1,6 @@
 """`toolcrib server update NAME`: a later version, read and compared before it is taken."""
 
 import argparse
-from contextlib import closing
 
 import apsw
 
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_update(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List what is newer, or take one version, or the one before."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         if not args.server:
             return _list(db, console)
         if args.back:

@@ -69,8 +69,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     from app.registry.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
     from app.registry.signing import sign_in
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         target = _target(ctx, db, args.server)
 
         def open_page(page: str) -> None:
@@ -92,24 +91,19 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         summary = f"Signed in to {target.name}: {status.problem or status.text}"
         console.result(answer, lambda: summary)
         return 0 if status.status == READ else IN_PART
-    finally:
-        db.close()
 
 
 def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Forget the tokens."""
     from app.registry.signing import sign_out
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         sign_out(ctx, db, known_server(db, args.server))
         server = known_server(db, args.server)
         known = len(tools.tools(db, server.id))
         answer = _answer(server.name, False, server.status, server.problem, known)
         console.result(answer, lambda: f"Signed out of {server.name}.")
         return 0
-    finally:
-        db.close()
 
 
 def _client(args: argparse.Namespace, console: Console) -> Client | None:

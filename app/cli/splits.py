@@ -52,8 +52,7 @@ def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
     if args.undo:
         return _undo(ctx, console)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         budget = Budget.from_settings(catalog.settings.budget)
         given = {"limit": args.tokens, "max_tools": args.max_tools}
@@ -64,8 +63,6 @@ def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         owners = owners_of(split, args.assign)
         if not args.dry_run:
             make_split(ctx, db, catalog, split, owners, insist=args.insist)
-    finally:
-        db.close()
     value: Json = {
         "profile": args.profile,
         "profiles": [profile_json(one) for one in split.plan.profiles],
@@ -82,11 +79,8 @@ def run_split(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 def _undo(ctx: AppContext, console: Console) -> int:
     from app.host_status.splitting import undo_split
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         undone = undo_split(ctx, db)
-    finally:
-        db.close()
     for note in undone.notes:
         console.note(note)
     value = {

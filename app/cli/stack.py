@@ -1,7 +1,6 @@
 """`toolcrib stack save` and `open`: servers, profile and policy as one file or link."""
 
 import argparse
-from contextlib import closing
 from pathlib import Path
 
 from app.cli.console import Console
@@ -53,7 +52,7 @@ def run_save(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     """Write a stack."""
     if bool(args.file) is args.link:
         raise ToolcribError("Name a new file, or give --link.")
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         stack = profile_stack(ctx, db, args.profile, args.servers, args.name)
     if args.file:
         write_stack(stack, args.file)
@@ -76,7 +75,7 @@ def run_open(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         value: Json = {"added": [], "profile": "", "commands": {}, "lacking": lacking}
         console.result(value, lambda: "\n".join(_lacking_lines(stack, lacking)))
         return 1 if lacking and not args.dry_run else 0
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         profile = open_stack(ctx, db, stack, values, args.profile)
     commands = {name: launch_text(one).line for name, one in launches(stack, values).items()}
     names = [one.name for one in stack.servers]

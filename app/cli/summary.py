@@ -36,13 +36,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List summaries."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         picked = match_tools(catalog, args.tools) if args.tools else catalog.tools
         known = tools.summaries(db)
-    finally:
-        db.close()
     rows = [
         {"tool": t.tool.tool_id, "summary": t.summary, "source": known[t.tool.id].source}
         for t in picked
@@ -72,8 +69,7 @@ def _put(
     console: Console,
     make: Callable[[Summary, ToolRecord], Summary],
 ) -> int:
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         picked = match_tools(load_catalog(db, args.profile, ctx.settings.encoding), [args.tool])
         if len(picked) > 1:
             raise ToolcribError(f"{args.tool} names {len(picked)} tools.", "Name one.")
@@ -81,8 +77,6 @@ def _put(
         before = summary_of(db, tool.id) or Summary(tool.id, "", MADE, "")
         summary = make(before, tool)
         put(db, summary)
-    finally:
-        db.close()
     encode(ctx)
     text = summary.text
     console.result({"tool": args.tool, "summary": text}, lambda: f"{args.tool}: {text}")

@@ -1,7 +1,6 @@
 """`toolcrib team`: the team that this machine is in."""
 
 import argparse
-from contextlib import closing
 from datetime import datetime
 from urllib.parse import quote
 
@@ -58,7 +57,7 @@ def run_join(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     """Join a team: the token comes from a prompt, or from stdin."""
     url = plain_url(args.url)
     token = console.ask_secret(f"Token for {url}")
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         team = membership.join(ctx, db, url, token)
         console.note(f"Joined {team.organisation} as {team.member} ({team.role}).")
         return _synchronise(ctx, console)
@@ -70,7 +69,7 @@ def run_sync(_args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 
 
 def _synchronise(ctx: AppContext, console: Console) -> int:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         made = membership.synchronise(ctx, db, progress=lambda text, _done: console.progress(text))
         console.progress_done()
         applied = made.applied
@@ -88,7 +87,7 @@ def _synchronise(ctx: AppContext, console: Console) -> int:
 
 def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Say which team, which role, when synchronised."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         team = teams.current(db)
         if team is None:
             console.result(
@@ -102,7 +101,7 @@ def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> 
 
 def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """List what would be sent, and switch it on after a yes."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         team = membership.current(db)
         kinds = [] if args.kinds == ["nothing"] else list(args.kinds)
         if not args.kinds:
@@ -131,7 +130,7 @@ def run_credential(args: argparse.Namespace, ctx: AppContext, console: Console) 
     value = console.ask_secret(f"Value of {args.header} for {args.server}")
     if not value:
         raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         team = membership.current(db)
         with TeamClient(team.url, membership.token_of(ctx, team)) as client:
             path = f"/v1/credentials/{quote(args.server, safe='')}"
@@ -143,7 +142,7 @@ def run_credential(args: argparse.Namespace, ctx: AppContext, console: Console) 
 
 def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Leave the team after a yes."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         team = membership.current(db)
         question = f"Leave {team.organisation}? Its servers, tools and profiles go from here."
         if not args.yes and not (console.can_ask and console.confirm(question)):

@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -83,7 +82,7 @@ def run_off(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
 def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Write the journal as JSONL."""
     since = ctx.clock() - args.days * 86_400
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         lines = [
             json.dumps(line_of(event, texts=args.texts), ensure_ascii=False)
             for event in events.since(db, since)

@@ -112,15 +112,12 @@ def run_show(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
 
     if args.price is not None and not 0 <= args.price < 1e6:
         raise ToolcribError(f"{args.price} is no price.", "Name one of at least 0.")
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         if args.price is not None:
             ctx.keep(price=args.price)
         usage = read_usage(db, ctx.clock(), days=max(1, args.days))
         catalog = load_catalog(db, args.profile, ctx.settings.encoding)
         sizes = measure(db, Places.here(), catalog)
-    finally:
-        db.close()
     costs = [host_cost(size, usage, ctx.settings.price) for size in sizes]
     value: Json = {
         "days": round(usage.days, 1),
@@ -189,12 +186,8 @@ def _text(value: Json, costs: list[HostCost]) -> str:
 
 def run_forget(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Delete the counts from the hosts' records, and read them no more."""
-    db = ctx.open_store()
-    try:
-        with transaction(db):
-            host_records.forget_all(db)
-    finally:
-        db.close()
+    with ctx.store() as db, transaction(db):
+        host_records.forget_all(db)
     ctx.keep(host_records=False)
     console.result({"forgotten": True}, lambda: "Forgotten. The hosts' records are not read again.")
     return 0

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import apsw
@@ -40,3 +41,7 @@ class AppContext:
     def open_store(self) -> apsw.Connection:
         """A connection of one's own; one per thread. Raises StoreError."""
         return open_store(self.paths.database)
+
+    def store(self) -> closing[apsw.Connection]:
+        """The same for a `with` statement, which closes it."""
+        return closing(self.open_store())

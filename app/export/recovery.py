@@ -1,6 +1,6 @@
 """Cleans up, at a program's start, after writers that were killed."""
 
-from contextlib import closing, suppress
+from contextlib import suppress
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -22,5 +22,5 @@ def recover(ctx: AppContext) -> None:
     from app.export.apply import writer  # what it needs is too much for every start
 
     unsettled = suppress(ToolcribError, StoreError)
-    with unsettled, closing(ctx.open_store()) as db, writer(ctx, db, wait=0):
+    with unsettled, ctx.store() as db, writer(ctx, db, wait=0):
         pass  # taking the lock settles the unfinished work of the process before

@@ -91,8 +91,7 @@ def _ingest(request: Json, stored: Stored) -> None:
     from app.indexing.ingest import ingest
 
     ctx = AppContext.default()
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         scrubber = Scrubber(request["secrets"])
         changes = ingest(ctx, db, request["server"], request["tools"], scrubber=scrubber)
         stored(changes)
@@ -101,5 +100,3 @@ def _ingest(request: Json, stored: Stored) -> None:
             # words are searched until the window encodes them
             with suppress(ToolcribError):
                 Indexer(ctx, db).vectors(keep_going=lambda: time.monotonic() < end, prepare=False)
-    finally:
-        db.close()

@@ -48,8 +48,5 @@ def put(db: apsw.Connection, summary: Summary) -> Changes:
 
 def encode(ctx: AppContext, keep_going: Callable[[], bool] = lambda: True) -> None:
     """Make the vectors of changed summaries, where the encoder is prepared already."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         Indexer(ctx, db).vectors(keep_going=keep_going, prepare=False)
-    finally:
-        db.close()

@@ -120,8 +120,7 @@ def ask_servers(
 ) -> Iterator[Expanding]:
     """Ask one server after the other and store what each answered; blocks."""
     counter = make_counter(ctx.settings.encoding)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         registered = register(ctx, db, read_hosts(places))
         for number, rows in servers.items():
             if cancelled():
@@ -131,8 +130,6 @@ def ask_servers(
             )
             keep(db, number, done, ctx.clock())
             yield done
-    finally:
-        db.close()
 
 
 def may_be_asked(tools: Sequence[CatalogTool]) -> bool:

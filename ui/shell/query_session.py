@@ -134,9 +134,6 @@ def _load(ctx: AppContext, job: Job) -> Encoder:
             raise ToolcribError("Stopped.")
         job.report(step)
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         indexer = Indexer(ctx, db, progress=progress)
         return indexer.encoder(keep_going=lambda: not job.cancelled.is_set())
-    finally:
-        db.close()

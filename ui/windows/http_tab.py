@@ -1,7 +1,5 @@
 """Settings, HTTP: the switch, whether the endpoint answers, and what a client needs to know."""
 
-from contextlib import closing
-
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSpinBox, QVBoxLayout, QWidget
@@ -110,5 +108,5 @@ class HttpTab(QWidget):
 
 def _written(ctx: AppContext) -> str:
     """The names of the hosts that have its URL in their files."""
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         return ", ".join(facts.name for facts in over_http(db))

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from datetime import datetime
 
 from PySide6.QtCore import Qt
@@ -258,13 +257,13 @@ class TeamDialog(Dialog):
 
 
 def _joined(ctx: AppContext, url: str, token: str, job: Job) -> str:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         membership.join(ctx, db, url, token)
     return _synchronised(ctx, job)
 
 
 def _synchronised(ctx: AppContext, job: Job) -> str:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         made = membership.synchronise(
             ctx,
             db,
@@ -275,7 +274,7 @@ def _synchronised(ctx: AppContext, job: Job) -> str:
 
 
 def _left(ctx: AppContext) -> str:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         left = membership.leave(ctx, db)
     text = f"Left {left.team.organisation}. Your own catalogue is as it was."
     if left.hosts:

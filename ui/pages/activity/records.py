@@ -23,8 +23,7 @@ _HINT = (
 
 def read_all(ctx: AppContext, services: Services, job: Job) -> ReadReport:
     """Read what is new; runs on the thread for long work."""
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return read_records(
             db,
             services.places.home,
@@ -33,8 +32,6 @@ def read_all(ctx: AppContext, services: Services, job: Job) -> ReadReport:
             progress=lambda done, total: job.report((done, total)),
             cancel=job.cancelled,
         )
-    finally:
-        db.close()
 
 
 class RecordsButton(QPushButton):

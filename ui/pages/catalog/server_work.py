@@ -65,14 +65,11 @@ def find_servers(ctx: AppContext, places: Places) -> Discovery:
     from app.registry.register import register
 
     readings = read_hosts(places)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         registered = register(ctx, db, readings)
         problems = tuple(f"{r.file}: {r.problem}" for r in readings if r.problem)
         discovery = discovered(ctx, db, registered, problems)
         return replace(discovery, projects=projects_of(places))
-    finally:
-        db.close()
 
 
 def projects_of(places: Places) -> "tuple[KnownProject, ...]":
@@ -98,44 +95,32 @@ def find_in_project(ctx: AppContext, places: Places, folder: Path) -> Discovery:
             problems[0] if problems else f"No file in {folder} names a server.",
             "A project's servers are in .mcp.json, .cursor/mcp.json or .vscode/mcp.json.",
         )
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return discovered(ctx, db, register(ctx, db, readings), problems)
-    finally:
-        db.close()
 
 
 def take_file(ctx: AppContext, path: Path) -> Discovery:
     """Register the servers of one file; raises ToolcribError when it names none."""
     from app.registry.importing import import_file
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return discovered(ctx, db, import_file(ctx, db, path).registered, ())
-    finally:
-        db.close()
 
 
 def take_text(ctx: AppContext, text: str) -> Discovery:
     """Register the servers of a pasted config; raises ToolcribError when it names none."""
     from app.registry.importing import import_text
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return discovered(ctx, db, import_text(ctx, db, text).registered, ())
-    finally:
-        db.close()
 
 
 def add(ctx: AppContext, name: str, launch: LaunchSpec) -> Discovery:
     """Register one server that was typed in."""
     from app.registry.importing import add_server
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return discovered(ctx, db, add_server(ctx, db, name, launch).registered, ())
-    finally:
-        db.close()
 
 
 def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport":
@@ -146,14 +131,11 @@ def read(ctx: AppContext, job: Job, targets: "Iterable[Target]") -> "ScanReport"
     from app.registry.scan import ScanOptions, scan
 
     chosen = tuple(targets)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         trusted = {s.id: s.trusted for s in load_catalog(db).servers}
         for target in chosen:
             if not trusted.get(target.server_id, True):
                 trust_server(db, target.server_id, ctx.clock())
-    finally:
-        db.close()
     options = ScanOptions(
         on_status=job.report,
         on_progress=lambda text, done: job.report((text, done)),

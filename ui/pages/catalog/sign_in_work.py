@@ -42,10 +42,7 @@ def sign_out(ctx: AppContext, name: str) -> None:
     """Forget the server's tokens."""
     from app.registry.signing import sign_out as leave
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         server = load_catalog(db).server(name)
         if server is not None:
             leave(ctx, db, server)
-    finally:
-        db.close()

@@ -1,7 +1,6 @@
 """Asks and changes host files in the background; late answers are dropped."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -266,7 +265,7 @@ class HostsSession(QObject):
 
 
 def _look(ctx: AppContext, rows: tuple[HostStatus, ...], catalog: Catalog) -> dict[str, OwnSearch]:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         return look(db, ctx.paths, ctx.settings.model, rows, catalog)
 
 

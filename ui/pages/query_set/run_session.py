@@ -1,7 +1,6 @@
 """Runs the query set in the background; other settings and targets need no second run."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
@@ -166,7 +165,7 @@ def _run(
         job.report(progress)
         _stop_if(job)
 
-    with closing(inputs.ctx.open_store()) as db:
+    with inputs.ctx.store() as db:
         catalog = load_catalog(db, inputs.profile, inputs.ctx.settings.encoding)
         routing = catalog.settings.routing
         router = Router.from_store(db, catalog, routing, inputs.encoder)
@@ -198,7 +197,7 @@ def _stop_if(job: Job) -> None:
 
 
 def _learn(inputs: _JobInputs) -> Learned:
-    with closing(inputs.ctx.open_store()) as db:
+    with inputs.ctx.store() as db:
         catalog = load_catalog(db, inputs.profile, inputs.ctx.settings.encoding)
         router = Router.from_store(db, catalog, catalog.settings.routing, inputs.encoder)
         before = blob(db)

@@ -32,8 +32,7 @@ def propose(ctx: AppContext, profile: str, server: str) -> tuple[Catalog, Fit, s
     from app.ranking.router import Router
     from store import market
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         catalog = load_catalog(db, profile, ctx.settings.encoding)
         record = catalog.server(server)
         install = market.installs(db).get(record.id) if record else None
@@ -45,8 +44,6 @@ def propose(ctx: AppContext, profile: str, server: str) -> tuple[Catalog, Fit, s
             ranked = Router.from_store(db, catalog, encoder=encoder).route(Request(query))
             order = [one.id for one in ranked.tools]
         return catalog, fit(catalog, server, order), query
-    finally:
-        db.close()
 
 
 class FitDialog(FormDialog):

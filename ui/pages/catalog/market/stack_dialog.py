@@ -212,14 +212,11 @@ def _add(
     from app.registry.register import RegisterResult
     from app.stacks.whole import open_stack
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         open_stack(ctx, db, stack, values, name)
         names = {one.name for one in stack.servers}
         ids = tuple(one.id for one in load_catalog(db).servers if one.name in names)
         return discovered(ctx, db, RegisterResult(ids, {}, (), Changes(servers=True)))
-    finally:
-        db.close()
 
 
 def save_stack(services: Services, parent: QWidget) -> None:
@@ -236,11 +233,8 @@ def write_profile(services: Services, file: Path, owner: QWidget) -> None:
     def work(_job: Job) -> str:
         from app.stacks.whole import profile_stack, write_stack
 
-        db = ctx.open_store()
-        try:
+        with ctx.store() as db:
             stack = profile_stack(ctx, db, profile, (), "")
-        finally:
-            db.close()
         file.unlink(missing_ok=True)  # the file chooser asked
         write_stack(stack, file)
         return f"Wrote {plural(len(stack.servers), 'server')} to {file}. No secret is in it."

@@ -40,15 +40,12 @@ def look(ctx: AppContext, name: str) -> Known:
     """Everything that is known without starting anything; ToolcribError for no listed server."""
     from app.registry import updating
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         former = updating.former_version(db, name)
         try:
             return Known(name, updating.offer(ctx, db, name), former=former)
         except ToolcribError as error:
             return Known(name, None, f"{error.title} {error.hint}".strip(), former)
-    finally:
-        db.close()
 
 
 class UpdateDialog(Dialog):
@@ -181,22 +178,16 @@ class UpdateDialog(Dialog):
 def _compared(ctx: AppContext, offer: "Offer", job: Job) -> "Change":
     from app.registry import updating
 
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         return updating.read(ctx, db, offer, cancel=job.cancelled)
-    finally:
-        db.close()
 
 
 def _taking(ctx: AppContext, offer: "Offer") -> Callable[[Job], None]:
     def work(_job: Job) -> None:
         from app.registry import updating
 
-        db = ctx.open_store()
-        try:
+        with ctx.store() as db:
             updating.take(ctx, db, offer)
-        finally:
-            db.close()
 
     return work
 
@@ -205,11 +196,8 @@ def _taking_back(ctx: AppContext, name: str) -> Callable[[Job], None]:
     def work(_job: Job) -> None:
         from app.registry import updating
 
-        db = ctx.open_store()
-        try:
+        with ctx.store() as db:
             updating.back(ctx, db, name)
-        finally:
-            db.close()
 
     return work
 

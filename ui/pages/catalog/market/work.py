@@ -88,13 +88,10 @@ class Finder:
         if files is None:
             return 0
         self.encoder = self.encoder or Encoder.load(files)
-        db = self._ctx.open_store()
-        try:
+        with self._ctx.store() as db:
             take_seed(db, self._ctx.clock)
             stop = job.cancelled.is_set
             return prepare(db, self.encoder, on_progress=job.report, cancelled=stop)
-        finally:
-            db.close()
 
 
 def fits(db: Db, hit: ServerHit, wanted: Wanted) -> bool:
@@ -187,14 +184,11 @@ def install(
     if any(field.wanted and not values.get(field.key) for field in now.fields):
         raise MoreValuesError(now)
     launch = launch_of(entry, now, values, private=private)
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         done = installing.install(
             ctx, db, entry, now, launch, source=known.source, values=values, query=query
         )
         return discovered(ctx, db, done.registered)
-    finally:
-        db.close()
 
 
 @dataclass(frozen=True, slots=True)
