@@ -35,7 +35,7 @@ os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv"
 
 _PROCESSES = (  # folders whose tests start processes, or run whole experiments
     "bench", "app/cli", "app/registry", "app/encoder", "app/gateway", "app/mcp", "attacks",
-    "contracts", "hosts", "journeys", "quality",
+    "contracts", "hosts", "journeys", "packaging", "quality",
 )  # fmt: skip
 _LONG = {"hosts", "servers", "slow"}
 _ENCODER = {"encoder", "encoder_at_hand", "model", "stock"}  # fixtures that export it

@@ -5,7 +5,6 @@ import argparse
 from app.catalog.catalog import find_profile
 from app.cli.console import Console
 from app.cli.options import Verbs, add_profile
-from app.cli.server import offer_values
 from app.core.context import AppContext
 from app.gateway.backend import http_access
 from app.host_status.http import over_http
@@ -50,6 +49,8 @@ def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     with ctx.store() as db:
         wanted = lacking(ctx, db, Places.here())
     if wanted and not console.as_json:
+        from app.cli.server import offer_values  # with it comes the HTTP client of the lists
+
         offer_values(ctx, console, wanted, yes=args.yes)
     elif wanted and args.yes:
         keep(ctx.paths, wanted)

@@ -28,7 +28,6 @@ from store.typed import Json, JsonMapping
 FILE_NAME = ".toolcrib.toml"
 SCHEMA = "policy.schema.json"
 MOST_BYTES = 1_000_000
-_UNKNOWN_KEY = re.compile(r"Additional properties are not allowed \((.+?) (?:was|were)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,11 +52,6 @@ class PrunePlan:
         return sum(m.saves for m in self.moves if m.chosen)
 
     @property
-    def frees_tools(self) -> int:
-        """Tools that the chosen moves turn off."""
-        return sum(len(m.tools) for m in self.moves if m.chosen)
-
-    @property
     def enough(self) -> bool:
         """True if the chosen moves end in a verdict other than BLOCK."""
         return self.within(t for m in self.moves if m.chosen for t in m.tools)

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from app.ranking.text import STOP_WORDS
 from app.safety.concepts import concepts_text
-from app.safety.features import SIZE, features
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _FOLDER, _WEIGHTS, _REPORT = "scanner", "weights.bin", "report.json"
 _WORD = re.compile(r"\w+")
@@ -51,7 +52,7 @@ def says_enough(sentence: str) -> bool:
 class Classifier:
     """Weights, and limits of what they add up to."""
 
-    weights: NDArray[np.float32] | NDArray[np.int8]
+    weights: "NDArray[np.float32] | NDArray[np.int8]"
     bias: float
     limits: Limits
     scale: float = 1.0  # of the weights
@@ -72,6 +73,10 @@ class Classifier:
         return scores
 
     def _scores(self, sentences: Sequence[str]) -> list[float]:
+        import numpy as np  # a third of the start of verbs that score nothing
+
+        from app.safety.features import features
+
         rows = features(sentences)
         parts = self.weights[rows.numbers] * rows.values
         sums = np.add.reduceat(parts, rows.starts)
@@ -99,6 +104,10 @@ def classifier() -> Classifier:
 
     Raises ValueError if the weights are not those that the training report names.
     """
+    import numpy as np
+
+    from app.safety.features import SIZE
+
     folder = files("resources") / _FOLDER
     packed = (folder / _WEIGHTS).read_bytes()
     report = json.loads((folder / _REPORT).read_text(encoding="utf-8"))

@@ -29,6 +29,11 @@ def loaded(code: str, tmp_path: Path) -> set[str]:
     return set(line.split()[1:])
 
 
+def test_verbs_that_score_and_fetch_nothing_load_nothing_for_it(tmp_path: Path) -> None:
+    found = loaded("import app.cli.backend, app.cli.profile, app.cli.export", tmp_path)
+    assert not found & {"numpy", "httpx2", "onnxruntime", "mcp"}
+
+
 def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     found = loaded("import app.gateway.main", tmp_path)
     forbidden = {"PySide6", "numpy", "onnxruntime", "pydantic", "mcp", "mcp_types", "anyio"}

@@ -86,15 +86,6 @@ def find_entry(
     raise ToolcribError(f"{record.name} is no longer in {path}.", "Read the servers again.")
 
 
-def can_switch(record: EntryRecord, places: Places) -> bool:
-    """True if the host's format has a key that switches a server off."""
-    try:
-        place = find_entry(places, record)
-    except ToolcribError:
-        return False
-    return place.host.switch and style_of(place.reading).off is not None
-
-
 def plan_entry(
     places: Places,
     change: EntryChange,
