@@ -308,6 +308,14 @@ def test_the_table_is_bounded(qtmodeltester):
     qtmodeltester.check(small)
 
 
+def test_a_list_of_tools_is_shown_though_it_counts_them():
+    """An exception in a model's data ends the whole window (PySide6 6.11), so it is asked plainly."""
+    model = EventTable()
+    model.add([EventRecord(1.0, "list", host="cursor", ms=0.4, detail={"tools": 2}, id=1)])
+    texts = [model.data(model.index(0, number)) for number in range(model.columnCount())]
+    assert texts[model.place(EVENT)] == "List" and texts[model.place(WHAT)] == ""
+
+
 def test_an_eviction_is_no_failure():
     model = EventTable()
     evicted = EventRecord(1.0, "evicted", tool="a/b", problem="idle 20 turns")

@@ -57,7 +57,8 @@ class Row:
     def what(self) -> str:
         """The tool, or the query in quotes."""
         event = self.event
-        suggested = "" if event.detail.get("silence") else ", ".join(event.detail.get("tools", ()))
+        shown = event.kind == SUGGEST and not event.detail.get("silence")  # a list counts its tools
+        suggested = ", ".join(event.detail.get("tools", ())) if shown else ""
         text = event.tool or suggested or (f"“{event.query}”" if event.query else "")
         return f"{text} x{self.times}" if self.times > 1 else text
 
