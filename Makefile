@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 TEST_STAMP := .venv/.installed-test
+BUNDLE_STAMP := .venv/.installed-bundle
 export TOOLCRIB_MODELS ?= $(CURDIR)/.venv/models
 
 .PHONY: run test test-all run-tests test-fast collect pytest check lint types imports measures format bench bundle deb wheels servers \
@@ -14,7 +15,7 @@ test: export MARKS = not exhaustive
 test: run-tests  ## lint, types, import rules, tests with real servers and five real hosts
 
 test-all: export TOOLCRIB_ALL_HOSTS = 1
-test-all: run-tests  ## the same with every real host, and all combinations instead of pairs
+test-all: $(TEST_STAMP) $(BUNDLE_STAMP) run-tests  ## the same with every real host, and all combinations instead of pairs
 
 run-tests: $(TEST_STAMP)
 	$(MAKE) -j 3 --output-sync=target install-servers install-hosts collect lint imports measures
@@ -70,8 +71,7 @@ pictures: $(TEST_STAMP) servers  ## the README's pictures anew, over real server
 wheels: $(TEST_STAMP)  ## what is published, in dist/wheels: toolcrib, toolcrib-core, toolcrib-encoder
 	$(BIN)/python packaging/wheels.py
 
-bundle: $(STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'
+bundle: $(BUNDLE_STAMP)  ## a PyInstaller folder without torch in dist/toolcrib
 	$(BIN)/python packaging/build.py
 
 deb: bundle  ## a Debian package of it in dist
@@ -88,3 +88,7 @@ $(TEST_STAMP): pyproject.toml constraints.txt
 	$(BIN)/python packaging/install.py test
 	$(BIN)/python -m compileall -q app store ui resources
 	@touch $(STAMP) $@
+
+$(BUNDLE_STAMP): $(STAMP)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bundle]'
+	@touch $@

@@ -50,4 +50,8 @@ if [ "${#wanted[@]}" -eq 0 ] || [[ " ${wanted[*]} " == *" attacks "* ]]; then
   "$python" -m tests.bench.attacks > "$out/6-attacks.json.new" || echo "an attack came through"
   mv "$out/6-attacks.json.new" "$out/6-attacks.json"
 fi
+if [[ " ${wanted[*]} " == *" sizes "* ]]; then # fetches every package: only where it is named
+  "$python" packaging/sizes.py > "$out/8-sizes.json.new"
+  mv "$out/8-sizes.json.new" "$out/8-sizes.json"
+fi
 "$python" -m tests.bench document "$out" --out tests/bench/RESULTS.md

@@ -1,19 +1,25 @@
 """`make bundle`: both programs and the encoder in dist/toolcrib, then a smoke test."""
 
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
 import manual  # noqa: E402 - needs the path above
+import sizes  # noqa: E402
 
 from app.core.paths import Paths  # noqa: E402
 from app.encoder.weights import ensure_model, find_model  # noqa: E402 - needs the path above
 
 DIST = ROOT / "dist" / "toolcrib"
+SUFFIX = ".exe" if sys.platform == "win32" else ""
+# ICU's own empty archive (its stubdata): header and format, then no entries
+NO_DATA = bytes.fromhex("2000da27 14000000 00000200 546f4350 01000000") + bytes(28)
 
 
 def main() -> int:
@@ -22,9 +28,11 @@ def main() -> int:
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level=WARN"]
     subprocess.run([*command, str(ROOT / "packaging" / "toolcrib.spec")], check=True, cwd=ROOT)
     strip(DIST)
+    empty_icu(DIST)
+    add_gateway(DIST)
     add_desktop_files(DIST / "share")
     manual.main(DIST / "share")
-    print(f"{DIST.relative_to(ROOT)}: {size(DIST) / 1e6:.0f} MB")
+    print(f"{DIST.relative_to(ROOT)}: {sizes.size(DIST) / sizes.MB:.0f} MB")
     return subprocess.call([sys.executable, str(ROOT / "packaging" / "smoke.py"), str(DIST)])
 
 
@@ -51,6 +59,45 @@ def strip(folder: Path) -> None:
             subprocess.run(["strip", "--strip-unneeded", str(file)], check=True)
 
 
+def add_gateway(folder: Path) -> None:
+    """A second name of the executable, which is the gateway by it (see bundled.py)."""
+    gateway = folder / f"toolcrib-gateway{SUFFIX}"
+    os.link(folder / f"toolcrib{SUFFIX}", gateway)
+
+
+def empty_icu(folder: Path) -> None:
+    """An empty library in place of ICU's 32 MB of data on Linux.
+
+    Qt links it for sorting by the rules of a language and for old encodings. Toolcrib's texts are
+    English, sorted by code, in UTF-8; without data Qt itself falls back to that.
+    """
+    if sys.platform != "linux" or not (shutil.which("as") and shutil.which("ld")):
+        return
+    for library in folder.rglob("libicudata.so.*"):
+        if library.is_symlink():
+            continue
+        symbol = f"icudt{library.suffix[1:]}_dat"
+        rows = f".globl {symbol}\n.type {symbol},@object\n.size {symbol},{len(NO_DATA)}\n"
+        text = (
+            f".section .rodata\n.balign 16\n{rows}{symbol}: .byte {','.join(map(str, NO_DATA))}\n"
+        )
+        with tempfile.TemporaryDirectory() as temporary:
+            made = Path(temporary, "made.o")
+            subprocess.run(["as", "-o", made], input=text, text=True, check=True)
+            linked = [
+                "ld",
+                "-shared",
+                "-z",
+                "noexecstack",
+                "-soname",
+                library.name,
+                "-o",
+                library,
+                made,
+            ]
+            subprocess.run(linked, check=True)
+
+
 def add_desktop_files(share: Path) -> None:
     """The desktop entry and its icon, where a package or `cp -r share ~/.local/` expects them."""
     for source, target in (
@@ -59,11 +106,6 @@ def add_desktop_files(share: Path) -> None:
     ):
         (share / target).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / source, share / target)
-
-
-def size(folder: Path) -> int:
-    """Bytes of all files, links not followed."""
-    return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file() and not f.is_symlink())
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def fill(tree: Path, bundle: Path) -> None:
     """Put every file where it will be installed."""
     lib = tree / "usr" / "lib" / "toolcrib"
     lib.parent.mkdir(parents=True)
-    shutil.copytree(bundle, lib, symlinks=True)
+    subprocess.run(["cp", "-a", bundle, lib], check=True)  # with its hard links
     shutil.move(lib / "share", tree / "usr" / "share")
     bin_ = tree / "usr" / "bin"
     bin_.mkdir()

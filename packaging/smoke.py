@@ -49,7 +49,7 @@ def main(dist: Path, steps: Sequence[str] = ()) -> int:
             **{name: os.environ[name] for name in ("DISPLAY", "XAUTHORITY") if name in os.environ},
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",
         }
-        for step in (command_line, server, encoder, gateway, window, pictures):
+        for step in (command_line, server, encoder, export, gateway, window, pictures):
             if not steps or step.__name__ in steps:
                 report(step, dist, env)
     return 0
@@ -96,6 +96,23 @@ def encoder(dist: Path, env: dict[str, str]) -> str:
     expect(ranked["tools"][0]["name"] == "add_note", ranked)
     expect(not Path(env["TOOLCRIB_HOME"], "models").exists(), "an encoder was exported")
     return "route, with the encoder"
+
+
+def export(dist: Path, env: dict[str, str]) -> str:
+    """A host's file gets the gateway in place of its server, and is restored byte for byte."""
+    file = Path(env["HOME"], ".cursor", "mcp.json")
+    file.parent.mkdir()
+    before = Path(env["HOME"], "config.json").read_bytes()
+    file.write_bytes(before)
+    run(dist, env, "scan", "--yes")
+    run(dist, env, "export", "cursor", "--mode", "through")
+    entries = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]
+    commands = [Path(entry["command"]) for entry in entries.values()]
+    expect(all(command.stem == "toolcrib-gateway" for command in commands), entries)
+    expect(all(command.is_file() for command in commands), entries)
+    run(dist, env, "restore", "cursor")
+    expect(file.read_bytes() == before, file.read_text(encoding="utf-8"))
+    return "export cursor, then restore"
 
 
 def gateway(dist: Path, env: dict[str, str]) -> str:

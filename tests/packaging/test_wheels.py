@@ -91,7 +91,16 @@ def test_the_source_builds_the_same_wheel(wheels: Path, tmp_path: Path) -> None:
 
 def test_an_installed_wheel_scans_routes_and_serves(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, SMOKE, str(installed), "command_line", "server", "encoder", "gateway"],
+        [
+            sys.executable,
+            SMOKE,
+            str(installed),
+            "command_line",
+            "server",
+            "encoder",
+            "export",
+            "gateway",
+        ],
         env=outside(tmp_path),
         capture_output=True,
         text=True,
