@@ -309,7 +309,7 @@ def test_the_table_is_bounded(qtmodeltester):
 
 
 def test_a_list_of_tools_is_shown_though_it_counts_them():
-    """An exception in a model's data ends the whole window (PySide6 6.11), so it is asked plainly."""
+    """Asked by Python: PySide6 6.11 ends the process for an exception in a model's data."""
     model = EventTable()
     model.add([EventRecord(1.0, "list", host="cursor", ms=0.4, detail={"tools": 2}, id=1)])
     texts = [model.data(model.index(0, number)) for number in range(model.columnCount())]
