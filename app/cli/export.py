@@ -13,6 +13,7 @@ from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.export import apply as writes
+from app.export.links import link_note
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import MODES, Plan
 from app.gateway.backend.http_access import endpoint, listening
@@ -61,7 +62,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         '"tools_before", "tools_after", "behind", "also", "secrets_moved", "restart"}; "behind": '
         "servers that the one entry reaches, by default those that the host has; "
         '"also": those of them that only other hosts have. --dry-run writes '
-        "nothing and shows the difference, secrets masked.",
+        "nothing and shows the difference, secrets masked. --link writes nothing either; JSON: "
+        '{"host", "link", "behind"}.',
     )
     export.add_argument("host", help="an id: see toolcrib hosts --all")
     export.add_argument("--mode", choices=MODES, required=True)
@@ -84,6 +86,11 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--project", type=Path, metavar="DIR", help="the project's file instead")
     export.add_argument("--dry-run", action="store_true")
+    export.add_argument(
+        "--link",
+        action="store_true",
+        help="with through: print an install link instead of writing, where the host takes one",
+    )
     export.add_argument("--insist", action="store_true", help="write even if the host is running")
     export.add_argument(
         "--yes", action="store_true", help="switch the HTTP endpoint on without asking"
@@ -143,6 +150,8 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             also=() if args.own_only else None,
             more=args.also or (),
         )
+        if args.link:
+            return _show_link(made, console)
         if made.refusal:
             raise ToolcribError(made.refusal, _to_paste(made))
         for warning in made.warnings:
@@ -155,6 +164,19 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
                 done = writes.apply(made, ctx, db, insist=args.insist) if made.files else ()
     value = _plan_json(made, done)
     console.result(value, lambda: _plan_text(made, done))
+    return 0
+
+
+def _show_link(made: Plan, console: Console) -> int:
+    """Print the link by which the host adds the entry itself."""
+    if not made.link:
+        raise ToolcribError(
+            f"There is no install link for {made.host.name} in this mode.",
+            made.refusal or "Write its file instead: leave out --link.",
+        )
+    console.note(link_note(made.host, over_http=made.over_http))
+    value = {"host": made.host.id, "link": made.link, "behind": list(made.behind)}
+    console.result(value, lambda: made.link)
     return 0
 
 
@@ -316,6 +338,9 @@ def _plan_json(made: Plan, done: tuple[ExportRecord, ...]) -> Json:
 
 
 def _to_paste(made: Plan) -> str:
+    if made.link:
+        words = f"toolcrib export {made.host.id} --mode through --link"
+        return f"{made.host.name} can add the entry itself, from an install link: {words}"
     return f"To paste into its settings:\n{made.snippet}".rstrip() if made.snippet else ""
 
 

@@ -12,6 +12,7 @@ from app.export.file_tools import file_tools, of_project, of_user
 from app.export.history import Base, ChangedPlaces, added_since, base_of, is_native
 from app.export.http.checks import host_notes, why_no_url
 from app.export.limits import limit_warnings
+from app.export.links import install_link
 from app.export.model_tools import host_rows
 from app.export.snippet import snippet
 from app.export.targets import SERVERS, NotWrittenError, Target, find_targets
@@ -81,6 +82,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     refusal: str | None = None
     snippet: str = ""  # to paste, when it is refused because Toolcrib does not write there
+    link: str = ""  # by which the host adds the one entry itself, "" where it takes none
     matched: int = 0  # entries of its files whose server is known, trusted and read
     tokens_before: int = 0
     tokens_after: int = 0
@@ -164,7 +166,8 @@ def plan(
             empty = replace(empty, over_http=True, endpoint=endpoint, address=address)
         extra = also if also is not None else _added(history, empty, places, catalog)
         empty = replace(empty, also=_checked([*extra, *more], catalog, empty))
-        return _plan(empty, places, catalog, call, history, now or catalog)
+        made = _plan(empty, places, catalog, call, history, now or catalog)
+        return _linked(made, places, call, catalog)
     except NotWrittenError as error:
         words = _sentence(error)
         call = replace(call, behind=_own_names(facts, catalog) or (_SOME_SERVER,))
@@ -173,7 +176,17 @@ def plan(
             words = f"{words} Replace TOKEN with the output of `toolcrib backend http token`."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
-        return replace(empty, refusal=_sentence(error))
+        return _linked(replace(empty, refusal=_sentence(error)), places, call, catalog)
+
+
+def _linked(made: Plan, places: Places, call: GatewayCall, catalog: Catalog) -> Plan:
+    """The plan with the link to the entry that it writes, or would write; of no project."""
+    behind = tuple(dict.fromkeys((*(made.own or _own_names(made.host, catalog)), *made.also)))
+    if made.mode != THROUGH or places.project is not None or not behind:
+        return made
+    address = made.endpoint.example(made.profile, behind) if made.endpoint else None
+    call = replace(call, behind=behind, address=address)
+    return replace(made, link=install_link(made.host, call))
 
 
 def _own_names(facts: HostFacts, catalog: Catalog) -> tuple[str, ...]:

@@ -143,6 +143,7 @@ class HostFacts:
     processes: tuple[str, ...] = ()
     lock: str = ""  # name of the lock beside the file, a trailing / means a folder
     asks_trust: bool = False
+    link: str = ""  # template of a link that adds a server: {name}, its entry as {base64} or {json}
     http: str = ""  # how it is known that it takes a URL with a header: run | source | docs
     switch: bool = False  # it obeys the key of its style that switches a server off
     also_reads: tuple[str, ...] = ()  # templates of other hosts' files

@@ -342,6 +342,25 @@ def test_every_verb_explains_itself() -> None:
         assert name in group.choices and len(group.choices) < len(VERBS)
 
 
+def test_an_export_prints_an_install_link_instead_of_writing(
+    verb: Verb, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "home" / ".cursor" / "mcp.json"
+    found = verb("export", "cursor", "--mode", "through", "--link")
+    assert keys(found) == {"host", "link", "behind"} and found["host"] == "cursor"
+    assert run(["export", "cursor", "--mode", "through", "--link"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.strip() == found["link"]
+    assert "Open it on this computer. Cursor shows the entry and asks" in shown.err
+    assert file.read_text() == CURSOR, "a link writes nothing"
+    assert run(["export", "cursor", "--mode", "pruned", "--link"]) == 1
+    assert "no install link for Cursor in this mode" in capsys.readouterr().err
+    file.write_text("{ broken")
+    assert run(["export", "cursor", "--mode", "through"]) == 1
+    shown = capsys.readouterr()
+    assert "from an install link: toolcrib export cursor --mode through --link" in shown.err
+
+
 @pytest.mark.parametrize("argv", [["nonsense"], [], ["export"], ["route"]])
 def test_wrong_usage_is_exit_code_2(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(argv) == 2

@@ -52,13 +52,14 @@ class HostDetail(QWidget):
     """The right side of the Hosts page.
 
     Signals: mode_chosen(mode) by the user; write_wanted, backups_wanted, copy_wanted,
-    tools_wanted.
+    link_wanted, tools_wanted.
     """
 
     mode_chosen = Signal(str)
     write_wanted = Signal()
     backups_wanted = Signal()
     copy_wanted = Signal()
+    link_wanted = Signal()
     tools_wanted = Signal()
 
     def __init__(
@@ -113,6 +114,8 @@ class HostDetail(QWidget):
         self.tools.setToolTip("Exactly which tools and tokens this host's model gets now")
         self.backups = QPushButton("Backups")
         self.copy = QPushButton("Copy")
+        self.link = QPushButton("Copy link")
+        self.link.setToolTip("A link by which the host adds Toolcrib's entry itself")
         self.write = QPushButton("Write config")
         self.write.setObjectName("writeConfig")
         self.write.setProperty("primary", True)
@@ -186,6 +189,14 @@ class HostDetail(QWidget):
         for card, standing in ((self.hook, self._status.hook), (self.rules, self._status.rules)):
             card.setVisible(standing is not None and (card.used or self._advanced.on))
         self._show_http()
+        self._show_link()
+
+    def _show_link(self) -> None:
+        """Offer the link where the files cannot be written, or with everything shown."""
+        shown = self._preview
+        self.link.setVisible(
+            shown is not None and bool(shown.link or (self._advanced.on and shown.plan.link))
+        )
 
     def _show_advice(self, status: HostStatus) -> None:
         """Show the recommended mode, and the facts to know before writing."""
@@ -213,6 +224,7 @@ class HostDetail(QWidget):
         self.backups.setText(f"Backups ({len(preview.backups)})")
         self.backups.setEnabled(bool(preview.backups))
         self.write.setEnabled(preview.can_write)
+        self._show_link()
         kept = KEPT if preview.files else ""
         self.hint.setText(preview.blocked if preview.blocked and status.host.writable else kept)
         self._show_files(preview)
@@ -290,6 +302,7 @@ class HostDetail(QWidget):
         self.tools.setIcon(theme.icons.icon("code-json"))
         self.backups.setIcon(theme.icons.icon("backup-restore"))
         self.copy.setIcon(theme.icons.icon("content-copy"))
+        self.link.setIcon(theme.icons.icon("content-copy"))
         self.write.setIcon(theme.icons.icon("export-variant", "on_accent"))
 
     def _connect(self) -> None:
@@ -305,6 +318,7 @@ class HostDetail(QWidget):
         self.backups.clicked.connect(self.backups_wanted)
         self.tools.clicked.connect(self.tools_wanted)
         self.copy.clicked.connect(self.copy_wanted)
+        self.link.clicked.connect(self.link_wanted)
         self.wrap.toggled.connect(self.diff.set_wraps)
         self.files.currentChanged.connect(self._show_file)
         self._theme.changed.connect(self._recolor)
@@ -341,7 +355,7 @@ class HostDetail(QWidget):
         self._shown.addWidget(self.diff)
         self._shown.addWidget(self.nothing)
         row = Flow(self._buttons, at_end=True)
-        for button in (self.tools, self.backups, self.copy, self.write):
+        for button in (self.tools, self.backups, self.copy, self.link, self.write):
             row.addWidget(button)
         self._foot.add_wide(self.hint, self._theme.scaled(_HINT))
         self._foot.addWidget(self._buttons)

@@ -10,6 +10,7 @@ from app.core.changes import Changes
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.export.backups import Backup
+from app.export.links import link_note
 from app.export.plan import EntryChange, Plan
 from app.host_status.drift import OUTSIDE, Drift
 from app.host_status.status import ENDPOINT_OFF, NOT_FOUND, UNREADABLE, HostStatus
@@ -36,7 +37,7 @@ from ui.shell.host_state import first_mode, hashes, hosts_badge, urgency, was_wr
 from ui.shell.page import Page
 from ui.shell.services import Services
 from ui.widgets.diff_rows import diff_rows, pair_lines
-from ui.widgets.message_bar import DONE, WARN
+from ui.widgets.message_bar import DONE, INFO, WARN
 
 LIST_WIDTH = 220
 
@@ -177,6 +178,7 @@ class HostsPage(Page):
         detail.write_wanted.connect(self._write)
         detail.backups_wanted.connect(self._open_backups)
         detail.copy_wanted.connect(self._copy)
+        detail.link_wanted.connect(self._copy_link)
         self.side.way_out.clicked.connect(self.leaving.begin)
         detail.tools_wanted.connect(self._open_tools)
         self.services.hosts.changed.connect(self._show_tools)
@@ -441,3 +443,10 @@ class HostsPage(Page):
         text = self.detail.diff.after.toPlainText()
         QGuiApplication.clipboard().setText(text)
         self.services.show_status("Copied; secrets are left out")
+
+    def _copy_link(self) -> None:
+        if self.preview is not None:
+            plan = self.preview.plan
+            QGuiApplication.clipboard().setText(plan.link)
+            note = link_note(plan.host, over_http=plan.over_http)
+            self.messages.show_message(INFO, f"The link is copied. {note}")

@@ -1,5 +1,6 @@
 """Preview of writing a host's config: the diff, the tokens, and the facts to know before."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ class Preview:
     secrets_in: str  # keychain | file, "" when no secret moves
     verdict: Verdict
     catalog: Catalog
+    link: str = ""  # for the user to open, where its files cannot be written from here
 
     @property
     def can_write(self) -> bool:
@@ -79,6 +81,9 @@ def load_preview(
     """The preview of exporting the catalogue's profile to a host in a mode."""
     plan = prepare(db, places, catalog, host_id=host_id, mode=mode, endpoint=endpoint, also=also)
     budget = Budget.from_settings(catalog.settings.budget, host_limit=plan.host.tool_limit)
+    closed = any(
+        os.path.lexists(one.path) and not os.access(one.path, os.W_OK) for one in plan.files
+    )
     return Preview(
         plan=plan,
         files=masked_diff(plan),
@@ -86,6 +91,7 @@ def load_preview(
         secrets_in=SecretStore.open(ctx.paths).where if plan.secrets_to_store else "",
         verdict=verdict(plan.tokens_after, plan.tools_after, budget),
         catalog=catalog,
+        link=plan.link if plan.refusal or closed else "",
     )
 
 
