@@ -1,13 +1,14 @@
 """Ctrl+C and a polite kill end the window as closing it does: no server is left running."""
 
-import signal
 import socket
 
 from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, QTimer
 
+from app.system.ending import end_as_usual, on_end
+
 
 class QuitOnSignal(QObject):
-    """Quits the application on SIGINT and SIGTERM.
+    """Quits the application on the signals that end a process.
 
     Python only notices a signal when Python code runs; Qt's loop may not run any for hours. The
     byte that Python writes to a socket at each signal wakes the loop.
@@ -20,16 +21,12 @@ class QuitOnSignal(QObject):
         self._write.setblocking(False)
         self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._wake)
-        signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            # by a timer: a quit before the loop runs would be lost
-            signal.signal(number, lambda _number, _frame: QTimer.singleShot(0, app.quit))
+        # by a timer: a quit before the loop runs would be lost
+        on_end(lambda _number, _frame: QTimer.singleShot(0, app.quit), wake=self._write.fileno())
 
     def close(self) -> None:
         """Give the signals back."""
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        end_as_usual()
         self._notifier.setEnabled(False)
         self._read.close()
         self._write.close()

@@ -1,7 +1,6 @@
 """`toolcrib digest`: the week in short, and proposals to put off or to take up."""
 
 import argparse
-import shlex
 from typing import TYPE_CHECKING
 
 from app.catalog.catalog import load_catalog
@@ -10,6 +9,7 @@ from app.cli.options import Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
+from app.system.quoting import joined
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _decide(db: object, digest: "Digest", args: argparse.Namespace, now: float) 
         raise ToolcribError(f"There is no proposal {key}.", f"Proposals: {known}.")
     snooze(db, proposal, now, for_good=bool(args.never))
     until = "for good" if args.never else "for 30 days"
-    undo = shlex.join(["toolcrib", "digest", "--again", key])
+    undo = joined(["toolcrib", "digest", "--again", key])
     return {"key": key, "until": until, "text": f"Put off {until}. Undo: {undo}"}
 
 
@@ -128,10 +128,10 @@ def command_of(proposal: "Proposal", profile: str) -> str:
 
     own = [] if profile == DEFAULT else ["--profile", profile]
     if proposal.budget:
-        return shlex.join(["toolcrib", "profile", "set", f"budget.tokens={proposal.budget}", *own])
+        return joined(["toolcrib", "profile", "set", f"budget.tokens={proposal.budget}", *own])
     tools = [tool.tool.tool_id for tool in proposal.tools]
     own += ["--"] if any(name.startswith("-") for name in tools) else []
-    return shlex.join(["toolcrib", "profile", "off", *own, *tools])
+    return joined(["toolcrib", "profile", "off", *own, *tools])
 
 
 def _text(digest: "Digest") -> str:
@@ -156,7 +156,7 @@ def _text(digest: "Digest") -> str:
         frees = f" (frees {number(proposal.saves)})" if proposal.tools else ""
         lines += ["", f"{proposal.title}{frees}", f"  {proposal.evidence}"]
         lines.append(f"  {command_of(proposal, digest.profile)}")
-        lines.append(f"  {shlex.join(['toolcrib', 'digest', '--snooze', proposal.key])}")
+        lines.append(f"  {joined(['toolcrib', 'digest', '--snooze', proposal.key])}")
     if digest.put_off:
         lines += ["", f"Put off: {plural(len(digest.put_off), 'proposal')}."]
     return "\n".join(lines)

@@ -1,7 +1,6 @@
 """`toolcrib footprint` and `toolcrib check`: cost of the tools, and the budget's verdict."""
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import plural
 from app.policy.expansion import Expansion, expand, read_known
+from app.system.quoting import joined
 from app.tokens.footprint import Footprint, footprint
 from store.typed import Json
 
@@ -177,7 +177,7 @@ def _twice_json(one: NamedTwice) -> Json:
     if spare.scope == "project":
         words += ["--file", spare.file]
     names = [entry.name for entry in one.entries]
-    return {"server": one.server, "host": host, "names": names, "command": shlex.join(words)}
+    return {"server": one.server, "host": host, "names": names, "command": joined(words)}
 
 
 def _twice_text(twice: Sequence[NamedTwice]) -> str:
@@ -462,5 +462,5 @@ def _move_json(move: "Move", profile: str) -> Json:
         "saves": move.saves,
         "evidence": move.evidence,
         "needed": move.chosen,
-        "command": shlex.join(["toolcrib", "profile", "off", *of, *tools]),
+        "command": joined(["toolcrib", "profile", "off", *of, *tools]),
     }

@@ -1,7 +1,6 @@
 """`toolcrib registry` and `find`: lists of servers that could be installed, and searching them."""
 
 import argparse
-import shlex
 from datetime import UTC, datetime
 
 import apsw
@@ -18,6 +17,7 @@ from app.market.index import Found, MarketIndex, ServerHit, prepare
 from app.market.records import entry_of
 from app.market.seed import take_seed
 from app.market.sync import Progress, Synced, sync
+from app.system.quoting import quoted
 from store import market
 from store.market import MarketSource
 from store.typed import Json
@@ -105,7 +105,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
             ctx, db, args.url, name=args.name, header=args.header, value=value,
             private=args.private,
         )  # fmt: skip
-    name = shlex.quote(source.name)
+    name = quoted(source.name)
     console.result(
         {"added": source.name},
         lambda: f"Added. Nothing was fetched. Fetch its list: toolcrib registry sync {name}",
@@ -307,7 +307,7 @@ def _found_text(query: str, rows: list[Json], note: str) -> str:
                 "installed" if row["installed"] else row["status"].replace("active", ""),
             ]
         )
-    first = shlex.quote(rows[0]["name"])
+    first = quoted(rows[0]["name"])
     lines = [table(cells, right=frozenset({3, 4}))]
     lines.append(f"See the effect of one: toolcrib add --from {first} --dry-run")
     return "\n".join([*lines, *([note] if note else [])])

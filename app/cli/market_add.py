@@ -1,7 +1,6 @@
 """`toolcrib add --from NAME`: a listed server, shown with what it would mean, then registered."""
 
 import argparse
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from app.market.launch import (
 )
 from app.market.seed import take_seed
 from app.registry import installing
+from app.system.quoting import quoted
 from store.typed import Json
 
 _NONE: Mapping[str, str] = {}
@@ -97,9 +97,9 @@ def run_add_listed(args: argparse.Namespace, ctx: AppContext, console: Console) 
             [
                 f"  {visible(name)}: {text.command}",
                 *(f"      {note}" for note in text.notes),
-                f"Added. Nothing was started. Read its tools: toolcrib scan {shlex.quote(name)}",
-                f"They are held until you approve them: toolcrib trust {shlex.quote(name)}",
-                f"See which of them fit in the budget: toolcrib profile fit {shlex.quote(name)}",
+                f"Added. Nothing was started. Read its tools: toolcrib scan {quoted(name)}",
+                f"They are held until you approve them: toolcrib trust {quoted(name)}",
+                f"See which of them fit in the budget: toolcrib profile fit {quoted(name)}",
             ]
         ),
     )

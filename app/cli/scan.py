@@ -1,7 +1,6 @@
 """`toolcrib scan`, `import` and `add`: which servers there are, and reading their tools."""
 
 import argparse
-import shlex
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from app.hosts.projects import known_projects
 from app.hosts.reading import read_hosts
 from app.registry import importing
 from app.registry.register import RegisterResult, Target, register, targets
+from app.system.quoting import joined, quoted
 from store import servers, tools
 from store.records import NEEDS_SIGN_IN, READ, ServerRecord
 from store.typed import Json
@@ -111,7 +111,7 @@ def _note_projects(db: apsw.Connection, console: Console) -> None:
     console.note("Projects that your hosts know have servers of their own. To look at one:")
     for one in new:
         files = ", ".join(str(file.relative_to(one.folder)) for file in one.files)
-        command = shlex.join(["toolcrib", "scan", "--project", str(one.folder)])
+        command = joined(["toolcrib", "scan", "--project", str(one.folder)])
         console.note(f"  {visible(command)}  ({', '.join(one.hosts)}: {visible(files)})")
 
 
@@ -169,7 +169,7 @@ def run_add(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     if before is not None and after is not None and before.id == after.id:
         state = "same" if before.spec.key == after.spec.key else "replaced"
     words = _ADDED[state] if name == args.name else f"{_ADDED[state]} It is called {name} here."
-    read = f"Read its tools: toolcrib scan {shlex.quote(name)}"
+    read = f"Read its tools: toolcrib scan {quoted(name)}"
     console.result(
         {"added": name, "state": state},
         lambda: "\n".join([*_launch_lines(name, launch_text(launch)), f"{words} {read}"]),
@@ -218,7 +218,7 @@ def _wanted(
         if off := sorted(disabled & unknown):
             raise ToolcribError(
                 f"{off[0]} is not started: {sentence(DISABLED)}.",
-                f"Enable it: toolcrib server enable {shlex.quote(off[0])}",
+                f"Enable it: toolcrib server enable {quoted(off[0])}",
             )
         if unknown:
             raise ToolcribError(
@@ -374,5 +374,5 @@ def _text(answer: Json) -> str:
     lines = [table(rows, right=frozenset({3}))]
     lines += [f"{f['file']}: {f['problem']}" for f in answer["files"] if f["problem"]]
     waiting = [s["name"] for s in answer["servers"] if s["status"] == NEEDS_SIGN_IN]
-    lines += [f"Sign in with: toolcrib sign-in {shlex.quote(name)}" for name in waiting]
+    lines += [f"Sign in with: toolcrib sign-in {quoted(name)}" for name in waiting]
     return "\n".join(lines)

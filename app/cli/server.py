@@ -1,7 +1,6 @@
 """`toolcrib server ...`: one server disabled, edited, renamed, removed, also in a host's file."""
 
 import argparse
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from app.registry.importing import edit_server
 from app.registry.kept_values import MissingValues, keep, lacking
 from app.registry.register import forget_secrets, stored_launch
 from app.secrets.secret_store import SecretStore
+from app.system.quoting import quoted, split
 from store import servers
 from store.records import MANUAL, EntryRecord, ServerRecord
 from store.typed import Json
@@ -168,7 +168,7 @@ def _in_toolcrib(
     *,
     console: Console,
 ) -> None:
-    name, action = shlex.quote(record.name), args.action
+    name, action = quoted(record.name), args.action
     if action in (DISABLE, ENABLE):
         set_disabled(db, [record.id], action == DISABLE)
         back = f"Enable it again: toolcrib server enable {name}"
@@ -261,7 +261,7 @@ def _entry(args: argparse.Namespace, record: ServerRecord) -> EntryRecord:
     if not chosen:
         raise ToolcribError(f"{record.name} is not there.", f"It is in {where}.")
     if len({one.file for one in chosen}) < len(chosen):
-        scopes = ", ".join(shlex.quote(one.scope) for one in chosen)
+        scopes = ", ".join(quoted(one.scope) for one in chosen)
         raise ToolcribError(f"{record.name} is there several times.", f"Add --scope: {scopes}")
     if len(chosen) > 1:
         files = ", ".join(one.file for one in chosen)
@@ -292,7 +292,7 @@ def _launch(args: argparse.Namespace, old: LaunchSpec) -> LaunchSpec:
 
 def _split(line: str) -> list[str]:
     try:
-        words = shlex.split(line)
+        words = split(line)
     except ValueError as error:
         raise ToolcribError("The command has an open quotation mark.", "Close it.") from error
     if not words:

@@ -3,13 +3,13 @@
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from shlex import quote
 
 from app.core.context import AppContext
 from app.hosts.places import Places
 from app.hosts.reading import read_hosts
 from app.indexing.indexer import Indexer
 from app.registry.register import register
+from app.system.quoting import quoted
 from store import repair as stores
 from store.connection import open_store, sentences
 from store.damage import damaged_rows
@@ -39,7 +39,7 @@ def repair(ctx: AppContext) -> RepairResult:
         indexer.recheck(lambda: True)
         indexer.texts()
         left = [
-            f"{row.sentence} Add it again with: toolcrib add {quote(row.name)}"
+            f"{row.sentence} Add it again with: toolcrib add {quoted(row.name)}"
             for row in damaged_rows(db, ("servers",))
         ]
         closed = db.execute(
@@ -47,7 +47,7 @@ def repair(ctx: AppContext) -> RepairResult:
         )
         left += [
             f"The profile {name} has no server. If it is to have all again:"
-            f" toolcrib profile set servers=null --profile {quote(name)}"
+            f" toolcrib profile set servers=null --profile {quoted(name)}"
             for (name,) in closed
         ]
     left.append("Read your servers again with: toolcrib scan --yes")

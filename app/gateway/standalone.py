@@ -1,17 +1,16 @@
 """A gateway that is a process of its own: one host on stdin and stdout, ended with it."""
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
 
 from app.gateway.gateway import Gateway
 from app.gateway.options import parse
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.mcp.session import CONFIGURED
+from app.system.ending import end_waiter
+from app.system.native import native
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -59,7 +58,7 @@ def serve_alone(
             os.dup2(out, 1)
 
         movable(lambda: all(u.state == CONFIGURED for u in gateway.upstreams()), leave)
-    stop_requested = _signals()
+    stop_requested = end_waiter()
     watch = (gateway, host, stop_requested, os.getppid())
     start_thread(_watch, *watch)
     try:
@@ -76,55 +75,7 @@ def _watch(
 ) -> None:
     """Once a second: end the process when the host is gone or a signal says so."""
     while True:
-        if stop_requested(_TICK) or host.gone or parent_gone(parent):
+        if stop_requested(_TICK) or host.gone or native.parent_gone(parent):
             gateway.close()
             os._exit(0)
         gateway.tick()
-
-
-def parent_gone(parent: int) -> bool:
-    """True if the process that started us has ended."""
-    if sys.platform == "win32":
-        from app.system.windows import has_ended
-
-        gone = has_ended(parent)
-    else:
-        gone = os.getppid() != parent
-    return gone
-
-
-def _signals() -> Callable[[float], bool]:
-    """Return a function that waits that many seconds for a signal to end; True if one came.
-
-    Python runs handlers on the main thread, which may sit in a read with one still unrun (3.11
-    forgets it when threads switch); the interpreter's C handler writes to the pipe at once.
-    """
-    names = [name for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
-    if sys.platform == "win32":  # pipes cannot be waited for there; signals interrupt the read
-        for name in names:
-            signal.signal(getattr(signal, name), _leave)
-
-        def wait(seconds: float) -> bool:
-            return threading.Event().wait(seconds)
-
-    else:
-        import select
-
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        for name in names:
-            signal.signal(getattr(signal, name), _noted)
-
-        def wait(seconds: float) -> bool:
-            return bool(select.select([reader], [], [], seconds)[0])
-
-    return wait
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(0)
-
-
-def _noted(_number: int, _frame: FrameType | None) -> None:
-    """The byte in the pipe does the rest."""

@@ -1,8 +1,6 @@
 """Toolcrib's hook in a host's file: made, recognised, removed."""
 
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
@@ -17,6 +15,7 @@ from app.hosts.documents.edits import Delete, Edit, Path, Set, apply_edits
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import HookFacts, HostFacts
+from app.system.quoting import joined
 from store.typed import Json
 
 COMMAND, MCP = "command", "mcp"  # a program at each prompt, or a call to the connected gateway
@@ -65,7 +64,7 @@ def entry(host: HostFacts, hook: HookFacts, call: GatewayCall, form: str, system
             "timeout": limit,
         }
     words = words_of(host, call)
-    line = subprocess.list2cmdline(words) if system == "windows" else shlex.join(words)
+    line = joined(words, windows=system == "windows")
     if hook.shape == "list":
         return {"type": "command", "bash": line, "powershell": f"& {line}", "timeoutSec": limit}
     return {"type": "command", "command": line, "timeout": limit}

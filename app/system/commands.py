@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from app.core.errors import ToolcribError
@@ -12,8 +12,13 @@ OWN_VARIABLES = (HOME_VARIABLE, "TOOLCRIB_MODELS")
 _WINDOWS = sys.platform == "win32"
 
 
-def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-    """Environment of a server: ours without our own variables, a full PATH, then `extra`."""
+def child_environment(
+    environ: Mapping[str, str], extra: Mapping[str, str], *, windows: bool = _WINDOWS
+) -> dict[str, str]:
+    """Environment of a server: ours without our own variables, a full PATH, then `extra`.
+
+    Windows knows a variable in any case of its letters: the value of `extra` takes the others out.
+    """
     env = {name: value for name, value in environ.items() if name not in OWN_VARIABLES}
     for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
         if getattr(sys, "frozen", False):  # a PyInstaller folder points these at itself
@@ -22,8 +27,18 @@ def child_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> d
             if original:
                 env[name] = original
     env["PATH"] = search_path(environ)
+    if windows:
+        given = {name.upper() for name in extra}
+        env = {name: value for name, value in env.items() if name.upper() not in given}
     env.update(extra)
     return env
+
+
+def variable(env: Mapping[str, str], name: str, *, windows: bool = _WINDOWS) -> str:
+    """Return a variable's value, "" where it is not set; on Windows in any case of its letters."""
+    if not windows:
+        return env.get(name, "")
+    return next((value for key, value in env.items() if key.upper() == name.upper()), "")
 
 
 def search_path(environ: Mapping[str, str]) -> str:
@@ -47,7 +62,8 @@ def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
     path = Path(command).expanduser()
     if cwd and len(path.parts) > 1 and not path.is_absolute():
         path = Path(cwd).expanduser() / path
-    program = _which(str(path), env.get("PATH", os.defpath)) if command else None
+    folders = variable(env, "PATH") or os.defpath
+    program = which(str(path), folders, endings(env)) if command else None
     if program:
         return str(Path(program).absolute())
     if len(path.parts) > 1 and path.is_file():
@@ -57,14 +73,23 @@ def find_command(command: str, env: Mapping[str, str], cwd: str = "") -> str:
     raise ToolcribError(f"{command or 'The command'} was not found.", hint)
 
 
-def _which(program: str, path: str) -> str | None:
-    """As shutil.which, whose module would bring half a megabyte into every gateway."""
-    if _WINDOWS:
-        import shutil
+def endings(env: Mapping[str, str], *, windows: bool = _WINDOWS) -> tuple[str, ...]:
+    """Return what a command's name may lack of its file's: nothing but on Windows (PATHEXT)."""
+    if not windows:
+        return ("",)
+    given = variable(env, "PATHEXT", windows=True) or ".COM;.EXE;.BAT;.CMD"
+    return tuple(one.lower() for one in given.split(";") if one)
 
-        return shutil.which(program, path=path)
+
+def which(program: str, path: str, known: Sequence[str]) -> str | None:
+    """Return the file that a command's name means: the first of a folder, by `known` endings.
+
+    Unlike shutil.which it is light, and on Windows it does not look into the folder that a host
+    happens to work in first, where a project could have put an npx.cmd.
+    """
+    named = ("",) if program.lower().endswith(tuple(filter(None, known))) else known
     folders = [""] if len(Path(program).parts) > 1 else path.split(os.pathsep)
-    for file in (Path(folder, program) for folder in folders):
+    for file in (Path(folder, program + end) for folder in folders for end in named):
         if os.access(file, os.X_OK) and not file.is_dir():
             return str(file)
     return None

@@ -33,6 +33,11 @@ def is_own(status: os.stat_result) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
+def parent_gone(parent: int) -> bool:
+    """True if the process that started us has ended."""
+    return os.getppid() != parent
+
+
 def ticks() -> int:
     """The unit of CPU time in /proc: so many a second."""
     return os.sysconf("SC_CLK_TCK")

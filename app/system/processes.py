@@ -97,7 +97,7 @@ def start(
     become_subreaper()
     try:
         process = subprocess.Popen(
-            prepared.argv,
+            started_as(prepared.argv),
             env=prepared.env,
             cwd=prepared.cwd,
             bufsize=bufsize,
@@ -117,6 +117,17 @@ def start(
                 process.stdin.close()
 
     return process, Tree(process.pid, prepared.mark, process.poll, close_stdin, watcher.end)
+
+
+def started_as(argv: Sequence[str], *, windows: bool = _WINDOWS) -> Sequence[str] | str:
+    """Return what Popen gets: on Windows one line for a file that cmd.exe starts (npx.cmd)."""
+    if not windows:
+        return argv
+    from app.system.quoting import cmd_line, started_by_cmd
+
+    if not started_by_cmd(argv[0]):
+        return argv
+    return cmd_line(os.environ.get("COMSPEC", "cmd.exe"), argv[0], argv[1:])
 
 
 def start_error(prepared: PreparedCommand, error: OSError | ValueError) -> ToolcribError:

@@ -176,6 +176,9 @@ def has_ended(pid: int) -> bool:
     return ended == 0
 
 
+parent_gone = has_ended  # its number stays the parent's there
+
+
 def end_with_us(pid: int) -> int:
     """Return a job that holds a process and all that it starts from now on.
 

@@ -3,7 +3,6 @@
 import os
 import secrets
 import select
-import signal
 import socket
 import sys
 import threading
@@ -31,6 +30,7 @@ from app.gateway.backend.rendezvous import (
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
 from app.gateway.backend.switch import HttpSwitch
+from app.system.ending import on_end
 from app.system.native import native
 from app.system.threads import import_typing, start_thread
 
@@ -253,7 +253,5 @@ def _signals() -> socket.socket:
     """
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
-    signal.set_wakeup_fd(sender.detach(), warn_on_full_buffer=False)
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        signal.signal(getattr(signal, name), lambda _number, _frame: None)
+    on_end(wake=sender.detach())
     return receiver

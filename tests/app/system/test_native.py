@@ -101,9 +101,9 @@ def test_a_job_ends_its_process_when_its_last_handle_closes(
 ) -> None:
     job = windows.end_with_us(7)
     assert kernel.held == [(job, 7)] and list(kernel.open) == [job]  # no handle of the process
-    assert not windows.has_ended(7)
+    assert not windows.has_ended(7) and not windows.parent_gone(7)
     windows.close_job(job)
-    assert windows.has_ended(7) and kernel.open == {}
+    assert windows.has_ended(7) and windows.parent_gone(7) and kernel.open == {}
 
 
 def test_a_job_that_cannot_hold_the_process_is_closed_and_said(

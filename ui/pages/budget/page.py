@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -32,6 +31,7 @@ from app.policy.moves import Moves, moves_for
 from app.policy.profiles import DEFAULT
 from app.policy.sessions import Owner
 from app.policy.usage import read_usage
+from app.system.quoting import quoted
 from store.records import SplitRecord
 from ui.look.theme import GAP, MARGIN, ROW
 from ui.pages.budget.form import BudgetForm
@@ -301,7 +301,7 @@ class BudgetPage(Page):
 def ci_command(settings: BudgetSettings, profile: str = DEFAULT, host_id: str = "") -> str:
     """The command that says the same in CI: of one host, or of all servers together."""
     own = f" --host {host_id}" if host_id else ""
-    own += "" if profile == DEFAULT else f" --profile {quote(profile)}"
+    own += "" if profile == DEFAULT else f" --profile {quoted(profile)}"
     block = f" --block {settings.block_percent}" if settings.block_percent != 100 else ""
     most = f" --max-tools {settings.max_tools}" if settings.max_tools else ""
     return (

@@ -1,12 +1,11 @@
 """A server that a user typed in, checked field by field."""
 
-import os
-import shlex
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from app.core.errors import ToolcribError
 from app.hosts.launch import HTTP, STDIO, LaunchSpec
+from app.system.quoting import joined, split
 
 Pair = tuple[str, str]  # name and value of a variable or a header
 
@@ -23,21 +22,18 @@ def command_server(name: str, line: str, pairs: Iterable[Pair]) -> tuple[str, La
     """Name and launch of a server that is started; raises FieldError."""
     checked = _name(name)
     try:
-        words = shlex.split(line, posix=os.name != "nt")  # a backslash is part of a Windows path
+        words = split(line)
     except ValueError as error:
         raise FieldError("start", "A quotation mark is opened and not closed.") from error
     if not words:
         raise FieldError("start", "Say which command starts the server.")
-    command, *args = (word.strip('"') if os.name == "nt" else word for word in words)
+    command, *args = words
     return checked, LaunchSpec(STDIO, command, tuple(args), env=_pairs(pairs, "variable"))
 
 
 def command_line(launch: LaunchSpec) -> str:
     """Command and arguments on one line, as `command_server` reads them."""
-    words = [launch.command, *launch.args]
-    if os.name == "nt":
-        return " ".join(f'"{word}"' if " " in word else word for word in words)
-    return shlex.join(words)
+    return joined([launch.command, *launch.args])
 
 
 def url_server(name: str, url: str, pairs: Iterable[Pair]) -> tuple[str, LaunchSpec]:
