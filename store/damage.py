@@ -5,12 +5,14 @@ Readers leave out what is damaged and go on; `damaged_rows` finds the same rows 
 
 import json
 from collections.abc import Container, Iterator
-from dataclasses import asdict, dataclass
 
 import apsw
 
-from store.records import ServerSpec
 from store.typed import Json
+
+TYPE_CHECKING = False  # every connection loads this module, and typing takes milliseconds
+if TYPE_CHECKING:
+    from store.records import ServerSpec
 
 OBJECT, ARRAY = "object", "array"
 # (table, column, JSON type, SQL of the row's name); "" is allowed where a column may be empty
@@ -46,7 +48,6 @@ COLUMNS = (
     ("server_sharing", "requests", ARRAY, "(SELECT s.name FROM servers s WHERE s.id = server_id)"),
 )
 WITHOUT_ROWID = frozenset({"team_rows"})  # of those above
-_EMPTY_SPEC = asdict(ServerSpec("", ""))
 _MAY_BE_EMPTY = frozenset({("tools", "trusted_raw")})
 # a test compares both with what the migrations make
 TABLES_OF_VERSION = 24
@@ -75,14 +76,13 @@ TEXTS_DAMAGED = "What is stored of its texts is damaged; read it again."
 NO_SERVERS: Json = {"servers": []}  # settings that let nothing through
 
 
-@dataclass(frozen=True, slots=True)
 class Damage:
-    """One damaged column of one row."""
+    """One damaged column of one row; `name` is of the server, tool or profile that it is of."""
 
-    table: str
-    column: str
-    row: int
-    name: str  # of the server, tool or profile that the row is of
+    __slots__ = ("column", "name", "row", "table")
+
+    def __init__(self, table: str, column: str, row: int, name: str) -> None:
+        self.table, self.column, self.row, self.name = table, column, row, name
 
     @property
     def sentence(self) -> str:
@@ -125,13 +125,17 @@ def damaged_rows(db: apsw.Connection, tables: Container[str] = TABLES) -> Iterat
                     yield Damage(table, column, int(row), str(shown))
 
 
-def server_spec(text: str) -> ServerSpec | None:
+def server_spec(text: str) -> "ServerSpec | None":
     """The spec of a server's row, None where a field is missing or of another type."""
-    fields = json_object(text)
-    if fields is None or not {"transport", "key"} <= fields.keys() <= _EMPTY_SPEC.keys():
+    from dataclasses import asdict
+
+    from store.records import ServerSpec
+
+    fields, empty = json_object(text), asdict(ServerSpec("", ""))
+    if fields is None or not {"transport", "key"} <= fields.keys() <= empty.keys():
         return None
     for name, value in fields.items():
-        many = isinstance(_EMPTY_SPEC[name], tuple)
+        many = isinstance(empty[name], tuple)
         parts = value if many else [value]
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             return None

@@ -2,7 +2,9 @@
 
 import apsw
 
-from store.records import PolicyTrust, ProfileFile
+TYPE_CHECKING = False  # a gateway that meets no policy file loads no record classes
+if TYPE_CHECKING:
+    from store.records import PolicyTrust, ProfileFile
 
 _MOST = 1_000  # files remembered
 
@@ -21,14 +23,16 @@ def note(db: apsw.Connection, path: str, digest: str, at: float) -> None:
     )
 
 
-def trust_of(db: apsw.Connection, path: str) -> PolicyTrust:
+def trust_of(db: apsw.Connection, path: str) -> "PolicyTrust":
     """The decisions on a policy file."""
+    from store.records import PolicyTrust
+
     sql = "SELECT trusted_hash, trusted_text, put_off FROM policies WHERE path = ?"
     row = db.execute(sql, (path,)).fetchone()
     return PolicyTrust(*row) if row else PolicyTrust()
 
 
-def set_trust(db: apsw.Connection, path: str, trust: PolicyTrust, at: float) -> None:
+def set_trust(db: apsw.Connection, path: str, trust: "PolicyTrust", at: float) -> None:
     """Replace the decisions on a policy file."""
     db.execute(
         "INSERT INTO policies (path, hash, trusted_hash, trusted_text, put_off, seen)"
@@ -45,14 +49,16 @@ def all_policies(db: apsw.Connection) -> list[tuple[str, str, str, float]]:
     return list(db.execute(sql))
 
 
-def profile_file(db: apsw.Connection, profile_id: int) -> ProfileFile | None:
+def profile_file(db: apsw.Connection, profile_id: int) -> "ProfileFile | None":
     """The policy file that a profile takes its values from, None for none."""
+    from store.records import ProfileFile
+
     sql = "SELECT path, hash, problem FROM profile_policies WHERE profile_id = ?"
     row = db.execute(sql, (profile_id,)).fetchone()
     return ProfileFile(*row) if row else None
 
 
-def set_profile_file(db: apsw.Connection, profile_id: int, file: ProfileFile | None) -> None:
+def set_profile_file(db: apsw.Connection, profile_id: int, file: "ProfileFile | None") -> None:
     """Let a profile take its values from a file, None for its own."""
     if file is None:
         db.execute("DELETE FROM profile_policies WHERE profile_id = ?", (profile_id,))

@@ -50,6 +50,15 @@ def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     assert not found & slow
 
 
+def test_opening_the_store_at_a_gateways_start_loads_no_record_classes(tmp_path: Path) -> None:
+    found = loaded(
+        "from store import policies; from store.connection import open_store;"
+        f" db = open_store({str(tmp_path / 's.db')!r}); policies.all_policies(db); db.close()",
+        tmp_path,
+    )
+    assert not found & {"dataclasses", "inspect"}
+
+
 def test_the_gateways_first_search_waits_for_no_more_than_it_needs(tmp_path: Path) -> None:
     found = loaded(
         "import app.gateway.menu.handler, app.catalog.catalog, app.ranking.router", tmp_path
