@@ -27,6 +27,7 @@ from store.team import members, organisations, servers, tokens, tools, upstream_
 from store.team.connecting import Connection, as_operator
 from store.team.migrate import migrate, newest, version
 from store.team.records import EVERYBODY, MEMBER, Member, NewServer, Organisation
+from store.team.upkeep import analyse, build_indexes, upkeep
 
 
 def say(text: str) -> None:
@@ -140,6 +141,27 @@ def run_import(args: argparse.Namespace) -> int:
             raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
         done = import_store(local, db, member, encoder=encoder)
     say(f"Imported {done.servers} servers with {done.tools} tools and {done.labels} labels.")
+    with upkeep(database()) as connection:
+        analyse(connection)
+        build_indexes(connection, member.organisation_id, progress=say)
+    return 0
+
+
+def run_index(args: argparse.Namespace) -> int:
+    """`toolcrib-team index`: members go on searching meanwhile."""
+    with as_operator(database()) as db:
+        named = args.organisation
+        present = [organisation_of(db, named)] if named else organisations.every(db)
+    try:
+        with upkeep(database(), memory=args.memory, workers=args.workers) as connection:
+            analyse(connection)
+            numbers = [build_indexes(connection, one.id, progress=say) for one in present]
+    except psycopg.errors.InvalidParameterValue as error:
+        raise ToolcribError(
+            f"--memory {args.memory} or --workers {args.workers} is not understood.",
+            "Write them like --memory 2GB --workers 1",
+        ) from error
+    say(f"Statistics are new. Indexes: {sum(numbers)}, in {len(present)} organisations.")
     return 0
 
 

@@ -2,23 +2,42 @@
 
 HNSW finds least for those who may see least, without an error: at 100,000 rows a scope of 1 % gets
 3 % of its true neighbours. So visible rows are counted first, and the plan is chosen here, never by
-the planner: up to EXACT rows are compared one by one, more go through the organisation's own index.
+the planner: up to EXACT rows are compared one by one, more go through the organisation's own index
+(store.team.upkeep builds it).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from math import ceil
 
 from psycopg import sql
 
 from store.team.connecting import Connection
-from store.team.reading import all_of, changed, first_of
+from store.team.reading import all_of, first_of
 from store.team.tools import half
 
 EXACT = 20_000  # visible rows that are compared one by one: 8 ms of a core
 # Of an index's rows, at least this share must be visible: below, an index scan reads rows that it
 # may not return, and gives up before it has enough.
-LEAST_SHARE = 0.2
-_EF = 400  # candidates of an index scan: 200 find 98.7 to 99.2 % at 50,000 rows
+LEAST_SHARE = 0.4
+_EF = 400  # candidates of an index scan that may return all: 200 find 98.7 to 99.2 % at 50,000 rows
+_MOST_EF = 1_000  # of pgvector
+TOOLS, REQUESTS = "tool_vectors", "request_vectors"  # tables of vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Sizes of one table of vectors, which choose the plan."""
+
+    seen: int  # by the caller
+    every: int  # of the organisation
+    indexed: bool  # the organisation has an HNSW index over them
+
+    @property
+    def share(self) -> float:
+        """The part of the organisation's vectors that the caller sees."""
+        return self.seen / max(1, self.every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +45,10 @@ class Visible:
     """Sizes of what the caller may see, which choose the plan."""
 
     organisation_id: int
-    indexed: bool  # the organisation has an HNSW index
     tools: int
     lengths: int  # words in them
-    vectors: int
-    request_vectors: int
-    all_vectors: int  # of the organisation
+    vectors: Vectors
+    requests: Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +83,19 @@ class ServerNearness:
 def visible(connection: Connection, organisation_id: int) -> Visible:
     """Count what the caller may see: sums over sets of grants, whatever the number of tools."""
     statement = (
-        "SELECT o.id, o.indexed, coalesce(sum(s.tools) FILTER (WHERE v.seen), 0)::bigint,"
+        "SELECT o.id, coalesce(sum(s.tools) FILTER (WHERE v.seen), 0)::bigint,"
         " coalesce(sum(s.lengths) FILTER (WHERE v.seen), 0)::bigint,"
         " coalesce(sum(s.tool_vectors) FILTER (WHERE v.seen), 0)::bigint,"
+        f" coalesce(sum(s.tool_vectors), 0)::bigint, {_has_index(TOOLS)},"
         " coalesce(sum(s.request_vectors) FILTER (WHERE v.seen), 0)::bigint,"
-        " coalesce(sum(s.tool_vectors), 0)::bigint FROM organisations o"
+        f" coalesce(sum(s.request_vectors), 0)::bigint, {_has_index(REQUESTS)}"
+        " FROM organisations o"
         " LEFT JOIN scopes s ON s.organisation_id = o.id"
         " CROSS JOIN LATERAL (SELECT s.id = ANY(toolcrib.scopes()) AS seen) v"
         " WHERE o.id = %(organisation)s GROUP BY o.id"
     )
-    row = first_of(connection, Visible, statement, {"organisation": organisation_id})
-    return row or Visible(organisation_id, False, 0, 0, 0, 0, 0)
+    row = first_of(connection, _visible, statement, {"organisation": organisation_id})
+    return row or _visible(organisation_id, 0, 0, 0, 0, False, 0, 0, False)
 
 
 def limits(
@@ -125,35 +144,8 @@ def nearest(
     within: Limits = Limits(),
 ) -> dict[int, float]:
     """Cosines of the k tools nearest to `query` (float32 bytes), best first."""
-    exact = uses_exact(seen, within)
-    conditions = [
-        sql.SQL("v.organisation_id = {}").format(sql.Literal(seen.organisation_id)),
-        sql.SQL("v.model = %(model)s"),
-        sql.SQL("v.scope_id = ANY((SELECT toolcrib.scopes())::bigint[])"),
-    ]
-    values: dict[str, object] = {"model": model, "query": half(query), "k": k}
-    if within.only is not None:
-        conditions.append(sql.SQL("v.tool_id = ANY(%(only)s)"))
-        values["only"] = list(within.only)
-    if within.apart:
-        conditions.append(sql.SQL("v.tool_id <> ALL(%(apart)s)"))
-        values["apart"] = list(within.apart)
-    if not exact:
-        _prepare_index_scan(connection)
-    # an order that is no operator alone keeps the planner from the index
-    order = sql.SQL("(v.v <=> %(query)s) + 0" if exact else "v.v <=> %(query)s")
-    statement = sql.SQL(
-        "SELECT tool_id, 1 - distance FROM (SELECT v.tool_id, v.v <=> %(query)s AS distance"
-        " FROM tool_vectors v WHERE {} ORDER BY {} LIMIT %(k)s) n ORDER BY distance, tool_id"
-    ).format(sql.SQL(" AND ").join(conditions), order)
-    return dict(_pairs(connection, statement, values))
-
-
-def uses_exact(seen: Visible, within: Limits) -> bool:
-    """True if visible rows are compared one by one."""
-    if within.only is not None or not seen.indexed or seen.vectors <= EXACT:
-        return True
-    return seen.vectors < LEAST_SHARE * seen.all_vectors
+    wanted = Nearest(TOOLS, seen.organisation_id, model, query, k, within)
+    return dict(_near(connection, wanted, seen.vectors))
 
 
 def nearest_by_request(
@@ -166,24 +158,73 @@ def nearest_by_request(
     within: Limits = Limits(),
 ) -> list[int]:
     """The tools of the k requests nearest to `query`."""
-    if not seen.request_vectors:
+    if not seen.requests.seen:
         return []
-    statement = (
-        "SELECT v.tool_id FROM request_vectors v WHERE v.organisation_id = %(organisation)s"
-        " AND v.scope_id = ANY((SELECT toolcrib.scopes())::bigint[]) AND v.model = %(model)s"
-        " AND v.tool_id <> ALL(%(apart)s)"
-        " AND (%(only)s::bigint[] IS NULL OR v.tool_id = ANY(%(only)s))"
-        " ORDER BY (v.v <=> %(query)s) + 0 LIMIT %(k)s"
+    wanted = Nearest(REQUESTS, seen.organisation_id, model, query, k, within)
+    return list(dict.fromkeys(id_ for id_, _ in _near(connection, wanted, seen.requests)))
+
+
+def uses_exact(counted: Vectors, within: Limits = Limits()) -> bool:
+    """True if visible rows are compared one by one."""
+    if within.only is not None or not counted.indexed or counted.seen <= EXACT:
+        return True
+    return counted.share < LEAST_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The k rows of a table of vectors that are nearest to a query."""
+
+    table: str
+    organisation_id: int
+    model: str
+    query: bytes
+    k: int
+    within: Limits = Limits()
+
+    def statement(self, *, exact: bool) -> tuple[sql.Composed, dict[str, object]]:
+        """SQL with its values: tools and cosines, best first."""
+        conditions = [
+            # a literal: the planner takes a partial index for no parameter
+            sql.SQL("v.organisation_id = {}").format(sql.Literal(self.organisation_id)),
+            sql.SQL("v.model = %(model)s"),
+            sql.SQL("v.scope_id = ANY((SELECT toolcrib.scopes())::bigint[])"),
+        ]
+        values: dict[str, object] = {"model": self.model, "query": half(self.query), "k": self.k}
+        if self.within.only is not None:
+            conditions.append(sql.SQL("v.tool_id = ANY(%(only)s)"))
+            values["only"] = list(self.within.only)
+        if self.within.apart:
+            conditions.append(sql.SQL("v.tool_id <> ALL(%(apart)s)"))
+            values["apart"] = list(self.within.apart)
+        # an order that is no operator alone keeps the planner from the index
+        order = sql.SQL("(v.v <=> %(query)s) + 0" if exact else "v.v <=> %(query)s")
+        statement = sql.SQL(
+            "SELECT tool_id, 1 - distance FROM (SELECT v.tool_id, v.v <=> %(query)s AS distance"
+            " FROM {} v WHERE {} ORDER BY {} LIMIT %(k)s) n ORDER BY distance, tool_id"
+        ).format(sql.Identifier(self.table), sql.SQL(" AND ").join(conditions), order)
+        return statement, values
+
+
+def _near(connection: Connection, wanted: Nearest, counted: Vectors) -> list[tuple[int, float]]:
+    exact = uses_exact(counted, wanted.within)
+    with nullcontext() if exact else index_scan(connection, counted.share):
+        return _pairs(connection, *wanted.statement(exact=exact))
+
+
+@contextmanager
+def index_scan(connection: Connection, share: float) -> Iterator[None]:
+    """Keep the planner on the index, with candidates for a caller who sees this share of it."""
+    candidates = min(_MOST_EF, ceil(_EF / max(share, LEAST_SHARE)))
+    connection.execute(
+        "SELECT set_config('hnsw.ef_search', %s, true),"
+        " set_config('hnsw.iterative_scan', 'relaxed_order', true),"
+        " set_config('hnsw.max_scan_tuples', '100000', true),"
+        " set_config('enable_sort', 'off', true)",  # of two ways to an order, the index's
+        (str(candidates),),
     )
-    values = {
-        "organisation": seen.organisation_id,
-        "model": model,
-        "query": half(query),
-        "apart": list(within.apart),
-        "only": None if within.only is None else list(within.only),
-        "k": k,
-    }
-    return list(dict.fromkeys(all_of(connection, int, statement, values)))
+    yield
+    connection.execute("SELECT set_config('enable_sort', 'on', true)")
 
 
 def cosines(
@@ -315,45 +356,15 @@ def like_words(
     return dict(all_of(connection, _count, statement, values))
 
 
-def index_name(organisation_id: int) -> str:
+def index_name(table: str, organisation_id: int) -> str:
     """The HNSW index of one organisation's vectors."""
-    return f"tool_vectors_near_{organisation_id}"
+    return f"{table}_near_{organisation_id}"
 
 
-def build_index(connection: Connection, organisation_id: int) -> bool:
-    """Give an organisation of more than EXACT vectors its own index (as the operator).
-
-    One for all would find least for the smallest. True if there is one afterwards.
-    """
-    statement = (
-        "SELECT coalesce(sum(tool_vectors), 0)::bigint FROM scopes WHERE organisation_id = %(id)s"
-    )
-    (count,) = all_of(connection, int, statement, {"id": organisation_id})
-    wanted = count > EXACT
-    name = sql.Identifier("toolcrib", index_name(organisation_id))
-    if wanted:
-        connection.execute(
-            sql.SQL(
-                "CREATE INDEX IF NOT EXISTS {} ON tool_vectors USING hnsw (v halfvec_cosine_ops)"
-                " WHERE organisation_id = {}"
-            ).format(sql.Identifier(index_name(organisation_id)), sql.Literal(organisation_id))
-        )
-    else:
-        connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(name))
-    changed(
-        connection,
-        "UPDATE organisations SET indexed = %(indexed)s WHERE id = %(id)s",
-        {"indexed": wanted, "id": organisation_id},
-    )
-    return wanted
-
-
-def _prepare_index_scan(connection: Connection) -> None:
-    connection.execute(
-        "SELECT set_config('hnsw.ef_search', %s, true),"
-        " set_config('hnsw.iterative_scan', 'relaxed_order', true),"
-        " set_config('hnsw.max_scan_tuples', '100000', true)",
-        (str(_EF),),
+def _has_index(table: str) -> str:
+    return (
+        "EXISTS (SELECT FROM pg_index i WHERE i.indisvalid AND"
+        f" i.indexrelid = to_regclass('toolcrib.{table}_near_' || o.id))"
     )
 
 
@@ -367,6 +378,26 @@ def _pairs(
 def _pair(id_: object, value: object) -> tuple[int, float]:
     assert isinstance(id_, int) and isinstance(value, float)
     return id_, value
+
+
+def _visible(
+    organisation_id: int,
+    tools: int,
+    lengths: int,
+    vectors: int,
+    every_vector: int,
+    indexed: bool,
+    requests: int,
+    every_request: int,
+    requests_indexed: bool,
+) -> Visible:
+    return Visible(
+        organisation_id,
+        tools,
+        lengths,
+        Vectors(vectors, every_vector, indexed),
+        Vectors(requests, every_request, requests_indexed),
+    )
 
 
 def _count(word: str, count: int) -> tuple[str, int]:

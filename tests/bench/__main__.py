@@ -99,6 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
     team.add_argument("--limit", type=int, default=0, metavar="N", help="queries a set")
     team.add_argument("--scale", type=int, default=0, metavar="N", help="N tools, by scope instead")
     team.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
+    team.add_argument("--keep", type=Path, metavar="DIR", help="keep the filled database here")
     team.set_defaults(run=run_team)
     _add_scanner(kinds, common)
     costs = kinds.add_parser(
@@ -223,7 +224,12 @@ def run_team(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
     tell = console.progress
     if args.scale:
         value = team_scale.measure(
-            args.data, encoder, count=args.scale, cache=args.cache, progress=tell
+            args.data,
+            encoder,
+            count=args.scale,
+            cache=args.cache,
+            keep=args.keep,
+            progress=tell,
         )
     else:
         value = team.parity(args.data, encoder, limit=args.limit, cache=args.cache, progress=tell)

@@ -17,6 +17,7 @@ from app.team_server.trial import start
 from store.team import members, organisations
 from store.team.connecting import as_member, as_owner, open_pool
 from store.team.migrate import migrate
+from store.team.upkeep import analyse, upkeep
 from store.typed import Json
 from tests.bench.data.corpus import catalog_of, open_corpus
 from tests.bench.data.embeddings import CachedEncoder
@@ -25,6 +26,13 @@ from tests.bench.data.sets import Labelled, QuerySet, read_sets
 from tests.bench.judging import DEPTH, Progress, encode_queries, sample
 
 FIRST = 10  # tools of each answer that are compared
+_SETTINGS = {
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+    "max_parallel_workers_per_gather": "0",
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "1h",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,8 @@ def compare(given: QuerySet, encoder: CachedEncoder, dsn: str, *, limit: int) ->
                     editor = members.add(connection, organisation.id, "editor", "editor")
                     member = members.add(connection, organisation.id, "member")
                     import_store(db, connection, editor, encoder=encoder)
-                    connection.execute("ANALYZE tool_vectors, tools, stems")
+                with upkeep(dsn) as connection:
+                    analyse(connection)
                 router = Router.from_store(db, catalog_of(db), None, encoder)
                 pairs = []
                 for query in queries:
@@ -108,17 +117,20 @@ def compare(given: QuerySet, encoder: CachedEncoder, dsn: str, *, limit: int) ->
 
 
 @contextmanager
-def trial_database() -> Iterator[str]:
-    """A cluster of its own with the newest schema; gone afterwards."""
+def trial_database(keep: Path | None = None) -> Iterator[str]:
+    """A cluster of its own with the newest schema; gone afterwards, unless its folder is given."""
     with tempfile.TemporaryDirectory(prefix="tcpg") as folder:
-        trial = start(Path(folder) / "pg")
+        trial = start((keep or Path(folder)) / "pg")
         try:
             migrate(trial.dsn())
             with psycopg.connect(trial.dsn(), autocommit=True) as db:
                 # work of other processes could not be told from a search's own
-                for name in ("synchronous_commit", "autovacuum"):
-                    db.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
-                db.execute("ALTER SYSTEM SET max_parallel_workers_per_gather = 0")
+                for name, value in _SETTINGS.items():
+                    db.execute(
+                        sql.SQL("ALTER SYSTEM SET {} = {}").format(
+                            sql.Identifier(name), sql.Literal(value)
+                        )
+                    )
                 db.execute("SELECT pg_reload_conf()")
             yield trial.dsn()
         finally:

@@ -1,12 +1,13 @@
-"""`bench team-scale`: search in a team's database by what the caller may see, at its real size.
+"""`bench team --scale N`: search in a team's database by what the caller may see, at real size.
 
-Vectors are real tools' ones, perturbed: of noise HNSW says nothing. The table of sizes is a
-projection from the CPU that was measured.
+Organisations of four sizes, and in the largest one members who see four shares of it. Vectors are
+real tools' ones, perturbed: of noise HNSW says nothing. The sizing table is a projection.
 """
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 from pgvector import HalfVector
+from psycopg import sql
 from psycopg.types.json import Json as AsJson
 from psycopg_pool import ConnectionPool
 
@@ -27,12 +29,14 @@ from store.connection import load_vec0
 from store.records import Summary, ToolRecord
 from store.team import members, organisations, search, servers
 from store.team.connecting import Connection, as_member, as_owner, open_pool
-from store.team.records import EDITOR, Member, NewServer
+from store.team.records import EDITOR, Member
+from store.team.upkeep import analyse, build_indexes, upkeep
 from store.team.words import Tokens
 from store.typed import Json
 from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.sets import read_sets
 from tests.bench.team import trial_database
+from tests.bench.team_sizing import projection
 
 SHARES = {"50 %": 0.5, "5 %": 0.05, "1 %": 0.01, ".1 %": 0.001}
 ORGANISATIONS = 50
@@ -41,7 +45,6 @@ _QUERIES = 100
 _SEED = 20_261_126
 _SPREAD = 0.6  # length of the noise that is added to a unit vector
 _OF_SERVER = 40  # tools of a server
-_PER_MEMBER_DAY = 60  # searches of a member in a day of eight hours, for the projection
 
 Matrix = NDArray[np.float32]
 Progress = Callable[[str], None]
@@ -57,12 +60,22 @@ class _Base:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
-    """An organisation with what was put into it."""
+class _Caller:
+    """A member with the tools that he sees."""
 
     member: Member
     ids: NDArray[np.int64]
     vectors: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """An organisation before it is written: which real tools it multiplies, and who sees which."""
+
+    name: str
+    chosen: NDArray[np.int64]
+    vectors: Matrix
+    parts: Mapping[str, range]  # servers by the group that sees them
 
 
 def measure(
@@ -71,62 +84,138 @@ def measure(
     *,
     count: int,
     cache: Path | None = None,
+    keep: Path | None = None,
     progress: Progress = lambda _line: None,
 ) -> Json:
-    """The same with an encoder whose embeddings are kept in `cache`."""
+    """Recall, CPU and time of searches among `count` tools, by what a caller sees.
+
+    Embeddings are kept in `cache`; the database in `keep`, which is filled once.
+    """
     cached = CachedEncoder(encoder, cache)
     try:
-        return run(data, cached, count=count, progress=progress)
+        base, texts = _base(data, cached)
+        with trial_database(keep) as dsn:
+            pool = open_pool(dsn, most=1)
+            try:
+                return _Bench(dsn, pool, cached, base, texts, progress).run(count)
+            finally:
+                pool.close()
     finally:
         cached.close()
 
 
-def run(
-    data: Path,
-    encoder: CachedEncoder,
-    *,
-    count: int = 100_000,
-    progress: Progress = lambda _line: None,
-) -> Json:
-    """Recall, CPU and time of searches in organisations of each share of `count` tools."""
-    base, texts = _base(data, encoder)
-    sizes = _sizes(count)
-    with trial_database() as dsn:
-        pool = open_pool(dsn, most=1)
-        try:
-            rng = np.random.default_rng(_SEED)
-            filled = []
-            for name, size in sizes:
-                with as_owner(pool) as db:
-                    filled.append(_fill(db, name, size, base, rng, encoder.key))
-                progress(f"{name}: {size:,} tools")
-            with as_owner(pool) as db:
-                started = time.perf_counter()
-                for one in filled:
-                    search.build_index(db, one.member.organisation_id)
-                index_seconds = time.perf_counter() - started
-            with pool.connection() as db:
-                db.execute("ANALYZE toolcrib.tool_vectors, toolcrib.tools, toolcrib.stems")
-                size_row = db.execute("SELECT pg_database_size(current_database())").fetchone()
-            progress(f"indexes: {index_seconds:.0f} s")
-            backend = _Backend(dsn)
-            tables = {}
-            for share, one in zip(SHARES, filled, strict=False):
-                tables[share] = _measure(pool, one, texts, encoder, backend)
-                progress(f"{share}: {tables[share]}")
-            lite = _sqlite(filled, texts, encoder)
-        finally:
-            pool.close()
-    return {
-        "measured": True,
-        "tools": count,
-        "organisations": len(sizes),
-        "index_seconds": index_seconds,
-        "database_bytes": size_row[0] if size_row else 0,
-        "scopes": tables,
-        "sqlite_vec": lite,
-        "projection": _projection(tables),
-    }
+class _Bench:
+    """One run over one database."""
+
+    def __init__(
+        self,
+        dsn: str,
+        pool: ConnectionPool[Connection],
+        encoder: CachedEncoder,
+        base: _Base,
+        texts: Sequence[str],
+        progress: Progress,
+    ) -> None:
+        self._dsn = dsn
+        self._pool = pool
+        self._encoder = encoder
+        self._base = base
+        self._texts = texts
+        self._progress = progress
+        self._backend = _Backend(dsn)
+
+    def run(self, count: int) -> Json:
+        """Fill, index and measure."""
+        callers = self._filled(count)
+        filled = self._note("fill", None)
+        built = self._indexed()
+        tables = {name: self._of(name, caller) for name, caller in callers.items()}
+        sizes = self._sizes()
+        result: Json = {
+            "measured": True,
+            "tools": count,
+            "organisations": ORGANISATIONS,
+            "fill_seconds": filled,
+            "index_seconds": built,
+            "bytes": sizes,
+            "scopes": tables,
+        }
+        return {**result, "projection": projection(result)}
+
+    def _filled(self, count: int) -> dict[str, _Caller]:
+        """The callers that are measured, by what they see; writes what the database lacks."""
+        callers: dict[str, _Caller] = {}
+        started, written = time.perf_counter(), 0
+        for at, (name, size) in enumerate(_sizes(count)):
+            with as_owner(self._pool) as db:
+                known = organisations.find(db, name)
+                plan = _plan(name, size, at, self._base)
+                if known is None:
+                    _fill(db, plan, self._base, self._encoder.key)
+                    written += size
+                if name in SHARES:
+                    callers |= _callers(db, plan)
+            if known is None:
+                seconds = time.perf_counter() - started
+                self._progress(f"{name}: {size:,} tools, {written:,} rows in {seconds:.0f} s")
+        if written:
+            self._note("fill", time.perf_counter() - started)
+        return callers
+
+    def _indexed(self) -> Json:
+        """Statistics and indexes; seconds of each, kept with the database."""
+        with upkeep(self._dsn, memory="2GB") as db:
+            analyse(db)
+            for row in db.execute("SELECT id, name FROM toolcrib.organisations ORDER BY id"):
+                id_, name = int(str(row[0])), str(row[1])
+                if name not in SHARES:
+                    continue
+                started, spent = time.perf_counter(), self._backend.seconds()
+                built: list[str] = []
+                build_indexes(db, id_, progress=built.append)
+                if built:
+                    cpu = self._backend.seconds() - spent
+                    self._note(f"index {name}", time.perf_counter() - started)
+                    self._note(f"index cpu {name}", cpu)
+                    self._progress(f"{name}: {built} {time.perf_counter() - started:.0f} s")
+        return {
+            name: {"seconds": self._note(f"index {name}"), "cpu": self._note(f"index cpu {name}")}
+            for name in SHARES
+        }
+
+    def _note(self, name: str, value: float | None = None) -> float:
+        """A figure of the filling that is kept with the database (0 for none)."""
+        with self._pool.connection() as db:
+            db.execute("CREATE TABLE IF NOT EXISTS bench_notes (name text PRIMARY KEY, v float8)")
+            if value is not None:
+                db.execute("INSERT INTO bench_notes VALUES (%s, %s)", (name, value))
+            row = db.execute("SELECT v FROM bench_notes WHERE name = %s", (name,)).fetchone()
+        return float(str(row[0])) if row else 0.0
+
+    def _sizes(self) -> Json:
+        tables = ("tools", "tool_vectors", "stems", "vocabulary", "changes")
+        with self._pool.connection() as db:
+            of_table = {
+                name: db.execute(
+                    "SELECT pg_total_relation_size(%s::regclass)", (f"toolcrib.{name}",)
+                ).fetchone()
+                for name in tables
+            }
+            near = db.execute(
+                "SELECT coalesce(sum(pg_relation_size(indexrelid)), 0)::bigint"
+                " FROM pg_stat_user_indexes WHERE indexrelname LIKE %s",
+                ("tool_vectors_near_%",),
+            ).fetchone()
+            whole = db.execute("SELECT pg_database_size(current_database())").fetchone()
+        numbers = {name: row[0] if row else 0 for name, row in of_table.items()}
+        return {**numbers, "near": near[0] if near else 0, "database": whole[0] if whole else 0}
+
+    def _of(self, name: str, caller: _Caller) -> Json:
+        """Everything that is measured of one caller."""
+        table = _measure(self._pool, caller, self._texts, self._encoder, self._backend)
+        table["sqlite_vec"] = _sqlite(caller, self._texts, self._encoder)
+        self._progress(f"{name}: {table}")
+        return table
 
 
 def _sizes(count: int) -> list[tuple[str, int]]:
@@ -154,63 +243,125 @@ def _base(data: Path, encoder: CachedEncoder) -> tuple[_Base, list[str]]:
     return _Base(records, words, matrix), [queries[at] for at in chosen]
 
 
-def _fill(
-    db: Connection, name: str, size: int, base: _Base, rng: np.random.Generator, model: str
-) -> _Filled:
-    """An organisation with perturbed copies of real tools, written by COPY."""
-    organisation = organisations.create(db, name).id
-    member = members.add(db, organisation, "member")
-    members.add(db, organisation, "editor", EDITOR)
+def _plan(name: str, size: int, at: int, base: _Base) -> _Plan:
+    """The same organisation in each run: perturbed copies of real tools."""
+    rng = np.random.default_rng((_SEED, at))
     chosen = rng.integers(0, len(base.tools), size)
-    noise = rng.standard_normal((size, base.vectors.shape[1])).astype(np.float32)
+    if name not in SHARES:  # a size of table alone, which no query is compared with
+        return _Plan(name, chosen, _perturbed(base.vectors[chosen], rng), {})
+    count = _servers(size)
+    parts: dict[str, range] = {}
+    start = 0
+    for part, share in SHARES.items() if at == 0 else ():
+        number = max(1, round(count * share))
+        parts[part] = range(start, start + number)
+        start += number
+    return _Plan(name, chosen, _perturbed(base.vectors[chosen], rng), parts)
+
+
+def _perturbed(rows: Matrix, rng: np.random.Generator) -> Matrix:
+    noise = rng.standard_normal(rows.shape, dtype=np.float32)
     noise *= _SPREAD / np.linalg.norm(noise, axis=1, keepdims=True)
-    mixed_rows = base.vectors[chosen] + noise
-    vectors = (mixed_rows / np.linalg.norm(mixed_rows, axis=1, keepdims=True)).astype(np.float32)
-    server_ids = [
-        servers.save(db, organisation, NewServer(f"s{n}", "stdio"))
-        for n in range((size + _OF_SERVER - 1) // _OF_SERVER)
-    ]
-    scope = servers.scope(db, organisation, ("organisation",))
+    noise += rows
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    return noise
+
+
+def _servers(size: int) -> int:
+    return (size + _OF_SERVER - 1) // _OF_SERVER
+
+
+def _fill(db: Connection, plan: _Plan, base: _Base, model: str) -> None:
+    """Write an organisation by COPY; its editor sees all, a member of each group a part."""
+    organisation = organisations.create(db, plan.name).id
+    members.add(db, organisation, "all", EDITOR)
+    grants = {}
+    for part, of_part in plan.parts.items():
+        members.add(db, organisation, part, groups=[part])
+        grants.update(dict.fromkeys(of_part, (f"group:{part}",)))
+    rest = ("group:rest",) if plan.parts else ("organisation",)
+    scopes = {given: servers.scope(db, organisation, given) for given in {*grants.values(), rest}}
+    size = len(plan.chosen)
+    places = [grants.get(n, rest) for n in range(_servers(size))]
+    server_ids = _copy_servers(db, organisation, [scopes[given] for given in places])
+    of_tool = [scopes[places[at // _OF_SERVER]] for at in range(size)]
     row = db.execute("SELECT coalesce(max(id), 0) FROM tools").fetchone()
     assert row is not None and isinstance(row[0], int)
     ids = np.arange(row[0] + 1, row[0] + 1 + size)
-    _copy_tools(db, organisation, scope, server_ids, ids, [base.tools[i] for i in chosen],
-                [base.words[i] for i in chosen])  # fmt: skip
+    _copy_tools(db, organisation, of_tool, server_ids, ids, plan, base)
     with db.cursor().copy(
         "COPY tool_vectors (tool_id, organisation_id, scope_id, model, hash, v)"
         " FROM STDIN WITH (FORMAT binary)"
     ) as copy:
         copy.set_types(["int8", "int8", "int8", "text", "text", "halfvec"])
-        for id_, vector in zip(ids.tolist(), vectors, strict=True):
+        for id_, scope, vector in zip(ids.tolist(), of_tool, plan.vectors, strict=True):
             copy.write_row((id_, organisation, scope, model, "", HalfVector(vector)))
     db.execute(
         "INSERT INTO stems SELECT t.organisation_id, t.scope_id, t.server_id, u.lexeme, count(*)"
         " FROM tools t, unnest(t.words) u WHERE t.organisation_id = %s GROUP BY 1, 2, 3, 4",
         (organisation,),
     )
-    return _Filled(member, ids, vectors)
+    db.execute(  # stems for words: as many rows, of the same first letters
+        "INSERT INTO vocabulary SELECT organisation_id, scope_id, server_id, stem, tools FROM stems"
+        " WHERE organisation_id = %s",
+        (organisation,),
+    )
+
+
+def _copy_servers(db: Connection, organisation: int, scopes: Sequence[int]) -> list[int]:
+    rows = db.execute(
+        "INSERT INTO servers (organisation_id, scope_id, name, transport)"
+        " SELECT %s, u.scope, 's' || u.n - 1, 'stdio'"
+        " FROM unnest(%s::bigint[]) WITH ORDINALITY u(scope, n) ORDER BY u.n RETURNING id",
+        (organisation, list(scopes)),
+    )
+    return sorted(int(str(row[0])) for row in rows)
 
 
 def _copy_tools(
     db: Connection,
     organisation: int,
-    scope: int,
+    scopes: Sequence[int],
     server_ids: Sequence[int],
     ids: NDArray[np.int64],
-    tools: Sequence[ToolRecord],
-    words: Sequence[tuple[str, int]],
+    plan: _Plan,
+    base: _Base,
 ) -> None:
+    raws = [AsJson(tool.raw) for tool in base.tools]
     with db.cursor().copy(
         "COPY tools (id, organisation_id, server_id, scope_id, tool_id, name, raw, hash,"
         " summary, tokens, words, length) FROM STDIN"
     ) as copy:
-        for at, (id_, tool, (literal, length)) in enumerate(
-            zip(ids.tolist(), tools, words, strict=True)
-        ):
-            server = at // _OF_SERVER
-            row = (id_, organisation, server_ids[server], scope, f"s{server}/{at} {tool.name}")
+        for at, (id_, chosen) in enumerate(zip(ids.tolist(), plan.chosen.tolist(), strict=True)):
+            server, tool, (literal, length) = (
+                at // _OF_SERVER,
+                base.tools[chosen],
+                base.words[chosen],
+            )
+            row = (id_, organisation, server_ids[server], scopes[at], f"s{server}/{at} {tool.name}")
             text = tool.description[:200]
-            copy.write_row((*row, tool.name, AsJson(tool.raw), "h", text, 100, literal, length))
+            copy.write_row((*row, tool.name, raws[chosen], "h", text, 100, literal, length))
+
+
+def _callers(db: Connection, plan: _Plan) -> dict[str, _Caller]:
+    """Who is measured of an organisation: who sees all, and who sees a part."""
+    known = organisations.find(db, plan.name)
+    assert known is not None
+    row = db.execute("SELECT min(id) FROM tools WHERE organisation_id = %s", (known.id,)).fetchone()
+    first = int(str(row[0])) if row else 0
+    size = len(plan.chosen)
+    ranges = {"all": range(size)}
+    for part, of_part in plan.parts.items():
+        stop = min(size, of_part.stop * _OF_SERVER)
+        ranges[part] = range(of_part.start * _OF_SERVER, stop)
+    callers = {}
+    for name, rows in ranges.items():
+        member = members.named(db, known.id, name)
+        assert member is not None
+        named = plan.name if name == "all" else f"{name} of the {plan.name}"
+        ids = np.arange(first + rows.start, first + rows.stop)
+        callers[named] = _Caller(member, ids, plan.vectors[rows.start : rows.stop])
+    return callers
 
 
 class _Backend:
@@ -232,14 +383,14 @@ class _Backend:
 
 def _measure(
     pool: ConnectionPool[Connection],
-    one: _Filled,
+    one: _Caller,
     texts: Sequence[str],
     encoder: CachedEncoder,
     backend: _Backend,
 ) -> Json:
     queries = [encoder.encode_query(text)[0] for text in texts]
-    nearest, recall = [], 0.0
-    plan = ""
+    nearest, recall = list[float](), 0.0
+    plan = _explained(pool, one, queries[0], encoder.key)
     spent = backend.seconds()
     for query in queries:
         started = time.perf_counter()
@@ -247,9 +398,8 @@ def _measure(
             seen = search.visible(db, one.member.organisation_id)
             near = search.nearest(db, seen, encoder.key, query, k=K)
         nearest.append(time.perf_counter() - started)
-        plan = "exact" if search.uses_exact(seen, search.Limits()) else "HNSW"
         cosines = one.vectors @ np.frombuffer(query, dtype="<f4")
-        true = set(one.ids[np.argsort(-cosines)[:K]].tolist())
+        true = set(one.ids[np.argpartition(-cosines, K - 1)[:K]].tolist())
         recall += len(true & near.keys()) / len(true)
     vector_cpu = backend.seconds() - spent
     ranker, whole = Ranker(encoder), list[float]()
@@ -272,6 +422,23 @@ def _measure(
     }
 
 
+def _explained(pool: ConnectionPool[Connection], one: _Caller, query: bytes, model: str) -> str:
+    """The plan that was chosen, which Postgres's own must be."""
+    organisation = one.member.organisation_id
+    with as_member(pool, one.member) as db:
+        counted = search.visible(db, organisation).vectors
+        exact = search.uses_exact(counted)
+        wanted = search.Nearest(search.TOOLS, organisation, model, query, K)
+        statement, values = wanted.statement(exact=exact)
+        with nullcontext() if exact else search.index_scan(db, counted.share):
+            rows = db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall()
+    plan = "\n".join(str(row[0]) for row in rows)
+    used = search.index_name(search.TOOLS, organisation) in plan
+    if used is exact or counted.seen != len(one.ids):
+        raise RuntimeError(f"{counted}: {plan}")
+    return "exact" if exact else "HNSW"
+
+
 def _quantiles(seconds: Sequence[float]) -> Json:
     return {
         "p50": 1000 * float(np.quantile(seconds, 0.5)),
@@ -279,46 +446,29 @@ def _quantiles(seconds: Sequence[float]) -> Json:
     }
 
 
-def _sqlite(filled: Sequence[_Filled], texts: Sequence[str], encoder: CachedEncoder) -> Json:
-    """The same rows of the largest organisations in sqlite-vec, each in an index of its own."""
-    tables = {}
-    for share, one in zip(SHARES, filled, strict=False):
-        with tempfile.TemporaryDirectory() as folder:
-            db = apsw.Connection(str(Path(folder) / "vec.db"))
-            load_vec0(db)
-            dims = one.vectors.shape[1]
-            db.execute(
-                "CREATE VIRTUAL TABLE v USING vec0"
-                f"(id INTEGER PRIMARY KEY, v float[{dims}] distance_metric=cosine)"
-            )
-            with db:
-                db.executemany("INSERT INTO v VALUES (?, ?)", _rows(one))
-            seconds, own = list[float](), time.process_time()
-            for text in texts[:30]:
-                query = encoder.encode_query(text)[0]
-                started = time.perf_counter()
-                db.execute("SELECT id FROM v WHERE v MATCH ? AND k = ?", (query, K)).fetchall()
-                seconds.append(time.perf_counter() - started)
-            cpu = 1000 * (time.process_time() - own) / len(seconds)
-            tables[share] = {"nearest_ms": _quantiles(seconds), "nearest_cpu_ms": cpu}
-            db.close()
-    return tables
+def _sqlite(one: _Caller, texts: Sequence[str], encoder: CachedEncoder) -> Json:
+    """The same rows in sqlite-vec, in an index of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        db = apsw.Connection(str(Path(folder) / "vec.db"))
+        load_vec0(db)
+        dims = one.vectors.shape[1]
+        db.execute(
+            "CREATE VIRTUAL TABLE v USING vec0"
+            f"(id INTEGER PRIMARY KEY, v float[{dims}] distance_metric=cosine)"
+        )
+        with db:
+            db.executemany("INSERT INTO v VALUES (?, ?)", _rows(one))
+        seconds, own = list[float](), time.process_time()
+        for text in texts[:30]:
+            query = encoder.encode_query(text)[0]
+            started = time.perf_counter()
+            db.execute("SELECT id FROM v WHERE v MATCH ? AND k = ?", (query, K)).fetchall()
+            seconds.append(time.perf_counter() - started)
+        cpu = 1000 * (time.process_time() - own) / len(seconds)
+        db.close()
+    return {"nearest_ms": _quantiles(seconds), "nearest_cpu_ms": cpu}
 
 
-def _rows(one: _Filled) -> Iterator[tuple[int, bytes]]:
+def _rows(one: _Caller) -> Iterator[tuple[int, bytes]]:
     for id_, vector in zip(one.ids.tolist(), one.vectors, strict=True):
         yield id_, vector.tobytes()
-
-
-def _projection(tables: Json) -> Json:
-    """Searches a second that one core carries, and cores for 3,000 members: a projection."""
-    peak = 3 * 3_000 * _PER_MEMBER_DAY / (8 * 3_600)  # three times the mean of a day
-    return {
-        share: {
-            "searches_per_database_core": 1000 / max(table["search_database_cpu_ms"], 1e-6),
-            "searches_per_replica_core": 1000 / max(table["search_replica_cpu_ms"], 1e-6),
-            "database_cores_3000_members": peak * table["search_database_cpu_ms"] / 1000,
-            "replica_cores_3000_members": peak * table["search_replica_cpu_ms"] / 1000,
-        }
-        for share, table in tables.items()
-    }

@@ -5,8 +5,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from app.core.home import DATABASE
 from app.core.paths import Paths
 from app.core.settings import ProfileSettings
 from app.encoder.onnx import Encoder
@@ -14,15 +16,18 @@ from app.encoder.weights import ensure_model
 from app.ranking.ranked import Request
 from app.ranking.requests import read_pack
 from app.ranking.router import Router
+from app.team_server.configuration import DATABASE as ADDRESS
 from app.team_server.importing import import_store
 from app.team_server.indexing import indexed
+from app.team_server.program import main
 from app.team_server.ranking import Ranker, label_words
 from store import findings, queries
 from store.connection import transaction
 from store.records import Finding, LabelRecord
-from store.team import audit, labels, members, organisations, profiles, servers, tools
+from store.team import audit, labels, members, organisations, profiles, search, servers, tools
 from store.team.connecting import as_member, as_owner
 from store.team.records import NewServer, TickRow
+from store.team.upkeep import upkeep
 from tests.bench.data.corpus import catalog_of, open_corpus
 from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.queries import own_queries
@@ -210,3 +215,38 @@ def test_an_import_again_replaces_and_an_audit_tells_of_it(pool, local, imported
         after = {t.tool_id: t.id for t in tools.every(db, organisation)}
         assert before == after
         assert {row.member_id for row in audit.since(db, organisation)} >= {0}
+
+
+def test_an_import_leaves_statistics_and_the_index_of_a_large_organisation(
+    dsn, local, tmp_path, monkeypatch, capsys
+) -> None:
+    """Until then the planner knows of no rows; autovacuum comes minutes later."""
+    monkeypatch.setenv(ADDRESS, dsn)
+    monkeypatch.setattr(search, "EXACT", 50)
+    local.execute("VACUUM INTO ?", (str(tmp_path / DATABASE),))
+    assert main(["user", "add", "eva", "--organisation", "large", "--role", "editor"]) == 0
+    capsys.readouterr()
+    importing = ["import", "--organisation", "large", "--member", "eva", "--home", str(tmp_path)]
+    assert main(importing) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Imported 10 servers with 116 tools and 1 labels.",
+        "Indexing the vectors of 116 tools.",
+    ]
+    with psycopg.connect(dsn) as db:
+        known = db.execute("SELECT DISTINCT tablename FROM pg_stats WHERE schemaname = 'toolcrib'")
+        assert {"tools", "tool_vectors", "stems"} <= {name for (name,) in known}
+    assert main(["index", "--organisation", "large", "--memory", "64MB"]) == 0
+    assert capsys.readouterr().out == "Statistics are new. Indexes: 1, in 1 organisations.\n"
+    monkeypatch.setattr(search, "EXACT", 20_000)
+    assert main(["index"]) == 0
+    assert capsys.readouterr().out.startswith("Statistics are new. Indexes: 0, in ")
+    assert main(["index", "--memory", "much"]) == 1
+    assert capsys.readouterr().err == (
+        "toolcrib-team: --memory much or --workers 1 is not understood.\n"
+        "  Write them like --memory 2GB --workers 1\n"
+    )
+    with upkeep(dsn):
+        assert main(["index"]) == 1
+    assert capsys.readouterr().err == (
+        "toolcrib-team: Another process builds indexes.\n  Try again once it has ended.\n"
+    )

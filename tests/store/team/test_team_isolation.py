@@ -188,7 +188,7 @@ READS: dict[str, Call] = {
 COUNTS: dict[str, Call] = {
     "tools.count": lambda db, me, o: tools.count(db, o.id),
     "changes.last": lambda db, me, o: changes.last(db, o.id),
-    "search.visible": lambda db, me, o: search.visible(db, o.id).all_vectors,
+    "search.visible": lambda db, me, o: search.visible(db, o.id).vectors.every,
     "search.holders": lambda db, me, o: sum(search.holders(db, o.id, ["common", "file"]).values()),
 }
 # every function that writes, aimed at another organisation
@@ -287,7 +287,7 @@ def test_every_function_of_the_store_is_called_here() -> None:
     }  # fmt: skip
     of_operator = {
         "members.of_subject", "tokens.holder", "tokens.digest", "sessions.delete_expired",
-        "search.build_index", "search.index_name", "search.uses_exact", "tools.half",
+        "search.index_name", "search.index_scan", "search.uses_exact", "tools.half",
         "tokens.note_use", "servers.save_vectors", "tools.refresh_mean",
     }  # fmt: skip
     assert named - of_operator == READS.keys() | COUNTS.keys() | WRITES.keys()

@@ -2,11 +2,13 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import psycopg
 import pytest
+from psycopg import sql
 
 from app.core.paths import Paths
 from app.encoder.onnx import Encoder
@@ -14,7 +16,8 @@ from app.encoder.weights import ensure_model
 from app.ranking.text import split_name
 from store.team import members, organisations, search, servers, tools
 from store.team.connecting import as_member, as_owner
-from store.team.records import NewServer, NewTool
+from store.team.records import NewRequest, NewServer, NewTool
+from store.team.upkeep import analyse, build_indexes, upkeep
 from store.team.words import Tokens, frequencies, stems_of
 from tests.fakes.team_kit import copy_vectors, unit, variants
 
@@ -59,9 +62,9 @@ def test_every_size_of_scope_finds_its_true_neighbours(pool, real_vectors, monke
         for name, rows in own.items():
             server = NewServer(name, "stdio", grants=(f"group:{name}",))
             ids[name] = copy_vectors(db, organisation, server, rows, MODEL)
-        assert search.build_index(db, organisation)
-    with pool.connection() as connection:
-        connection.execute("ANALYZE toolcrib.tool_vectors")
+    with upkeep(pool.conninfo) as db:
+        analyse(db)
+        assert build_indexes(db, organisation) == 1
     queries = variants(real_vectors, 25, seed=2)
     own["all"] = np.concatenate(list(own.values()))
     ids["all"] = [id_ for some in list(ids.values()) for id_ in some]
@@ -69,8 +72,8 @@ def test_every_size_of_scope_finds_its_true_neighbours(pool, real_vectors, monke
     for name, who in {**people, "all": editor}.items():
         with as_member(pool, who) as db:
             seen = search.visible(db, organisation)
-            assert seen.vectors == len(own[name])
-            plans[name] = search.uses_exact(seen, search.Limits())
+            assert seen.vectors.seen == len(own[name])
+            plans[name] = search.uses_exact(seen.vectors)
             hits = 0
             for query in queries:
                 near = search.nearest(db, seen, MODEL, query.tobytes(), k=K)
@@ -92,9 +95,10 @@ def test_the_index_is_used_only_where_it_was_chosen(pool, real_vectors, monkeypa
         copy_vectors(
             db, organisation, NewServer("s", "stdio"), variants(real_vectors, 2_000, seed=3), MODEL
         )
-        search.build_index(db, organisation)
+    with upkeep(pool.conninfo) as db:
+        build_indexes(db, organisation)
     scans = "SELECT coalesce(idx_scan, 0) FROM pg_stat_user_indexes WHERE indexrelname = %s"
-    name = search.index_name(organisation)
+    name = search.index_name(search.TOOLS, organisation)
 
     def scanned() -> int:
         with psycopg.connect(pool.conninfo) as db:
@@ -114,17 +118,95 @@ def test_the_index_is_used_only_where_it_was_chosen(pool, real_vectors, monkeypa
     assert scanned() == used
 
 
+def test_the_planner_takes_the_index_wherever_it_was_chosen(
+    pool, real_vectors, monkeypatch
+) -> None:
+    """Of few rows a sort costs least; the plan is what was chosen, before statistics too."""
+    monkeypatch.setattr(search, "EXACT", 50)
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "planner").id
+        people = [
+            members.add(db, organisation, "ada"),
+            members.add(db, organisation, "eve", "editor"),
+        ]
+        for name, grant in {"own": "organisation", "apart": "role:editor"}.items():
+            server = NewServer(name, "stdio", grants=(grant,))
+            copy_vectors(db, organisation, server, variants(real_vectors, 60, seed=3), MODEL)
+    with upkeep(pool.conninfo) as db:
+        build_indexes(db, organisation)
+    for who in people:
+        with as_member(pool, who) as db:
+            wanted = search.Nearest(search.TOOLS, organisation, MODEL, unit(1), 5)
+            for exact in (False, True):
+                statement, values = wanted.statement(exact=exact)
+                with nullcontext() if exact else search.index_scan(db, 0.5):
+                    plan = db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall()
+                used = search.index_name(search.TOOLS, organisation) in str(plan)
+                assert used is not exact, plan
+            assert db.execute("SHOW enable_sort").fetchone() == ("on",)
+
+
+def test_requests_have_an_index_of_their_own(pool, real_vectors, monkeypatch) -> None:
+    monkeypatch.setattr(search, "EXACT", 50)
+    vectors = variants(real_vectors, 80, seed=5)
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "requests").id
+        member = members.add(db, organisation, "ada")
+        server = servers.save(db, organisation, NewServer("s", "stdio"))
+        asked_for = [
+            NewRequest(f"please {n}", "pack", "h", {MODEL: row.tobytes()})
+            for n, row in enumerate(vectors)
+        ]
+        ids = tools.save(
+            db,
+            organisation,
+            server,
+            [tool(f"t{n}", requests=asked_for[n::4]) for n in range(4)],
+        )
+    with upkeep(pool.conninfo) as db:
+        assert build_indexes(db, organisation) == 1
+    with as_member(pool, member) as db:
+        seen = search.visible(db, organisation)
+        assert (seen.requests.seen, seen.requests.indexed, seen.vectors.indexed) == (
+            80,
+            True,
+            False,
+        )
+        for n in range(0, 80, 7):
+            near = search.nearest_by_request(db, seen, MODEL, vectors[n].tobytes(), k=3)
+            assert near[0] == ids[n % 4]
+
+
 def test_an_organisation_that_shrinks_loses_its_index(pool, real_vectors, monkeypatch) -> None:
     monkeypatch.setattr(search, "EXACT", 50)
     with as_owner(pool) as db:
         organisation = organisations.create(db, "shrinks").id
+        member = members.add(db, organisation, "ada")
         server = NewServer("s", "stdio")
         copy_vectors(db, organisation, server, variants(real_vectors, 60, seed=3), MODEL)
-        assert search.build_index(db, organisation)
-        assert search.build_index(db, organisation)
+
+    def indexed() -> bool:
+        with as_member(pool, member) as db:
+            return search.visible(db, organisation).vectors.indexed
+
+    with upkeep(pool.conninfo) as db:
+        assert build_indexes(db, organisation) == 1
+        assert build_indexes(db, organisation) == 1
+        assert indexed()
+        # as one whose building was ended: it must neither be used nor be taken for done
+        name = search.index_name(search.TOOLS, organisation)
+        db.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
+            (f"toolcrib.{name}",),
+        )
+        assert not indexed()
+        assert build_indexes(db, organisation) == 1
+        assert indexed()
+    with as_owner(pool) as db:
         tools.save(db, organisation, servers.named(db, organisation, "s").id, [])
-        assert not search.build_index(db, organisation)
-        assert search.visible(db, organisation).indexed is False
+    with upkeep(pool.conninfo) as db:
+        assert build_indexes(db, organisation) == 0
+    assert not indexed()
 
 
 def tool(name: str, **more) -> NewTool:
