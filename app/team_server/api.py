@@ -21,6 +21,7 @@ from app.team_server.caller_view import TEAM_POLICY
 from app.team_server.credentials import Credentials
 from app.team_server.identity import Caller
 from app.team_server.refusal import RefusedError
+from app.team_server.routes import fitting
 from app.team_server.service import in_thread
 from app.team_server.url_guard import UrlGuard
 from store.errors import StoreError
@@ -65,6 +66,17 @@ class TeamApi:
         self._pool = pool
         self._credentials = credentials
         self._guard = guard
+        self.routes: Mapping[tuple[str, str], Answer] = {
+            ("GET", "/v1/me"): self._me,
+            ("GET", "/v1/changes"): self._changes,
+            ("POST", "/v1/labels"): self._labels,
+            ("POST", "/v1/use"): self._use,
+            ("GET", "/v1/profiles/{name}"): self._concerned,
+            ("PUT", "/v1/profiles/{name}"): self._save_profile,
+            ("DELETE", "/v1/profiles/{name}"): self._delete_profile,
+            ("PUT", "/v1/policies/{name}"): self._save_policy,
+            ("PUT", "/v1/credentials/{name}"): self._save_credential,
+        }
 
     async def __call__(self, request: Request) -> None:
         """One request. Raises RefusedError."""
@@ -87,23 +99,10 @@ class TeamApi:
         await request.reply.whole(200, json.dumps(value, ensure_ascii=False).encode())
 
     def _handler(self, method: str, path: str) -> Answer:
-        whole: Mapping[tuple[str, str], Answer] = {
-            ("GET", "/v1/me"): self._me,
-            ("GET", "/v1/changes"): self._changes,
-            ("POST", "/v1/labels"): self._labels,
-            ("POST", "/v1/use"): self._use,
-        }
-        named: Mapping[tuple[str, str], Answer] = {
-            ("GET", "/v1/profiles"): self._concerned,
-            ("PUT", "/v1/profiles"): self._save_profile,
-            ("DELETE", "/v1/profiles"): self._delete_profile,
-            ("PUT", "/v1/policies"): self._save_policy,
-            ("PUT", "/v1/credentials"): self._save_credential,
-        }
-        handler = whole.get((method, path)) or named.get((method, path.rpartition("/")[0]))
-        if handler is None:
+        fits = fitting(path, [template for one, template in self.routes if one == method])
+        if fits is None:
             raise refusal.no_right()
-        return handler
+        return self.routes[method, fits[0]]
 
     # ---- what everybody may ask
 

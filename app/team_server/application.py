@@ -3,10 +3,11 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from typing import Protocol
 from urllib.parse import quote, unquote
 
 import psycopg
@@ -34,14 +35,20 @@ from app.team_server.identity import Caller, Identities, same
 from app.team_server.limiting import Buckets
 from app.team_server.metrics import Metrics
 from app.team_server.refusal import METADATA_PATH, RefusedError, Resource
+from app.team_server.routes import fitting
 from app.team_server.service import Service, Target, in_thread
 from app.team_server.session_id import SessionIds
 from store.team.connecting import Connection, is_ready
 from store.typed import Json
 
 _SESSION = "mcp-session-id"
-_MCP = "/mcp"
-_SERVERS = "/servers/"
+_OPERATIONS = ("/healthz", "/readyz", "/metrics")
+_DOCUMENTS = (METADATA_PATH, METADATA_PATH + "/mcp")
+_TARGETS: Mapping[str, Callable[[str], Target]] = {
+    "/mcp": lambda _name: Target(),
+    "/mcp/{name}": lambda name: Target(profile=name),
+    "/servers/{name}/mcp": lambda name: Target(server=name),
+}
 _LONGEST_NAME = 100
 _READY_SECONDS = 1.0  # that an answer of the database is remembered by /readyz
 
@@ -59,7 +66,15 @@ class Request:
     reply: Reply
 
 
-Api = Callable[[Request], Awaitable[None]]  # what answers below /v1/
+class Api(Protocol):
+    """Answers requests below /v1/."""
+
+    @property
+    def routes(self) -> Collection[tuple[str, str]]:
+        """Method and path of each, see app.team_server.routes."""
+
+    async def __call__(self, request: Request) -> None:
+        """One request. Raises RefusedError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +101,9 @@ class Application:
         self._api = api
         self.draining = False  # readiness fails, and all else goes on
         self._ready_at, self._ready = 0.0, False
+        opened = {("GET", path) for path in (*_OPERATIONS, *_DOCUMENTS)}
+        self.routes = frozenset({*opened, *(("POST", path) for path in _TARGETS), *api.routes})
+        self._paths = sorted({path for _, path in self.routes})
 
     async def __call__(self, scope: Json, receive: Receive, send: Send) -> None:
         """One HTTP request."""
@@ -105,7 +123,8 @@ class Application:
             await self._answer(scope, receive, reply)
         finally:
             metrics.under_way -= 1
-            route = _route(scope["path"])
+            fits = fitting(scope["path"], self._paths)
+            route = fits[0] if fits is not None else "other"
             metrics.count("requests", route=route, status=str(statuses[0] if statuses else 499))
             metrics.time(route, time.perf_counter() - began)
 
@@ -134,11 +153,11 @@ class Application:
             raise RefusedError(400, "The request has two lengths.")
         reply.add_header("cache-control", "no-store")
         path = _plain_path(scope)
-        if scope["method"] == "GET" and path in ("/healthz", "/readyz", "/metrics"):
+        if scope["method"] == "GET" and path in _OPERATIONS:
             await self._operate(path, headers, reply)
             return
         self._check_host(headers)
-        if scope["method"] == "GET" and path in (METADATA_PATH, METADATA_PATH + _MCP):
+        if scope["method"] == "GET" and path in _DOCUMENTS:
             await reply.whole(200, json.dumps(self._parts.resource.metadata()).encode())
             return
         caller = await in_thread(self._parts.identities.caller, headers)
@@ -299,15 +318,10 @@ def _plain_path(scope: Json) -> str:
 
 def _target(path: str) -> Target:
     """The profile, or the one server, that an address names. Raises RefusedError."""
-    if path == _MCP:
-        return Target()
-    head, _, name = path.rpartition("/")
-    if head == _MCP and _is_name(name):
-        return Target(profile=name)
-    server = path.removeprefix(_SERVERS).removesuffix(_MCP)
-    if path == f"{_SERVERS}{server}{_MCP}" and _is_name(server):
-        return Target(server=unquote(server))
-    raise refusal.no_right()
+    fits = fitting(path, _TARGETS)
+    if fits is None or (fits[1] and not _is_name(fits[1])):
+        raise refusal.no_right()
+    return _TARGETS[fits[0]](unquote(fits[1]))
 
 
 def _is_name(text: str) -> bool:
@@ -315,11 +329,3 @@ def _is_name(text: str) -> bool:
     plain = unquote(text)
     letters = all(c.isalnum() or c in " .@()+-_" for c in plain)
     return 0 < len(plain) <= _LONGEST_NAME and letters and plain.strip(".") != ""
-
-
-def _route(path: str) -> str:
-    """The route of a path, one of few."""
-    for route in ("/mcp", "/servers", "/v1", "/healthz", "/readyz", "/metrics", METADATA_PATH):
-        if path == route or path.startswith(route + "/"):
-            return route
-    return "other"

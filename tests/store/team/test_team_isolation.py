@@ -6,8 +6,7 @@ The same with every WHERE of ours taken out: row-level security alone keeps them
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 import psycopg
@@ -33,93 +32,13 @@ from store.team import (
     use,
 )
 from store.team.connecting import Connection, as_member, as_owner
-from store.team.records import Finding, Member, NewRequest, NewServer, NewTool, TickRow
-from store.team.words import Tokens
+from store.team.records import Finding, Member, NewServer
 from tests.fakes.team_kit import unit
+from tests.fakes.team_tenants import MARK, MODEL, TODAY, Tenant, fill, made
 
 SEED = 20_261_126
 ORGANISATIONS = 120
 CALLS = 1_500
-MODEL = "m"
-TODAY = date(2026, 11, 26)
-MARK = re.compile(r"org(\d+)x")  # every text of an organisation holds its mark
-
-
-@dataclass
-class Tenant:
-    """An organisation with all that was put into it."""
-
-    number: int
-    id: int
-    people: list[Member] = field(default_factory=list)
-    grants: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by server
-    server_ids: list[int] = field(default_factory=list)
-    tool_ids: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def mark(self) -> str:
-        return f"org{self.number}x"
-
-    def sees(self, who: Member, server: str) -> bool:
-        own = {"organisation", f"role:{who.role}", f"member:{who.member_id}"}
-        own |= {f"group:{group}" for group in who.groups}
-        return who.role in ("editor", "admin") or bool(own & set(self.grants[server]))
-
-
-def fill(db: Connection, rng: random.Random, number: int) -> Tenant:
-    tenant = Tenant(number, organisations.create(db, f"org{number}x").id)
-    for at in range(rng.randint(2, 4)):
-        role = ("admin", "editor", "member", "member")[at]
-        groups = tuple(rng.sample(["ops", "web", "data"], rng.randint(0, 2)))
-        subject = rng.choice(["", f"s{at}"])
-        tenant.people.append(
-            members.add(
-                db, tenant.id, f"{tenant.mark} {at}", role,
-                groups=groups, issuer="https://i" if subject else "", subject=subject,
-            )
-        )  # fmt: skip
-    for at in range(rng.randint(1, 3)):
-        name = f"{tenant.mark}{at}"
-        member = rng.choice(tenant.people).member_id
-        every = [("organisation",), ("role:member",), ("group:ops",), (f"member:{member}",), ()]
-        tenant.grants[name] = rng.choice(every)
-        server = NewServer(name, "http", url=f"https://{name}", grants=tenant.grants[name])
-        tenant.server_ids.append(id_ := servers.save(db, tenant.id, server))
-        new = [made(rng, tenant, name, n) for n in range(rng.randint(1, 3))]
-        ids = tools.save(db, tenant.id, id_, new)
-        tenant.tool_ids.update(zip(ids, (f"{name}/{tool.name}" for tool in new), strict=True))
-        reviews.save_findings(
-            db, tenant.id, ids[0], [Finding(0, "r", "warn", tenant.mark, new[0].hash)]
-        )
-        reviews.decide(
-            db, tenant.id, ids[0], "approved", hash_=new[0].hash, member_id=member,
-            reason=tenant.mark,
-        )  # fmt: skip
-        upstream_secrets.save(db, tenant.id, id_, tenant.mark.encode(), key_name=tenant.mark)
-        profiles.save(
-            db, tenant.id, f"{tenant.mark} {at}", {"x": tenant.mark},
-            [TickRow(f"{name}/t0", pinned=True)], grants=tenant.grants[name],
-        )  # fmt: skip
-    policies.save(db, tenant.id, tenant.mark, tenant.mark)
-    blobs.save(db, tenant.id, "floor", fingerprint=tenant.mark, data=tenant.mark.encode())
-    for who in tenant.people:
-        tokens.issue(db, who, tenant.mark)
-        labels.add(db, who, f"{tenant.mark} {who.name}", [f"{tenant.mark}/t"], words="same words")
-        use.count(db, who, [(TODAY, "call", f"{tenant.mark}/t", 1)])
-        later = datetime.now(UTC) + timedelta(hours=1)
-        sessions.save(db, who, f"{who.member_id}", {"x": tenant.mark}, later)
-    return tenant
-
-
-def made(rng: random.Random, tenant: Tenant, server: str, n: int) -> NewTool:
-    text = f"reads common files {tenant.mark}"
-    words, length = Tokens().literal((0, f"t{n}", text, "", server, ""))
-    request = NewRequest(f"please {tenant.mark}", "pack", "h", {MODEL: unit(rng.randint(0, 50))})
-    return NewTool(
-        f"t{n}", {"name": f"t{n}", "description": text}, f"{tenant.mark}{n}", text, 1,
-        words, length, vocabulary=("common", f"common{tenant.mark}"),
-        vectors={MODEL: (tenant.mark, unit(rng.randint(0, 50)))}, requests=[request],
-    )  # fmt: skip
 
 
 Call = Callable[[Connection, Tenant, Tenant], object]
@@ -137,6 +56,7 @@ READS: dict[str, Call] = {
     "organisations.every": lambda db, me, o: organisations.every(db),
     "members.every": lambda db, me, o: members.every(db, o.id),
     "members.named": lambda db, me, o: members.named(db, o.id, f"{o.mark} 0"),
+    "members.seeing": lambda db, me, o: members.seeing(db, o.id, ["organisation"]),
     "tokens.of_member": lambda db, me, o: tokens.of_member(db, o.people[0].member_id),
     "servers.every": lambda db, me, o: servers.every(db, o.id),
     "servers.some": lambda db, me, o: servers.some(db, o.id, o.server_ids),
@@ -150,7 +70,7 @@ READS: dict[str, Call] = {
     "reviews.decisions": lambda db, me, o: reviews.decisions(db, o.id, list(range(1, 2_000))),
     "profiles.every": lambda db, me, o: profiles.every(db, o.id),
     "profiles.some": lambda db, me, o: profiles.some(db, o.id, list(range(1, 2_000))),
-    "profiles.named": lambda db, me, o: profiles.named(db, o.id, f"{o.mark} 0"),
+    "profiles.named": lambda db, me, o: profiles.named(db, o.id, f"{o.mark}-0"),
     "policies.every": lambda db, me, o: policies.every(db, o.id),
     "policies.named": lambda db, me, o: policies.named(db, o.id, o.mark),
     "labels.every": lambda db, me, o: labels.every(db, o.id),
@@ -158,7 +78,7 @@ READS: dict[str, Call] = {
     "use.since": lambda db, me, o: use.since(db, o.id, TODAY),
     "upstream_secrets.load": lambda db, me, o: upstream_secrets.load(db, o.id, o.server_ids[0]),
     "sessions.load": lambda db, me, o: sessions.load(db, o.people[0], str(o.people[0].member_id)),
-    "blobs.load": lambda db, me, o: blobs.load(db, o.id, "floor"),
+    "blobs.load": lambda db, me, o: blobs.load(db, o.id, "other"),
     "blobs.fingerprints": lambda db, me, o: blobs.fingerprints(db, o.id),
     "audit.since": lambda db, me, o: audit.since(db, o.id),
     "search.cosines": lambda db, me, o: search.cosines(db, o.id, MODEL, unit(1), list(o.tool_ids)),
@@ -213,7 +133,7 @@ WRITES: dict[str, Call] = {
         db, o.id, next(iter(o.tool_ids)), [Finding(0, "new", "info", "", "")]),
     "reviews.decide": lambda db, me, o: reviews.decide(
         db, o.id, next(iter(o.tool_ids)), "kept", hash_=f"{o.mark}0", member_id=1),
-    "profiles.save": lambda db, me, o: profiles.save(db, o.id, f"{o.mark} 0", {}, []),
+    "profiles.save": lambda db, me, o: profiles.save(db, o.id, f"{o.mark}-0", {}, []),
     "profiles.delete": lambda db, me, o: any(profiles.delete(db, o.id, id_) for id_ in range(1, 300)),
     "policies.save": lambda db, me, o: policies.save(db, o.id, o.mark, "mine"),
     "policies.delete": lambda db, me, o: any(policies.delete(db, o.id, id_) for id_ in range(1, 200)),
@@ -226,7 +146,7 @@ WRITES: dict[str, Call] = {
     "sessions.save": lambda db, me, o: sessions.save(
         db, o.people[0], str(o.people[0].member_id), {"mine": 1}, datetime.now(UTC)),
     "sessions.delete": lambda db, me, o: sessions.delete(db, o.people[0], str(o.people[0].member_id)),
-    "blobs.save": lambda db, me, o: blobs.save(db, o.id, "floor", fingerprint="", data=b""),
+    "blobs.save": lambda db, me, o: blobs.save(db, o.id, "other", fingerprint="", data=b""),
 }  # fmt: skip
 
 
