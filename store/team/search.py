@@ -329,7 +329,9 @@ def word_matches(
 def holders(connection: Connection, organisation_id: int, stems: Sequence[str]) -> dict[str, int]:
     """The number of tools that hold each stem, of those that the caller sees."""
     statement = (
-        "SELECT stem, sum(tools)::bigint FROM stems WHERE organisation_id = %(organisation)s"
+        "SELECT stem, sum(tools)::bigint FROM scope_stems"
+        " WHERE organisation_id = %(organisation)s"
+        " AND scope_id = ANY((SELECT toolcrib.scopes())::bigint[])"
         " AND stem = ANY(%(stems)s) GROUP BY stem"
     )
     values = {"organisation": organisation_id, "stems": list(stems)}
@@ -342,7 +344,9 @@ def like_words(
     """Words with the same first letter and `least` to `most` letters, with the texts that hold
     them."""
     statement = (
-        "SELECT word, sum(count)::bigint FROM vocabulary WHERE organisation_id = %(organisation)s"
+        "SELECT word, sum(count)::bigint FROM scope_vocabulary"
+        " WHERE organisation_id = %(organisation)s"
+        " AND scope_id = ANY((SELECT toolcrib.scopes())::bigint[])"
         " AND word >= %(first)s AND word < %(next)s AND length(word) BETWEEN %(least)s AND %(most)s"
         " GROUP BY word"
     )

@@ -16,8 +16,8 @@ from store.team.search import REQUESTS, TOOLS, index_name
 
 _ANALYSED = (
     "organisations", "members", "scopes", "servers", "tools", "tool_vectors", "requests",
-    "request_vectors", "vocabulary", "stems", "findings", "decisions", "profiles", "profile_tools",
-    "labels", "changes",
+    "request_vectors", "vocabulary", "stems", "scope_vocabulary", "scope_stems",
+    "findings", "decisions", "profiles", "profile_tools", "labels", "changes",
 )  # fmt: skip
 _LOCK = 7_305_131_208  # advisory lock of those who build indexes
 

@@ -7,7 +7,7 @@ real tools' ones, perturbed: of noise HNSW says nothing. The sizing table is a p
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -373,11 +373,13 @@ class _Backend:
         self._main = psutil.Process(pid)
 
     def seconds(self) -> float:
-        """CPU seconds until now, of those that still run."""
-        total = 0.0
+        """CPU seconds until now, of those that run and of those that ended."""
+        ended = self._main.cpu_times()
+        total = float(ended.children_user + ended.children_system)
         for process in (self._main, *self._main.children()):
-            times = process.cpu_times()
-            total += times.user + times.system
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
         return total
 
 

@@ -236,7 +236,7 @@ def test_the_reads_are_well_aimed(pool, tenants) -> None:
     """Of the operator, whom nothing is hidden from, each brings something of the other."""
     mine, other = tenants[0], tenants[1]
     bound = {"search.nearest", "search.nearest_by_request", "search.matching", "changes.since",
-             "search.limits"}  # fmt: skip
+             "search.limits", "search.like_words"}  # fmt: skip
     with as_owner(pool) as db:
         for name in sorted(READS.keys() - bound):
             rows = READS[name](db, mine, other)
@@ -297,7 +297,8 @@ class RollBackError(Exception):
 
 TABLES = (
     "organisations", "members", "tokens", "scopes", "servers", "tools", "tool_vectors", "requests",
-    "request_vectors", "vocabulary", "stems", "findings", "decisions", "profiles", "profile_tools",
+    "request_vectors", "vocabulary", "stems",
+    "scope_vocabulary", "scope_stems", "findings", "decisions", "profiles", "profile_tools",
     "policies", "labels", "use", "upstream_secrets", "sessions", "blobs", "audit", "cursors",
     "changes",
 )  # fmt: skip

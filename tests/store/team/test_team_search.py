@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -283,3 +284,38 @@ def test_slips_are_looked_up_among_words_that_the_caller_sees(pool, make_team) -
         assert search.holders(db, team.id, ["calendarclos", "calendaropen", "doe"]) == {
             "calendaropen": 1, "doe": 1,
         }  # fmt: skip
+
+
+def test_words_are_summed_by_scope_whatever_happens_to_servers(pool, make_team) -> None:
+    """Sums are those of the servers' rows after saves, moves between scopes and deletions."""
+    team, rng = make_team("a"), random.Random(1)
+    grants = (("organisation",), ("role:editor",), ("group:ops",))
+    names = ("alpha", "beta", "gamma", "delta")
+    for _ in range(30):
+        with as_member(pool, team.editor) as db:
+            server = NewServer(f"s{rng.randint(0, 3)}", "stdio", grants=rng.choice(grants))
+            id_ = servers.save(db, team.id, server)
+            step = rng.random()
+            if step < 0.6:
+                new = [tool(name) for name in rng.sample(names, rng.randint(0, 4))]
+                tools.save(db, team.id, id_, new)
+            elif step < 0.8:
+                servers.set_grants(db, team.id, id_, rng.choice(grants))
+            else:
+                servers.delete(db, team.id, id_)
+        with as_owner(pool) as db:
+            for table, word, number in (
+                ("vocabulary", "word", "count"),
+                ("stems", "stem", "tools"),
+            ):
+                summed = db.execute(
+                    f"SELECT scope_id, {word}, sum({number}) FROM {table}"
+                    " WHERE organisation_id = %s GROUP BY 1, 2 ORDER BY 1, 2",
+                    (team.id,),
+                ).fetchall()
+                kept = db.execute(
+                    f"SELECT scope_id, {word}, {number} FROM scope_{table}"
+                    " WHERE organisation_id = %s ORDER BY 1, 2",
+                    (team.id,),
+                ).fetchall()
+                assert kept == summed
