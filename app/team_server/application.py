@@ -38,6 +38,7 @@ from app.team_server.refusal import METADATA_PATH, RefusedError, Resource
 from app.team_server.routes import fitting
 from app.team_server.service import Service, Target, in_thread
 from app.team_server.session_id import SessionIds
+from app.team_server.tracing import Tracing
 from store.team.connecting import Connection, is_ready
 from store.typed import Json
 
@@ -89,6 +90,7 @@ class Parts:
     service: Service
     buckets: Buckets
     metrics: Metrics
+    tracing: Tracing
     upstreams: Callable[[], int]  # number of connections
     metrics_token: str = ""  # "" switches /metrics off
 
@@ -119,14 +121,17 @@ class Application:
 
         reply = Reply(counted)
         metrics.under_way += 1
-        try:
-            await self._answer(scope, receive, reply)
-        finally:
-            metrics.under_way -= 1
-            fits = fitting(scope["path"], self._paths)
-            route = fits[0] if fits is not None else "other"
-            metrics.count("requests", route=route, status=str(statuses[0] if statuses else 499))
-            metrics.time(route, time.perf_counter() - began)
+        with self._parts.tracing.request(scope["method"], scope["headers"]) as settled:
+            try:
+                await self._answer(scope, receive, reply)
+            finally:
+                metrics.under_way -= 1
+                fits = fitting(scope["path"], self._paths)
+                route = fits[0] if fits is not None else "other"
+                status = statuses[0] if statuses else 499
+                metrics.count("requests", route=route, status=str(status))
+                metrics.time(route, time.perf_counter() - began)
+                settled(route, status)
 
     async def _answer(self, scope: Json, receive: Receive, reply: Reply) -> None:
         try:

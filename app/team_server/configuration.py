@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from app.core.errors import ToolcribError
 from app.team_server.limiting import Limits
@@ -13,6 +14,7 @@ ISSUERS = "TOOLCRIB_TEAM_ISSUERS"
 INSIDE = "TOOLCRIB_TEAM_INSIDE"
 PROGRAMS = "TOOLCRIB_TEAM_PROGRAMS"
 METRICS_TOKEN = "TOOLCRIB_TEAM_METRICS_TOKEN"
+TRACES = "TOOLCRIB_TEAM_TRACES"
 LIMITS = {
     "TOOLCRIB_TEAM_RATE": "rate",
     "TOOLCRIB_TEAM_BURST": "burst",
@@ -32,6 +34,7 @@ class Configuration:
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     metrics_token: str = field(default="", repr=False)
+    traces: str = ""  # address of a receiver of OTLP over HTTP, "" for no traces
 
     @property
     def host(self) -> str:
@@ -57,7 +60,17 @@ def from_environ(environ: Mapping[str, str]) -> Configuration:
         programs=_programs(environ.get(PROGRAMS, "")),
         limits=_limits(environ),
         metrics_token=environ.get(METRICS_TOKEN, ""),
+        traces=_receiver(environ.get(TRACES, "")),
     )
+
+
+def _receiver(address: str) -> str:
+    parts = urlsplit(address)
+    if address and (parts.scheme not in ("http", "https") or not parts.hostname):
+        raise ToolcribError(
+            f"{TRACES} is no address of a receiver.", "For example: http://127.0.0.1:4318"
+        )
+    return address.rstrip("/")
 
 
 def _programs(text: str) -> dict[str, tuple[str, ...]]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
 
 _LONGEST = 2_000  # characters of a query
+_LOAD_SECONDS = 60.0  # that an end waits for the encoder
 
 
 def load_encoder() -> "Encoder | None":
@@ -68,6 +69,10 @@ class TeamFinder:
         encoder = load_encoder()
         if encoder is not None:
             self._ranker = Ranker(encoder)
+
+    def close(self) -> None:
+        """Let the loading end: a process that ends amid it is aborted by the runtime."""
+        self._loading.join(_LOAD_SECONDS)
 
     def search(self, caller: Caller, view: CallerView, fields: Json) -> str:
         """The text of a search's answer."""

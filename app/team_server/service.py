@@ -44,6 +44,7 @@ from app.team_server.cutting import cut
 from app.team_server.identity import Caller
 from app.team_server.limiting import Limits
 from app.team_server.metrics import Metrics
+from app.team_server.tracing import Tracing
 from store.errors import StoreError
 from store.team import use
 from store.team.connecting import Connection, as_member
@@ -85,6 +86,7 @@ class Service:
         held: upstreams.Upstreams,
         limits: Limits,
         metrics: Metrics,
+        tracing: Tracing,
     ) -> None:
         self._pool = pool
         self._finder = finder
@@ -92,6 +94,7 @@ class Service:
         self._upstreams = held
         self._limits = limits
         self._metrics = metrics
+        self._tracing = tracing
         self._views = CallerViews(pool)
         self._checker = Checker()
 
@@ -185,7 +188,8 @@ class Service:
             tool = await in_thread(self._views.tool, caller, query)
             if tool is not None and not view.reason(tool):
                 return text_result(describe(tool.tool_id, tool.raw, view.settings.gateway.slim))
-        text = await in_thread(self._finder.search, caller, view, fields)
+        with self._tracing.part("search"):
+            text = await in_thread(self._finder.search, caller, view, fields)
         await self._note(caller, "search", "")
         return text_result(text)
 
@@ -231,7 +235,8 @@ class Service:
             if not await upstreams.is_trusted(held, tool.name, tool.raw):
                 text = "its server offers another text than the one that was reviewed"
                 return error_result({"error": f"not available: {text}", "tool": tool.tool_id})
-            message = await upstreams.call(held, tool.name, fields)
+            with self._tracing.part("tools/call", tool.tool_id):
+                message = await upstreams.call(held, tool.name, fields)
             kind = "error" if _failed(message) else "call"
         except ToolcribError as error:
             return error_result({"error": f"{error.title} {error.hint}".strip()})

@@ -24,6 +24,7 @@ from app.team_server.refusal import Resource
 from app.team_server.sealing import Sealer
 from app.team_server.service import Service
 from app.team_server.session_id import SessionIds
+from app.team_server.tracing import Tracing, make_tracing
 from app.team_server.upstreams import Upstreams
 from app.team_server.url_guard import UrlGuard
 from store.team.connecting import Connection, open_pool
@@ -42,21 +43,27 @@ class Replica:
     application: Application
     pool: ConnectionPool[Connection]
     upstreams: Upstreams
+    finder: TeamFinder
+    tracing: Tracing
 
     def close(self) -> None:
         """End the servers and the connections."""
         self.upstreams.close()
+        self.finder.close()
         self.pool.close()
+        self.tracing.close()
 
 
 def make(given: Configuration, sealer: Sealer) -> Replica:
     """A replica's parts; the database may come later."""
     pool = open_pool(given.database, most=_POOL, timeout=_POOL_SECONDS)
     metrics, resource = Metrics(), Resource(given.url, given.issuers)
+    tracing = make_tracing(given.traces)
     guard = UrlGuard(given.inside)
     held = Upstreams(guard, given.programs)
     credentials = Credentials(pool, sealer)
-    service = Service(pool, TeamFinder(pool), credentials, held, given.limits, metrics)
+    finder = TeamFinder(pool)
+    service = Service(pool, finder, credentials, held, given.limits, metrics, tracing)
     issuers = [Issuer(url, resource.audience) for url in given.issuers]
     parts = Parts(
         pool=pool,
@@ -67,11 +74,12 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
         service=service,
         buckets=Buckets(given.limits),
         metrics=metrics,
+        tracing=tracing,
         upstreams=lambda: len(held),
         metrics_token=given.metrics_token,
     )
     api = TeamApi(pool, credentials, guard)
-    return Replica(Application(parts, api), pool, held)
+    return Replica(Application(parts, api), pool, held, finder, tracing)
 
 
 class ReplicaServer(Server):

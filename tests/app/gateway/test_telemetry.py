@@ -4,74 +4,21 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from process_waits import until
 
 from app.gateway.journal import Journal
 from app.gateway.telemetry import Telemetry
 from store.connection import open_store
+from tests.fakes.otlp_receiver import Receiver, attributes
 
 pytestmark = pytest.mark.usefixtures("encoderless")
 ROOT = Path(__file__).parents[3]
 QUERY = "return the given text for mallory"
-
-
-class Receiver:
-    """An OTLP/HTTP receiver on this machine."""
-
-    def __init__(self) -> None:
-        self.spans: list[Any] = []
-        self.metrics: list[str] = []
-        self.raw: list[bytes] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                import gzip
-
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.headers.get("Content-Encoding") == "gzip":
-                    body = gzip.decompress(body)
-                outer.take(self.path, body)
-                self.send_response(200)
-                self.send_header("Content-Type", "application/x-protobuf")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-
-    def take(self, path: str, body: bytes) -> None:
-        self.raw.append(body)
-        if path == "/v1/traces":
-            request = ExportTraceServiceRequest.FromString(body)
-            for resource in request.resource_spans:
-                for scope in resource.scope_spans:
-                    self.spans += scope.spans
-        elif path == "/v1/metrics":
-            for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics:
-                for scope in resource.scope_metrics:
-                    self.metrics += [metric.name for metric in scope.metrics]
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture
@@ -92,10 +39,6 @@ def toolcrib(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
-
-
-def attributes(span: Any) -> dict[str, Any]:
-    return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
 
 
 def session(gateway: Any) -> None:

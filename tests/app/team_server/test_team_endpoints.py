@@ -428,7 +428,7 @@ def serving(dsn: str, sealer: Sealer) -> Iterator[tuple[Replica, int]]:
     thread.start()
     try:
         ready.wait(60.0)
-        replica.application._parts.service._finder._loading.join(60.0)
+        replica.finder.close()  # the encoder is there
         yield replica, port
     finally:
         server.should_exit = True
