@@ -100,6 +100,7 @@ def make_parser() -> argparse.ArgumentParser:
     team.add_argument("--scale", type=int, default=0, metavar="N", help="N tools, by scope instead")
     team.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     team.add_argument("--keep", type=Path, metavar="DIR", help="keep the filled database here")
+    team.add_argument("--write", type=Path, metavar="FILE", help="put the sizing table in here")
     team.set_defaults(run=run_team)
     _add_scanner(kinds, common)
     costs = kinds.add_parser(
@@ -218,7 +219,7 @@ def run_surfaces(args: argparse.Namespace, ctx: AppContext, console: Console) ->
 
 def run_team(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Compare a team's search with the local one, or measure it by what a caller may see."""
-    from tests.bench import team, team_scale
+    from tests.bench import team, team_scale, team_sizing
 
     encoder = prepared_encoder(ctx, console)
     tell = console.progress
@@ -231,6 +232,8 @@ def run_team(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
             keep=args.keep,
             progress=tell,
         )
+        if args.write:
+            team_sizing.write(value, args.write)
     else:
         value = team.parity(args.data, encoder, limit=args.limit, cache=args.cache, progress=tell)
     console.progress_done()
