@@ -296,7 +296,10 @@ def matching(
         "SELECT t.id, t.length, array_agg(u.lexeme), "
         " array_agg(array_to_string(u.positions, ','))"
         " FROM toolcrib.matching(%(stems)s, %(weights)s, %(finders)s, %(named)s, %(mean)s,"
-        " %(apart)s, %(most)s) m JOIN tools t ON t.id = m.id, LATERAL unnest(t.words) u"
+        # one by one: the planner, which takes scopes for small, would read all tools of the caller
+        " %(apart)s, %(most)s) m,"
+        " LATERAL (SELECT id, length, words FROM tools WHERE id = m.id OFFSET 0) t,"
+        " LATERAL unnest(t.words) u"
         " WHERE u.lexeme = ANY(%(stems)s) GROUP BY t.id, t.length, m.score"
         " ORDER BY m.score DESC, t.id"
     )

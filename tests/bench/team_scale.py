@@ -170,18 +170,13 @@ class _Bench:
                 id_, name = int(str(row[0])), str(row[1])
                 if name not in SHARES:
                     continue
-                started, spent = time.perf_counter(), self._backend.seconds()
+                started = time.perf_counter()
                 built: list[str] = []
                 build_indexes(db, id_, progress=built.append)
                 if built:
-                    cpu = self._backend.seconds() - spent
                     self._note(f"index {name}", time.perf_counter() - started)
-                    self._note(f"index cpu {name}", cpu)
                     self._progress(f"{name}: {built} {time.perf_counter() - started:.0f} s")
-        return {
-            name: {"seconds": self._note(f"index {name}"), "cpu": self._note(f"index cpu {name}")}
-            for name in SHARES
-        }
+        return {name: self._note(f"index {name}") for name in SHARES}
 
     def _note(self, name: str, value: float | None = None) -> float:
         """A figure of the filling that is kept with the database (0 for none)."""
