@@ -10,6 +10,7 @@ from types import FrameType
 from psycopg_pool import ConnectionPool
 from uvicorn import Config, Server
 
+from app.core.errors import ToolcribError
 from app.gateway.backend.web.bounded import bounded_config
 from app.team_server.api import TeamApi
 from app.team_server.application import Application, Parts
@@ -24,7 +25,7 @@ from app.team_server.refusal import Resource
 from app.team_server.sealing import Sealer
 from app.team_server.service import Service
 from app.team_server.session_id import SessionIds
-from app.team_server.tracing import Tracing, make_tracing
+from app.team_server.tracing import Tracing
 from app.team_server.upstreams import Upstreams
 from app.team_server.url_guard import UrlGuard
 from store.team.connecting import Connection, open_pool
@@ -58,7 +59,7 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
     """A replica's parts; the database may come later."""
     pool = open_pool(given.database, most=_POOL, timeout=_POOL_SECONDS)
     metrics, resource = Metrics(), Resource(given.url, given.issuers)
-    tracing = make_tracing(given.traces)
+    tracing = _tracing(given.traces)
     guard = UrlGuard(given.inside)
     held = Upstreams(guard, given.programs)
     credentials = Credentials(pool, sealer)
@@ -80,6 +81,18 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
     )
     api = TeamApi(pool, credentials, guard)
     return Replica(Application(parts, api), pool, held, finder, tracing)
+
+
+def _tracing(endpoint: str) -> Tracing:
+    """Spans for a receiver of OTLP over HTTP, none for "". Raises ToolcribError without the SDK."""
+    if not endpoint:
+        return Tracing()
+    try:
+        from app.team_server.spans import Spans
+    except ImportError as error:
+        hint = "Install it: pip install 'toolcrib[team,otel]'"
+        raise ToolcribError("The OpenTelemetry SDK is missing.", hint) from error
+    return Spans(endpoint)
 
 
 class ReplicaServer(Server):

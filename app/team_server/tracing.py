@@ -6,8 +6,6 @@ Names, codes and times leave: no member, organisation, query, argument or answer
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from app.core.errors import ToolcribError
-
 Headers = Iterable[tuple[bytes, bytes]]
 Settled = Callable[[str, int], None]  # takes the route and the status of the answer
 
@@ -27,15 +25,3 @@ class Tracing:
 
     def close(self) -> None:
         """Send what is left."""
-
-
-def make_tracing(endpoint: str) -> Tracing:
-    """Spans for a receiver of OTLP over HTTP, none for "". Raises ToolcribError without the SDK."""
-    if not endpoint:
-        return Tracing()
-    try:
-        from app.team_server.spans import Spans
-    except ImportError as error:
-        hint = "Install it: pip install 'toolcrib[team,otel]'"
-        raise ToolcribError("The OpenTelemetry SDK is missing.", hint) from error
-    return Spans(endpoint)
