@@ -218,6 +218,12 @@ def entry_names(db: apsw.Connection, host: str, file: str) -> set[str]:
     return {str(name) for (name,) in rows}
 
 
+def drop_entry(db: apsw.Connection, entry: EntryRecord) -> None:
+    """Forget this entry, for every host that reads its file."""
+    place = (entry.scope, entry.file, entry.name)
+    db.execute("DELETE FROM entries WHERE (scope, file, name) = (?, ?, ?)", place)
+
+
 def drop_missing_entries(db: apsw.Connection, host: str, file: str, keep: Iterable[str]) -> None:
     """Forget entries of this file that are no longer in it."""
     names = json.dumps(list(keep))

@@ -6,9 +6,18 @@ from dataclasses import replace
 import apsw
 
 from app.core.context import AppContext
-from app.export.entries.plan import kept_launch
+from app.core.errors import ToolcribError
+from app.export.entries.plan import look_up
+from app.export.history import active_writes
+from app.hosts.facts import load_hosts
 from app.hosts.places import Places
-from app.registry.register import register_file, register_kept, register_restored
+from app.registry.register import (
+    register_file,
+    register_gone,
+    register_kept,
+    register_restored,
+)
+from store import exports
 from store.records import EntryRecord, ExportRecord
 
 
@@ -41,7 +50,21 @@ def register_taken_back(
 
 
 def _take_kept(ctx: AppContext, db: apsw.Connection, places: Places, present: EntryRecord) -> None:
-    kept = kept_launch(db, places, present)
-    if kept is not None:
-        launch, from_project = kept
-        register_kept(ctx, db, present, launch, from_project=from_project)
+    """Take in what the copy of the file has of an entry that Toolcrib starts for the host."""
+    history = exports.for_host(db, present.host)
+    try:
+        reading, place = look_up(places, present, history)
+    except ToolcribError:
+        return
+    if place is None and reading.through and active_writes(history, reading.file):
+        register_gone(ctx, db, present)
+    elif place is not None and place.kept is not None and (launch := place.entry.launch):
+        off, from_project = place.entry.disabled, place.entry.project_level
+        shared = [
+            facts.id
+            for facts in load_hosts()
+            if any(reading.file in place.places.candidates(kind) for kind in facts.files)
+        ]
+        for reader in dict.fromkeys([present.host, *shared]):
+            one = replace(present, host=reader, disabled=off)
+            register_kept(ctx, db, one, launch, from_project=from_project)

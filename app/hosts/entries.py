@@ -72,6 +72,33 @@ def view_entry(raw: object, style: EntryStyle) -> EntryView:
     return EntryView(inner if gateway.command else None, disabled, problem, gateway)
 
 
+def started_by(raw: object, style: EntryStyle) -> LaunchSpec | None:
+    """The launch as the host starts it: of an entry that Toolcrib wrapped, the gateway's."""
+    if not isinstance(raw, Mapping):
+        return None
+    nested = raw.get("transport")
+    return _launch({**raw, **nested} if isinstance(nested, Mapping) else raw, style)[0]
+
+
+def wrapped_as(outer: LaunchSpec, inner: LaunchSpec, server: str = "") -> LaunchSpec:
+    """`inner` as the gateway of `outer` starts it; `inner` itself where that is no gateway.
+
+    `server` is the catalogue name that the gateway then asks for, "" for the one it has. A server
+    behind a URL is not named in the entry, which stays what it is.
+    """
+    gateway = gateway_of(outer)
+    if gateway is None:
+        return inner
+    own, dashes, _ = _split(outer.args)
+    if server and "--server" in own:
+        own[own.index("--server") + 1] = server
+    if not gateway.command:
+        return replace(outer, args=tuple(own))
+    home = {name: value for name, value in outer.env.items() if name == HOME_VARIABLE}
+    args = (*own, dashes, inner.command, *inner.args)
+    return replace(inner, command=outer.command, args=args, env={**inner.env, **home})
+
+
 def storable(text: str) -> str:
     """The text with a replacement for halves of characters, which no file and no terminal takes."""
     return text.encode("utf-8", "replace").decode()

@@ -149,13 +149,24 @@ def register_kept(
     from_project: bool,
 ) -> None:
     """Take in the launch of an entry behind Toolcrib, and its secret values; starts nothing."""
-    spec, secrets = launch.to_spec(install_key(ctx.paths))
+    key = install_key(ctx.paths)
+    spec, secrets = launch.to_spec(key)
+    name = _Placement(db, key).first_name(entry)
     before = servers.launches(db)
     with transaction(db):
-        servers.place(db, entry, spec, name=entry.name, trusted=not from_project)
+        servers.place(db, entry, spec, name=name, trusted=not from_project)
         servers.retire_unnamed(db)
     if secrets:
         SecretStore.open(ctx.paths).put(spec.key, secrets)
+    forget_secrets(ctx, before, servers.launches(db))
+
+
+def register_gone(ctx: AppContext, db: apsw.Connection, entry: EntryRecord) -> None:
+    """Forget an entry that was behind Toolcrib and is removed."""
+    before = servers.launches(db)
+    with transaction(db):
+        servers.drop_entry(db, entry)
+        servers.retire_unnamed(db)
     forget_secrets(ctx, before, servers.launches(db))
 
 
@@ -295,7 +306,7 @@ class _Placement:
             for length in range(1, len(place) + 1)
         }
 
-    def _first_name(self, entry: EntryRecord) -> str:
+    def first_name(self, entry: EntryRecord) -> str:
         """The entry's name before Toolcrib renamed it in its file: its server's name stays."""
         name = entry.name
         for record in self._renames():
@@ -319,7 +330,7 @@ class _Placement:
             spec = _nothing(entry, self._key)
         else:
             spec, _ = file_entry.launch.to_spec(self._key)
-        name = self._first_name(entry)
+        name = self.first_name(entry)
         trusted = not file_entry.project_level
         server_id = servers.place(self.db, entry, spec, name=name, trusted=trusted)
         problem = file_entry.problem or (

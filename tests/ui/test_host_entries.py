@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 from app.export.plan import DISABLE, EDIT, REMOVE
 from app.hosts.reading import read_hosts
 from app.registry.register import register
-from store import servers
+from store import profiles, servers
 from ui.pages.catalog.add_server import AddServerDialog
 
 SECRET = "sup3r-s3cret-value-42"
@@ -279,7 +279,9 @@ def test_one_that_two_hosts_share_parts_and_the_message_leads_to_where_it_is_rea
     page = shown(window, qtbot)
     assert "In the Catalog it becomes files-2." in page.entry.notes.text()
     write(page, window, qtbot)
-    assert page.messages.text == "Written. It is files-2 now, whose tools are not read yet."
+    assert page.messages.text.startswith(
+        "Written. It is files-2 now, whose tools are not read yet. Kiro "
+    ), "whose session knows the other name until it starts anew"
     qtbot.waitUntil(lambda: "files-2" in names(window), timeout=WAIT)
     buttons = page.messages.findChildren(QPushButton)
     next(one for one in buttons if one.text() == "Show server").click()
@@ -287,3 +289,71 @@ def test_one_that_two_hosts_share_parts_and_the_message_leads_to_where_it_is_rea
     picked = window.catalog.content.tree.currentIndex()
     assert window.catalog.content.model.server_at(picked).name == "files-2"
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=WAIT)
+
+
+def write_mode(window, qtbot, host, mode):
+    page = window.hosts_page
+    qtbot.waitUntil(lambda: page.preview is not None and window.tasks.idle, timeout=WAIT)
+    page.choose(host)
+    page.detail.radios[mode].click()
+    qtbot.waitUntil(lambda: window.tasks.idle and page.detail.write.isEnabled(), timeout=WAIT)
+    page.primary()
+    qtbot.waitUntil(lambda: window.undo.count() == 1 and window.tasks.idle, timeout=WAIT)
+
+
+def test_a_pruned_server_is_edited_and_switched_off_in_the_window_and_undone(
+    window, ctx, places, qtbot
+):
+    file = places.home / ".kiro/settings/mcp.json"
+    db = ctx.open_store()
+    (profile,) = profiles.all_profiles(db)
+    profiles.save_settings(db, profile.id, {"gateway": {"search_hints": True}})
+    db.close()  # hints are given by the gateway: every entry runs through it
+    window.live.load()
+    write_mode(window, qtbot, "kiro", "pruned")
+    pruned = file.read_text()
+    assert pruned.count("toolcrib-gateway") == 2
+    window.catalog.show_server("shared")
+    window.catalog.edit_server()
+    qtbot.waitUntil(lambda: window.findChild(AddServerDialog) is not None, timeout=WAIT)
+    form = window.findChild(AddServerDialog)
+    assert (form.windowTitle(), form.command.text()) == ("Edit shared in Kiro", "uvx s")
+    form.command.setText("uvx s2")
+    form.add.click()
+    page = shown(window, qtbot)
+    after = page.entry.diff.after.toPlainText()
+    assert '"s2"' in after and "toolcrib-gateway" in after
+    assert "Kiro goes on starting it through Toolcrib." in page.entry.notes.text()
+    write(page, window, qtbot)
+    edited = file.read_text()
+    assert edited == pruned.replace('"s"', '"s2"')
+    assert page.messages.text.startswith("Written. Kiro")
+    spec = lambda: window.live.catalog.server("shared").spec.args  # noqa: E731
+    qtbot.waitUntil(lambda: spec() == ("s2",), timeout=WAIT)
+    page = change(window, qtbot, "shared", DISABLE, "kiro")
+    write(page, window, qtbot)
+    assert '"disabled": true' in file.read_text()
+    for text in (edited, pruned, KIRO):
+        window.undo.undo()
+        qtbot.waitUntil(lambda t=text: file.read_text() == t and window.tasks.idle, timeout=WAIT)
+    assert spec() == ("s",)
+
+
+def test_a_server_behind_toolcrib_is_removed_in_the_window_and_undone(window, places, qtbot):
+    file = places.home / ".cursor/mcp.json"
+    write_mode(window, qtbot, "cursor", "through")
+    through = file.read_text()
+    page = change(window, qtbot, "github", REMOVE)
+    assert page.entry.title.text() == "Remove github from Cursor"
+    assert page.entry.path.text().endswith("as Toolcrib keeps it")
+    assert "Cursor reaches it through Toolcrib until its next start." in page.entry.notes.text()
+    write(page, window, qtbot)
+    assert file.read_text() == through.replace("github,files", "files")
+    assert page.messages.text.startswith("Removed. Cursor reconnects")
+    qtbot.waitUntil(lambda: "github" not in names(window), timeout=WAIT)
+    page = change(window, qtbot, "files", REMOVE)
+    assert "files is the only server behind Toolcrib in Cursor." in page.entry.notes.text()
+    assert page.entry.write.isHidden()
+    window.undo.undo()
+    qtbot.waitUntil(lambda: "github" in names(window) and window.tasks.idle, timeout=WAIT)
+    assert file.read_text() == through

@@ -6,16 +6,22 @@ from typing import Any
 
 from app.core.errors import ToolcribError
 from app.hosts.documents.edits import Delete, Edit, Path, Rename, Set
-from app.hosts.entries import view_entry
+from app.hosts.entries import started_by, wrapped_as
 from app.hosts.facts import EntryStyle
 from app.hosts.launch import LaunchSpec
 
 
-def launch_edits(at: Path, raw: Any, style: EntryStyle, new: LaunchSpec) -> Iterator[Edit]:
-    """Edits that make the entry start or reach `new`; ToolcribError if the host keeps a value."""
-    old = view_entry(raw, style).launch
+def launch_edits(
+    at: Path, raw: Any, style: EntryStyle, new: LaunchSpec, server: str = ""
+) -> Iterator[Edit]:
+    """Edits that make the entry start or reach `new`; ToolcribError if the host keeps a value.
+
+    One that runs through Toolcrib goes on doing so, for the server of that catalogue name.
+    """
+    old = started_by(raw, style)
     if old is None:
         raise ToolcribError("This entry cannot be understood.", "Change it in the file.")
+    new = wrapped_as(old, new, server)
     if (old.url != "") != (new.url != ""):
         raise ToolcribError("A command does not become a URL.", "Add a new server instead.")
     if new.url:

@@ -8,7 +8,6 @@ from app.core.errors import ToolcribError
 from app.export.entries.edits import launch_edits
 from app.export.history import Base, base_of
 from app.export.matching import raw_at
-from app.export.plan import EDIT, EntryChange
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Set
 from app.hosts.documents.values import read_values
@@ -49,26 +48,17 @@ def kept_entry(
     return None
 
 
-def refuse_kept(change: EntryChange, name: str, host: str) -> None:
-    """Raise ToolcribError for a change that is none of a kept entry."""
-    if change.kind != EDIT:
-        raise ToolcribError(
-            f"{name} is behind Toolcrib in {host}.",
-            f"Write {host} as is first, or disable the server in Toolcrib.",
-        )
-
-
-def with_server_called(data: bytes, reading: HostReading, old: str, new: str) -> bytes:
-    """The file with another name among the servers that its one entry reaches."""
-    if old == new or reading.behind is None or old not in reading.behind:
+def with_behind(data: bytes, reading: HostReading, names: Sequence[str]) -> bytes:
+    """The file with these servers as those that its one entry reaches."""
+    if reading.behind is None or tuple(names) == reading.behind:
         return data
     kind = reading.kind.format if reading.kind else "json"
     raw = raw_at(read_values(data, kind).value, reading.through_at)
-    names = ",".join(new if name == old else name for name in reading.behind)
+    listed = ",".join(names)
     style = style_of(reading)
     view = view_entry(raw, style)
     if view.launch is not None and view.launch.url:
-        url = f"{view.launch.url.partition('?')[0]}?servers={quote(names, safe='')}"
+        url = f"{view.launch.url.partition('?')[0]}?servers={quote(listed, safe='')}"
         changed = replace(view.launch, url=url)
         return edit(data, kind, list(launch_edits(reading.through_at, raw, style, changed)))
     key = style.command if style.array else style.args
@@ -78,4 +68,4 @@ def with_server_called(data: bytes, reading: HostReading, old: str, new: str) ->
             f"{reading.file}: Toolcrib's entry cannot be understood.", "Write the host again."
         )
     place = (*reading.through_at, key, words.index(_NAMES) + 1)
-    return edit(data, kind, [Set(place, names)])
+    return edit(data, kind, [Set(place, listed)])

@@ -9,7 +9,7 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.export.entries.edits import launch_edits, rename_edits, switch_edit
-from app.export.entries.kept import kept_entry, refuse_kept, with_server_called
+from app.export.entries.kept import kept_entry, with_behind
 from app.export.history import Base, ChangedPlaces, active_writes, base_of
 from app.export.matching import raw_at
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan, Plan
@@ -17,7 +17,8 @@ from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit
 from app.hosts.documents.values import read_values
 from app.hosts.entries import THROUGH_NAME
-from app.hosts.facts import HostFacts, HostFile, host
+from app.hosts.facts import EntryStyle, HostFacts, HostFile, host
+from app.hosts.interpolation import only_host_fills, variables
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from app.hosts.reading import (
@@ -32,7 +33,7 @@ from app.hosts.reading import (
 from app.hosts.running import is_running
 from app.secrets.secret_store import install_key
 from store import exports, servers
-from store.records import AS_IS, THROUGH, EntryRecord, ExportRecord
+from store.records import AS_IS, THROUGH, EntryRecord, ExportRecord, ServerRecord
 from store.typed import Json
 
 
@@ -42,9 +43,10 @@ class EntryPlace:
 
     reading: HostReading
     kind: HostFile
-    entry: FoundEntry
+    entry: FoundEntry  # with its own launch, also where the file names the gateway
     places: Places  # as seen from its project
-    kept: Base | None = None  # the copy that has it, where it is behind Toolcrib's one entry
+    live: FoundEntry | None  # as the file has it; None behind Toolcrib's one entry
+    kept: Base | None = None  # the copy that has its launch, where the file has it no more
 
     @property
     def host(self) -> HostFacts:
@@ -62,6 +64,21 @@ def find_entry(
 
     With the host's writes, one behind Toolcrib is found in the copy that they keep of its file.
     """
+    reading, place = look_up(places, record, history)
+    if place is not None:
+        return place
+    if reading.through:
+        raise ToolcribError(
+            f"{record.name} is behind Toolcrib in {reading.host.name}.",
+            f"Write {reading.host.name} as is first, or disable the server in Toolcrib.",
+        )
+    raise ToolcribError(f"{record.name} is no longer in {record.file}.", "Read the servers again.")
+
+
+def look_up(
+    places: Places, record: EntryRecord, history: Sequence[ExportRecord]
+) -> tuple[HostReading, EntryPlace | None]:
+    """The file of an entry and the entry, None if neither the file nor its copy has it."""
     facts, path = host(record.host), Path(record.file)
     kind, places = _kind_of(places, facts, path, record.scope)
     if kind is None or not kind.writable or kind.role != "servers":
@@ -72,34 +89,30 @@ def find_entry(
     reading = read_one(places, facts, kind, path)
     if reading.problem:
         raise ToolcribError(f"{path}: {reading.problem}", "Correct the file and try again.")
-    for entry in reading.entries:
-        if (entry.name, entry.scope) == (record.name, record.scope):
-            return EntryPlace(reading, kind, entry, places)
-    kept = kept_entry(reading, kind, record, history) if reading.through else None
+    live = next(
+        (one for one in reading.entries if (one.name, one.scope) == (record.name, record.scope)),
+        None,
+    )
+    elsewhere = reading.through if live is None else live.launch is None and live.server
+    kept = kept_entry(reading, kind, record, history) if elsewhere else None
     if kept is not None:
-        return EntryPlace(reading, kind, kept.entry, places, kept.base)
-    if reading.through:
-        raise ToolcribError(
-            f"{record.name} is behind Toolcrib in {facts.name}.",
-            f"Write {facts.name} as is first, or disable the server in Toolcrib.",
-        )
-    raise ToolcribError(f"{record.name} is no longer in {path}.", "Read the servers again.")
+        return reading, EntryPlace(reading, kind, kept.entry, places, live, kept.base)
+    return reading, EntryPlace(reading, kind, live, places, live) if live is not None else None
 
 
 def plan_entry(
     places: Places,
     change: EntryChange,
     history: Sequence[ExportRecord] = (),
-    others: Sequence[EntryRecord] = (),
+    row: ServerRecord | None = None,
     *,
-    server: str = "",
     called: str = "",
 ) -> Plan:
     """The change of one entry; reads files, writes nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): what they made stays theirs,
-    so that "as is" gives the file with this change. `others` are the server's other entries;
-    `server` is its name in the catalogue, `called` the name that the changed one has there.
+    so that "as is" gives the file with this change. `row` is the entry's server in the catalogue,
+    `called` the name that the changed one has there.
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
@@ -114,28 +127,64 @@ def plan_entry(
         over_http=bool(newest and newest.detail.get("http")),
         **_reached(newest),
     )
+    named = _Named(change, row, called)
     try:
         place = find_entry(places, change.entry, history)
-        if place.kept is not None:
-            file = _kept_plan(place, place.kept, change, mine, names=(server, called or server))
-            own = tuple(called if called and name == server else name for name in empty.own)
-            parted = called if called != server else ""
-            # the host notices nothing
-            empty = replace(empty, own=own, restart_hint="", parted=parted)
-        else:
-            file = _file_plan(place, change, mine)
+        file = _file_plan(place, change, mine, named)
     except ToolcribError as error:
         return replace(empty, refusal=f"{error.title} {error.hint}".strip())
     if file is None:
         return empty
+    if file.after == file.before:  # the host notices nothing
+        empty = replace(empty, restart_hint="")
+    if place.live is None:
+        empty = replace(empty, own=named.among(empty.own))
+    if place.live is None or place.live.server:
+        empty = replace(empty, parted=named.parted)
     alive = is_running(facts)
     return replace(
         empty,
         files=(file,),
-        warnings=tuple(_warnings(place, change, others, empty.parted)),
+        warnings=tuple(_warnings(place, change, row, empty.parted)),
         also_read_by=also_read_by(place.places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Names of an entry's server among those that the host's one entry reaches."""
+
+    change: EntryChange
+    row: ServerRecord | None
+    called: str  # after the change
+
+    @property
+    def parted(self) -> str:
+        """The server that the changed one is from then on, "" where it stays the same."""
+        return self.called if self.row is not None and self.called != self.row.name else ""
+
+    def among(self, names: Sequence[str]) -> tuple[str, ...]:
+        """These names after the change; another entry of the host may name the server too."""
+        if self.row is None:
+            return tuple(names)
+        former, own = {self.row.name, *self.row.former}, self.change.entry
+        stays = self.change.kind == ENABLE or any(
+            (one.host, _is_of_project(one)) == (own.host, _is_of_project(own))
+            and _place(one) != _place(own)
+            and not one.disabled
+            for one in self.row.entries
+        )
+        left = [name for name in names if stays or name not in former]
+        if self.change.kind == ENABLE and not former.intersection(left):
+            left.append(self.row.name)
+        elif self.change.kind == EDIT and not self.parted:
+            left = list(names)
+        elif self.change.kind == EDIT and stays:
+            left.append(self.called)
+        elif self.change.kind == EDIT:
+            left = [self.called if name in former else name for name in names]
+        return tuple(dict.fromkeys(left))
 
 
 def _reached(newest: ExportRecord | None) -> Json:
@@ -151,34 +200,19 @@ def _reached(newest: ExportRecord | None) -> Json:
 def load_plan(ctx: AppContext, db: apsw.Connection, places: Places, change: EntryChange) -> Plan:
     """Plan a change, reading the host's writes and the server's other entries from the store."""
     history = exports.for_host(db, change.entry.host)
-    rows = servers.all_servers(db)
     own = (change.entry.host, _place(change.entry))
+    rows = servers.all_servers(db)
     row = next((r for r in rows if any((e.host, _place(e)) == own for e in r.entries)), None)
-    if row is None:
-        return plan_entry(places, change, history)
-    called = ""
-    if change.launch is not None:
+    called = row.name if row is not None else ""
+    if row is not None and change.launch is not None:
         key = change.launch.to_spec(install_key(ctx.paths))[0].key
         called = servers.name_placed(db, change.entry, key, name=change.entry.name)
-    return plan_entry(places, change, history, row.entries, server=row.name, called=called)
+    return plan_entry(places, change, history, row, called=called)
 
 
 def load_entry(db: apsw.Connection, places: Places, record: EntryRecord) -> EntryPlace:
     """Find an entry, reading the host's writes from the store."""
     return find_entry(places, record, exports.for_host(db, record.host))
-
-
-def kept_launch(
-    db: apsw.Connection, places: Places, record: EntryRecord
-) -> tuple[LaunchSpec, bool] | None:
-    """Launch of an entry behind Toolcrib, and True if a project names it; None for any other."""
-    try:
-        place = load_entry(db, places, record)
-    except ToolcribError:
-        return None
-    if place.kept is None or place.entry.launch is None:
-        return None
-    return place.entry.launch, place.entry.project_level
 
 
 def _kind_of(
@@ -197,16 +231,25 @@ def _kind_of(
 
 
 def _file_plan(
-    place: EntryPlace, change: EntryChange, mine: Sequence[ExportRecord]
+    place: EntryPlace, change: EntryChange, mine: Sequence[ExportRecord], named: _Named
 ) -> FilePlan | None:
+    """The change in the file, and in the copy that "as is" is written from."""
     path, kind = place.reading.file, place.kind.format
     before = read_bytes(path)
     _refuse(place, change)
-    after = _edited(before, place, change)
-    if after == before:
+    if place.live is None:
+        after: bytes | None = with_behind(before, place.reading, _behind(place, named))
+    else:
+        after = _edited(before, place, place.live, change, named.parted)
+    base = place.kept
+    if base is None:
+        base = base_of(mine, path, before, kind) if active_writes(mine, path) else Base(before)
+    without = after
+    if place.kept is not None or base.data != before:
+        without = _edited(base.data, place, place.entry, change)
+    if after == before and without == base.data:
         return None
-    base = base_of(mine, path, before, kind) if active_writes(mine, path) else Base(before)
-    without = after if base.data == before else _edited(base.data, place, change)
+    unseen = place.live is None or (place.kept is not None and change.launch is not None)
     return FilePlan(
         path=path,
         scope=place.kind.scope,
@@ -217,35 +260,24 @@ def _file_plan(
         changes=(change.words,),
         touched=_touched(place, change, mine),
         base=without,
+        kept=base.data if unseen else None,
     )
 
 
-def _kept_plan(
-    place: EntryPlace,
-    base: Base,
-    change: EntryChange,
-    mine: Sequence[ExportRecord],
-    *,
-    names: tuple[str, str],
-) -> FilePlan | None:
-    """The change in the copy; the file itself changes where its one entry names the server."""
-    refuse_kept(change, place.entry.name, place.host.name)
-    _refuse(place, change)
-    path, before = place.reading.file, read_bytes(place.reading.file)
-    without = _edited(base.data, place, change)
-    if without == base.data:
-        return None
-    return FilePlan(
-        path=path,
-        scope=place.kind.scope,
-        format=place.kind.format,
-        before=before,
-        after=with_server_called(before, place.reading, *names),
-        before_hash=hash_bytes(before),
-        changes=(change.words,),
-        touched=_touched(place, change, mine),
-        base=without,
-        kept=base.data,
+def _behind(place: EntryPlace, named: _Named) -> tuple[str, ...]:
+    """Servers that the host's one entry reaches after the change of one behind it."""
+    now, name = place.reading.behind, place.host.name
+    after = named.among(now or ())
+    if after or named.change.kind == EDIT:
+        return after
+    if now is None:
+        raise ToolcribError(
+            f"An earlier Toolcrib gave {name} every server of its profile.",
+            f"Write {name} again first.",
+        )
+    raise ToolcribError(
+        f"{place.entry.name} is the only server behind Toolcrib in {name}.",
+        f"Write {name} as is first.",
     )
 
 
@@ -267,47 +299,72 @@ def _refuse(place: EntryPlace, change: EntryChange) -> None:
             f"{name} has no key in its file that switches a server off.",
             "Remove the entry there, or disable the server in Toolcrib.",
         )
-    if change.kind == EDIT and entry.pruned:
-        raise ToolcribError(
-            f"{entry.name} runs through Toolcrib in {name}.",
-            f"Write {name} as is first, then edit it.",
-        )
+    if change.launch is not None and entry.launch is None:
+        raise ToolcribError(f"What {entry.name} starts is not known.", "Change it in the file.")
+    if change.launch is not None and place.kept is not None:
+        _refuse_hosts_values(place, change.launch)
     if _renames(place, change) and change.name == THROUGH_NAME:
         raise ToolcribError(f"{THROUGH_NAME} is the name of Toolcrib's own entry.", "Take another.")
     if _renames(place, change) and not (change.name.strip() and change.name.isprintable()):
         raise ToolcribError("This name is empty, or has characters that cannot be seen.")
 
 
-def _edited(data: bytes | None, place: EntryPlace, change: EntryChange) -> bytes | None:
+def _refuse_hosts_values(place: EntryPlace, new: LaunchSpec) -> None:
+    """Raise ToolcribError for values of the host, which the gateway does not get by an edit."""
+    facts, known = place.host, place.entry.launch
+    names = list(only_host_fills(new))
+    if known is not None and (facts.interpolation or facts.style.passes):
+        had = variables(known)
+        names += [spelled for name, spelled in variables(new).items() if name not in had]
+    if names:
+        raise ToolcribError(
+            f"{names[0]} comes from {facts.name}, and Toolcrib starts the server.",
+            f"Write {facts.name} as is first, then edit it.",
+        )
+
+
+def _edited(
+    data: bytes | None,
+    place: EntryPlace,
+    entry: FoundEntry,
+    change: EntryChange,
+    server: str = "",
+) -> bytes | None:
     """The file's bytes with the change; unchanged where the entry is missing."""
     if data is None:
         return None
-    path, kind, at = place.reading.file, place.kind.format, place.entry.at
+    path, kind = place.reading.file, place.kind.format
     try:
         tree = read_values(data, kind).value
         try:
-            raw = raw_at(tree, at)
+            raw = raw_at(tree, entry.at)
         except (KeyError, IndexError, TypeError):
             return data
-        return edit(data, kind, _edits(raw, place, change))
+        return edit(data, kind, _edits(raw, entry, style_of(place.reading), change, server))
     except ToolcribError as error:
         raise ToolcribError(f"{path}: {error.title}", error.hint) from error
 
 
-def _edits(raw: object, place: EntryPlace, change: EntryChange) -> Sequence[Edit]:
-    at, style = place.entry.at, style_of(place.reading)
+def _edits(
+    raw: object, entry: FoundEntry, style: EntryStyle, change: EntryChange, server: str
+) -> Sequence[Edit]:
+    at = entry.at
     if change.kind == REMOVE:
         return [Delete(at)]
     if change.kind in (DISABLE, ENABLE):
-        if place.entry.disabled == (change.kind == DISABLE):
+        if entry.disabled == (change.kind == DISABLE):
             return []
         return [switch_edit(at, style, disabled=change.kind == DISABLE)]
     edits: list[Edit] = []
     if change.launch is not None:
-        edits += launch_edits(at, raw, style, change.launch)
-    if _renames(place, change):
+        edits += launch_edits(at, raw, style, change.launch, server)
+    if change.name and change.name != entry.name:
         edits += rename_edits(at, raw, change.name)
     return edits
+
+
+def _is_of_project(entry: EntryRecord) -> bool:
+    return entry.scope == "project"
 
 
 def _place(entry: EntryRecord) -> tuple[str, str, str]:
@@ -319,7 +376,7 @@ def _renames(place: EntryPlace, change: EntryChange) -> bool:
 
 
 def _warnings(
-    place: EntryPlace, change: EntryChange, others: Sequence[EntryRecord], parted: str
+    place: EntryPlace, change: EntryChange, row: ServerRecord | None, parted: str
 ) -> Sequence[str]:
     facts, warnings = place.host, []
     if is_running(facts):
@@ -329,17 +386,30 @@ def _warnings(
         warnings.append("In the Catalog the server keeps its name, and with it ticks and labels.")
     if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:
         warnings.append(f"Rules in {facts.name} that name tools of this server no longer apply.")
-    if place.kept is not None:
-        warnings.append(
-            f"{facts.name} reaches it through Toolcrib, which starts it so from the next call on."
-            f" This is what {facts.name} gets back when you write it as is."
-        )
+    if place.live is None or place.live.pruned:
+        warnings.append(_through_toolcrib(place, change))
     elif facts.asks_trust and change.kind == EDIT:
         warnings.append(f"{facts.name} may ask again whether you trust the server.")
     own = change.entry  # other hosts that read this very file are told apart from those
+    others = row.entries if row is not None else ()
     rest = [host(one.host).name for one in others if _place(one) != _place(own)]
     if rest and change.kind in (EDIT, REMOVE):
         warnings.append(f"It is also in {', '.join(dict.fromkeys(rest))}, where it stays.")
     if parted:
         warnings.append(f"In the Catalog it becomes {parted}. Read its tools there afterwards.")
     return warnings
+
+
+def _through_toolcrib(place: EntryPlace, change: EntryChange) -> str:
+    """The effect on a server that Toolcrib starts for the host, now and after "as is"."""
+    name = place.host.name
+    later = f"This is what {name} gets back when you write it as is."
+    if change.kind != EDIT:
+        if place.live is not None:
+            return later
+        if change.kind == ENABLE:
+            return f"{name} reaches it through Toolcrib again from its next start on. {later}"
+        return f"{name} reaches it through Toolcrib until its next start. {later}"
+    if place.kept is None:
+        return f"{name} goes on starting it through Toolcrib. {later}"
+    return f"{name} reaches it through Toolcrib, which starts it so from the next call on. {later}"

@@ -1,6 +1,6 @@
 """Base of both ways of serving: the way to host and servers, and the messages both pass on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.catalog.reasons import CHANGED, NEW
 from app.gateway.approvals import Approvals
@@ -99,6 +99,9 @@ class ServingMode:
         )
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
         self._streams: dict[str, PendingRequest] = {}  # a stateless server's subscriptions/listen
+        self._upstreams: dict[str, Upstream] = {}
+        self._specs: dict[str, str] = {}  # by which each of them is started
+        self._leaving: list[Upstream] = []  # started by what was stored before
 
     # ---- what a way of serving answers
 
@@ -111,11 +114,32 @@ class ServingMode:
         raise NotImplementedError
 
     def upstreams(self) -> list[Upstream]:
-        """The servers behind this gateway, started or not."""
-        raise NotImplementedError
+        """The servers behind this gateway that were needed so far."""
+        return [*self._upstreams.values(), *self._leaving]
+
+    def upstream_of(
+        self, name: str, row: ServerRow | None, command: Sequence[str] = ()
+    ) -> Upstream:
+        """The server of that name, made when it is first needed, and anew when it was edited.
+
+        One that the host itself names by `command` is the host's to start anew.
+        """
+        upstream = self._upstreams.get(name)
+        edited = row is not None and not command and row.spec != self._specs.get(name, row.spec)
+        if upstream is not None and edited:
+            self._leaving.append(upstream)
+            self.live.forget(name)
+        if upstream is None or edited:
+            modern = row is not None and row.taken_with.get("era") == "modern"
+            upstream = self.context.outside.upstream(name, row, command, self, modern=modern)
+            self._upstreams[name] = upstream
+            if row is not None:
+                self._specs[name] = row.spec
+        return upstream
 
     def tick(self) -> None:
         """Once a second: take in what the window changed."""
+        self._leaving = [upstream for upstream in self._leaving if not upstream.release()]
 
     def listed(self) -> None:
         """The first tools/list has been answered; slow things may load now."""

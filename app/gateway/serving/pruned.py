@@ -43,17 +43,16 @@ class Pruned(ServingMode):
         self._generation = context.view.generation
         self._due = False  # the server announced another list, and the host does not know yet
         self._announcing = threading.Lock()
-        row = context.view.servers.get(name)
-        modern = bool(row) and row.taken_with.get("era") == "modern" if row else False
-        self._upstream = context.outside.upstream(name, row, command, self, modern=modern)
+        self._command = command
+        self.upstream_of(name, self._row, command)  # overviews show it before its first request
 
     @property
     def _row(self) -> ServerRow | None:
         return self.context.view.servers.get(self._name)
 
-    def upstreams(self) -> list[Upstream]:
-        """The one server."""
-        return [self._upstream]
+    @property
+    def _upstream(self) -> Upstream:
+        return self.upstream_of(self._name, self._row, self._command)
 
     # ---- initialize
 
@@ -364,6 +363,7 @@ class Pruned(ServingMode):
 
     def tick(self) -> None:
         """Tell the host when ticks changed what it should see."""
+        super().tick()
         self.context.view.refresh()
         row = self._row
         if row is not None and (row.capabilities.get("tools") or {}).get("listChanged"):

@@ -41,9 +41,6 @@ class Through(ServingMode):
     def __init__(self, context: GatewayContext) -> None:
         super().__init__(context)
         context.forwarder.names_servers = True
-        self._upstreams: dict[str, Upstream] = {}
-        self._specs: dict[str, str] = {}  # by which each of them is started
-        self._leaving: list[Upstream] = []  # started by what was stored before
         self._pinned: dict[str, tuple[str, str]] = {}
         self._generation = -1
         self._busy = False
@@ -80,24 +77,9 @@ class Through(ServingMode):
     def _servers(self) -> merged.Servers:
         return merged.Servers(self.usable, self.upstream, lambda: self.menu.results)
 
-    def upstreams(self) -> list[Upstream]:
-        """The servers that were needed so far."""
-        return [*self._upstreams.values(), *self._leaving]
-
     def upstream(self, name: str) -> Upstream:
-        """The server of that name, made when it is first needed, and anew when it was edited."""
-        upstream, row = self._upstreams.get(name), self.view.servers.get(name)
-        if upstream is not None and row is not None and row.spec != self._specs[name]:
-            self._leaving.append(upstream)
-            self.live.forget(name)
-            upstream = None
-        if upstream is None:
-            row = self.view.servers[name]
-            self._specs[name] = row.spec
-            modern = row.taken_with.get("era") == "modern"
-            upstream = self.context.outside.upstream(name, row, (), self, modern=modern)
-            self._upstreams[name] = upstream
-        return upstream
+        """The server of that name, made when it is first needed."""
+        return self.upstream_of(name, self.view.servers.get(name))
 
     def usable(self) -> list[ServerRow]:
         """Servers whose tools may reach the host."""
@@ -261,8 +243,8 @@ class Through(ServingMode):
 
     def tick(self) -> None:
         """Take in changed ticks; forget idle sessions."""
+        super().tick()
         self.view.refresh()
-        self._leaving = [upstream for upstream in self._leaving if not upstream.release()]
         if self._menu_handler is not None:
             self._menu_handler.tick()
         if self._generation not in (-1, self.view.generation) and self.view.setting(

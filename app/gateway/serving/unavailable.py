@@ -3,7 +3,6 @@
 from app.catalog.menu_tools import menu_tools
 from app.gateway.serving.mode import VERSION, Answer, GatewayContext, ServingMode
 from app.mcp.protocol import LISTS, negotiated, params_of, text_result
-from app.mcp.session import Upstream
 from store.typed import Json
 
 
@@ -39,7 +38,3 @@ class Unavailable(ServingMode):
             self.reply(message, {LISTS[method]: []})
         else:
             self.refuse_method(message)
-
-    def upstreams(self) -> list[Upstream]:
-        """None."""
-        return []

@@ -257,11 +257,9 @@ def test_as_is_after_an_export_keeps_what_was_changed_between(world):
     for _ in range(2):
         undo_host("cursor", world.ctx, world.db)
     assert file.read_bytes() == pruned
-    edit = EntryChange(replace(entry, name="github"), EDIT, name="hub")
-    assert "Write Cursor as is first" in plan_entry(world.places, edit).refusal
 
 
-def test_a_server_behind_toolcrib_says_where_it_is(world):
+def test_a_server_behind_toolcrib_whose_copy_is_not_known_says_where_it_is(world):
     file = world.write(".cursor/mcp.json", JSON)
     world.learn()
     world.export("cursor", "through")

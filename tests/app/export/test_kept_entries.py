@@ -9,7 +9,7 @@ from app.core.errors import ToolcribError
 from app.export.apply import apply, undo_host
 from app.export.entries.plan import load_entry, load_plan
 from app.export.masking import masked_diff
-from app.export.plan import EDIT, REMOVE, EntryChange
+from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange
 from app.host_status.drift import IN_SYNC, find_drift
 from app.host_status.entry_taken import register_entry
 from app.secrets.secret_store import SecretStore
@@ -32,6 +32,7 @@ def world(host_world, ctx, db, tmp_path):
     world = host_world.HostWorld(tmp_path, ctx, db)
     world.file = world.write(".cursor/mcp.json", JSON)
     world.learn()
+    db.execute("UPDATE servers SET read_at = 1")
     world.export("cursor", THROUGH)
     return world
 
@@ -143,9 +144,86 @@ def test_a_file_changed_since_keeps_that_change_and_the_edit(world):
     assert now["mcpServers"]["github"]["args"] == ["-y", "github@2"]
 
 
-def test_removing_it_still_asks_for_as_is_and_no_change_writes_nothing(world):
-    gone = load_plan(world.ctx, world.db, world.places, EntryChange(entry(world), REMOVE))
-    assert gone.refusal.startswith("github is behind Toolcrib in Cursor. Write Cursor as is first")
+def test_no_change_writes_nothing_and_one_that_is_gone_says_so(world):
     assert not edited(world).files
     with pytest.raises(ToolcribError, match="is behind Toolcrib"):
         load_entry(world.db, world.places, entry(world, "nobody"))
+
+
+def plan_of(world, kind, name="github"):
+    return load_plan(world.ctx, world.db, world.places, EntryChange(entry(world, name), kind))
+
+
+def behind(world):
+    words = json.loads(world.file.read_text())["mcpServers"]["toolcrib"]["args"]
+    return words[words.index("--servers") + 1].split(",")
+
+
+def test_one_behind_toolcrib_is_removed_from_what_the_host_reaches_and_undo_gives_it_back(world):
+    through = world.file.read_bytes()
+    plan = plan_of(world, REMOVE)
+    (shown,) = masked_diff(plan)
+    assert '"github"' in shown.before and '"github"' not in shown.after
+    assert any("until its next start" in text for text in plan.warnings) and plan.restart_hint
+    write(world, plan)
+    assert behind(world) == ["files"] == exports.for_host(world.db, "cursor")[0].detail["behind"]
+    assert "github" not in [one.name for one in servers.all_servers(world.db)]
+    only = plan_of(world, REMOVE, "files").refusal
+    assert only == "files is the only server behind Toolcrib in Cursor. Write Cursor as is first."
+    take_back(world)
+    assert world.file.read_bytes() == through
+    back = servers.by_name(world.db, "github")
+    assert back.trusted and len(world.catalog.of_server(back.id)) == 4
+    assert secrets_of(world) == {"TOKEN": "old-s3cret-value"}
+    write(world, plan_of(world, REMOVE))
+    world.export("cursor", AS_IS)
+    assert set(json.loads(world.file.read_text())["mcpServers"]) == {"files"}
+
+
+def test_one_that_another_entry_of_the_host_names_is_still_reached(host_world, ctx, db, tmp_path):
+    world = host_world.HostWorld(tmp_path, ctx, db)
+    twice = json.loads(JSON)
+    twice["mcpServers"]["again"] = twice["mcpServers"]["github"]
+    world.file = world.write(".cursor/mcp.json", twice)
+    world.learn()
+    world.export("cursor", THROUGH)
+    through = world.file.read_bytes()
+    write(world, plan_of(world, REMOVE))
+    assert world.file.read_bytes() == through
+    (server,) = [one for one in servers.all_servers(db) if one.spec.args == ("-y", "github")]
+    assert [one.name for one in server.entries] == ["again"]
+    world.export("cursor", AS_IS)
+    assert set(json.loads(world.file.read_text())["mcpServers"]) == {"files", "again"}
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+def test_one_behind_toolcrib_is_switched_off_and_on_again(host_world, ctx, db, tmp_path, over_http):
+    world = host_world.HostWorld(tmp_path, ctx, db)
+    world.file = world.write(".kiro/settings/mcp.json", JSON)
+    world.learn()
+    ctx.paths.create()
+    ctx.keep(http=True)
+    address = Endpoint(ctx.paths, on=True, port=41380) if over_http else None
+    world.export("kiro", THROUGH, endpoint=address)
+    through = world.file.read_text()
+    mine = EntryRecord("kiro", "user", str(world.file), "github")
+
+    def switch(kind):
+        plan = load_plan(ctx, db, world.places, EntryChange(mine, kind))
+        assert plan.refusal is None
+        write(world, plan)
+
+    switch(DISABLE)
+    off = world.file.read_text()
+    assert off == through.replace("files%2Cgithub" if over_http else "files,github", "files")
+    assert [one.disabled for one in servers.by_name(db, "github").entries] == [True]
+    switch(ENABLE)
+    assert world.file.read_text() == through
+    assert [one.disabled for one in servers.by_name(db, "github").entries] == [False]
+    undo_host("kiro", ctx, db)
+    assert world.file.read_text() == off
+    world.export("kiro", AS_IS)
+    assert json.loads(world.file.read_text())["mcpServers"]["github"]["disabled"] is True
+    for _ in range(3):
+        undo_host("kiro", ctx, db)
+    assert world.file.read_text() == JSON

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.errors import ToolcribError
-from app.export.plan import REMOVE, EntryChange, Plan
+from app.export.plan import EDIT, REMOVE, EntryChange, Plan
 from ui.pages.hosts.entry_sheet import EntryPreview, EntrySheet
 from ui.pages.hosts.session import HostsSession
 from ui.widgets.message_bar import DONE, WARN, MessageBar
@@ -55,11 +55,12 @@ class EntryFlow(QObject):
         """Say that it was written, and how the host takes it in."""
         self.leave()
         words = "Removed." if plan.change and plan.change.kind == REMOVE else "Written."
-        kept = any(file.kept is not None for file in plan.files)
-        text = f"{words} {_KEPT_HINT if kept else plan.restart_hint}".strip()
+        edited = plan.change is not None and plan.change.kind == EDIT
+        hint = plan.restart_hint or (_KEPT_HINT if edited else "")
+        text = f"{words} {hint}".strip()
         buttons = [("Undo", take_back)]
         if plan.parted:
-            text = f"Written. It is {plan.parted} now, whose tools are not read yet."
+            text = f"Written. It is {plan.parted} now, whose tools are not read yet. {hint}"
             buttons.append(("Show server", lambda: self._desk.show_server(plan.parted)))
         self._messages.show_message(DONE, text, *buttons)
 

@@ -1,0 +1,191 @@
+"""Servers that a host reaches through Toolcrib are changed in its file; its real gateway follows.
+
+Real files in a fake HOME, the verbs of the command line, the gateway as the file starts it.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import raw_host
+from web_process import serving
+
+from app.cli.main import run
+
+ROOT = Path(__file__).parents[3]
+PROBE = [str(ROOT / "tests/fakes/probe_upstream.py")]
+WEB = ROOT / "tests/fakes/sdk_web_server.py"
+SECRET = "n3w-s3cret-value-42"
+
+
+class Machine:
+    """A fake HOME with one host's file, the command line, and the host itself."""
+
+    def __init__(self, base: Path) -> None:
+        self.file = base / "home/.kiro/settings/mcp.json"
+        self.file.parent.mkdir(parents=True)
+        self.env = {"HOME": str(base / "home"), "TOOLCRIB_HOME": str(base / "toolcrib")}
+
+    def name(self, off: str = "*/delete_note", **entries: dict[str, Any]) -> None:
+        """Write the host's file, read its servers, switch a tool of each off."""
+        self.file.write_text(json.dumps({"theme": "x", "mcpServers": entries}, indent=2) + "\n")
+        self.run("scan", "--yes")
+        self.run("profile", "off", off)
+
+    def run(self, *words: str) -> Any:
+        return json.loads(self._printed(*words, "--json"))
+
+    def _printed(self, *words: str) -> str:
+        out = StringIO()
+        with redirect_stdout(out):
+            assert run([*words]) == 0
+        return out.getvalue()
+
+    def server(self, *words: str) -> Any:
+        """`toolcrib server ...`, first as a dry run, which shows and writes nothing."""
+        before = self.file.read_bytes()
+        shown = self._printed("server", *words, "--host", "kiro", "--dry-run")
+        assert "Nothing was written" in shown and SECRET not in shown
+        assert self.file.read_bytes() == before
+        return self.run("server", *words, "--host", "kiro")
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        entries: dict[str, Any] = json.loads(self.file.read_text())["mcpServers"]
+        return entries
+
+    def start(self, name: str) -> Any:
+        """The entry started as the host starts it."""
+        entry = self.entries[name]
+        assert not entry.get("disabled") and entry["command"].endswith("toolcrib-gateway")
+        env = {**self.env, **entry.get("env", {})}
+        host = raw_host.RawHost([entry["command"], *entry["args"]], env)
+        host.initialize()
+        return host
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine(tmp_path)
+    for name, value in machine.env.items():
+        monkeypatch.setenv(name, value)
+    return machine
+
+
+@pytest.fixture
+def started(machine: Machine) -> Iterator[Callable[[str], Any]]:
+    hosts: list[Any] = []
+
+    def start(name: str) -> Any:
+        hosts.append(machine.start(name))
+        return hosts[-1]
+
+    yield start
+    for host in hosts:
+        host.close()
+
+
+def probe(**env: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": PROBE, "env": {"PROBE_TOKEN": "old-s3cret", **env}}
+
+
+def process_of(host: Any, name: str = "pid", **arguments: Any) -> psutil.Process:
+    answer = host.call(name, arguments)
+    assert not answer.get("isError"), answer
+    return psutil.Process(int(answer["content"][0]["text"].split()[0]))
+
+
+def test_a_pruned_entry_is_edited_and_the_gateway_starts_the_new_command(machine, started):
+    machine.name(notes=probe())
+    plain = machine.file.read_bytes()
+    machine.run("export", "kiro", "--mode", "pruned", "--yes")
+    pruned = machine.file.read_bytes()
+    line = " ".join([sys.executable, *PROBE, "--edited"])
+    made = machine.server("edit", "notes", "--command", line, "--env", f"PROBE_TOKEN={SECRET}")
+    assert made["written"] and any("goes on starting it through" in one for one in made["notes"])
+    host = started("notes")
+    assert "delete_note" not in [tool["name"] for tool in host.tools()]
+    running = process_of(host)
+    assert running.cmdline()[-1] == "--edited" and running.environ()["PROBE_TOKEN"] == SECRET
+    machine.run("scan", "--yes")
+    assert "--edited" in machine.entries["notes"]["args"]
+    machine.run("restore", "kiro", "--last")
+    assert machine.file.read_bytes() == pruned
+    assert "--edited" not in process_of(started("notes")).cmdline()
+    machine.run("restore", "kiro", "--last")
+    assert machine.file.read_bytes() == plain
+
+
+def test_a_pruned_entry_is_renamed_switched_off_and_removed_each_with_a_way_back(machine, started):
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"))
+    machine.run("export", "kiro", "--mode", "pruned", "--yes")
+    pruned = machine.file.read_bytes()
+    machine.server("rename", "notes", "diary")
+    assert "delete_note" not in [tool["name"] for tool in started("diary").tools()]
+    machine.server("disable", "diary")
+    assert machine.entries["diary"]["disabled"] is True
+    machine.server("remove", "other")
+    assert list(machine.entries) == ["diary"]
+    machine.run("export", "kiro", "--mode", "as-is", "--yes")
+    assert machine.entries["diary"] == {**probe(), "disabled": True}
+    for _ in range(4):
+        machine.run("restore", "kiro", "--last")
+    assert machine.file.read_bytes() == pruned
+    assert process_of(started("other")).is_running()
+
+
+def test_a_pruned_url_is_edited_and_the_running_gateway_goes_to_the_new_one(machine, started):
+    with serving(WEB, "streamable-http") as new:
+        with serving(WEB, "streamable-http") as old:
+            entry = {"url": f"http://127.0.0.1:{old}/mcp", "headers": {"X-Key": SECRET}}
+            machine.name("*/steps", web=entry)
+            machine.run("export", "kiro", "--mode", "pruned", "--yes")
+            pruned = machine.file.read_bytes()
+            host = started("web")
+            assert host.call("add", {"a": 1, "b": 2})["content"][0]["text"] == "3"
+            machine.server("edit", "web", "--url", f"http://127.0.0.1:{new}/mcp")
+            assert machine.file.read_bytes() == pruned
+        # the former server is gone
+
+        def answered() -> bool:
+            answer = host.call("add", {"a": 2, "b": 2})
+            return not answer.get("isError") and answer["content"][0]["text"] == "4"
+
+        host.until(answered, 30)
+        machine.run("export", "kiro", "--mode", "as-is", "--yes")
+        assert machine.entries["web"]["url"] == f"http://127.0.0.1:{new}/mcp"
+        assert machine.entries["web"]["headers"] == {"X-Key": SECRET}
+
+
+def test_behind_the_one_entry_a_server_is_switched_off_and_removed(machine, started):
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"), third=probe(PROBE_NAME="third"))
+    plain = machine.file.read_bytes()
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    through = machine.file.read_bytes()
+
+    def calls(name: str) -> bool:
+        answer = started("toolcrib").run(f"{name}/pid")
+        return not answer.get("isError")
+
+    assert calls("notes") and calls("other")
+    machine.server("disable", "notes")
+    assert not calls("notes") and calls("other")
+    machine.server("remove", "other")
+    assert not calls("notes") and not calls("other") and calls("third")
+    machine.server("enable", "notes")
+    assert calls("notes") and not calls("other")
+    machine.run("export", "kiro", "--mode", "as-is", "--yes")
+    assert list(machine.entries) == ["notes", "third"]
+    assert machine.entries["notes"] == {**probe(), "disabled": False}
+    for _ in range(4):
+        machine.run("restore", "kiro", "--last")
+    assert machine.file.read_bytes() == through
+    assert calls("notes") and calls("other")
+    machine.run("restore", "kiro", "--last")
+    assert machine.file.read_bytes() == plain
