@@ -88,5 +88,22 @@ def mark_undone(db: apsw.Connection, export_id: int, at: float) -> None:
     db.execute("UPDATE exports SET undone_at = ? WHERE id = ?", (at, export_id))
 
 
+def make_anew(db: apsw.Connection, record: ExportRecord) -> None:
+    """Store a write anew that is over another one by now; its id and time stay."""
+    db.execute(
+        "UPDATE exports SET mode = ?, profile = ?, before_hash = ?, after_hash = ?, backup = ?,"
+        " detail = ? WHERE id = ?",
+        (
+            record.mode,
+            record.profile,
+            record.before_hash,
+            record.after_hash,
+            record.backup,
+            json.dumps(record.detail, ensure_ascii=False),
+            record.id,
+        ),
+    )
+
+
 def _export(row: tuple[Any, ...]) -> ExportRecord:
     return ExportRecord(*(*row[:11], json_object(row[11]) or {}))

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
@@ -15,6 +15,7 @@ from app.core.errors import ToolcribError
 from app.core.settings import Settings
 from app.export import backups
 from app.export.backups import Backup
+from app.export.entries.made_anew import MadeAnew, changes_over, made_anew
 from app.export.history import ChangedPlaces, active_writes
 from app.export.plan import EntryChange, FilePlan, Plan
 from app.export.three_way import Versions, taken_back
@@ -136,22 +137,49 @@ def undo_writes(
     """Take writes back in this order, all of them or none.
 
     A file that nothing else wrote to is afterwards what it was byte for byte; of another one, the
-    places that the write changed are put back. ToolcribError where one of those was changed since.
+    places that the write changed are put back. Entries that were edited since stay edited.
+    ToolcribError where a place was changed since otherwise.
     """
     with writer(ctx, db) as journal:
         records = [_undoable(export_id, ctx, db) for export_id in ids]
         seen: dict[str, bytes | None] = {}  # what each file will hold by then
-        steps: list[tuple[ExportRecord, bytes | None, bytes | None]] = []
+        steps: list[_Step] = []
         for record in records:
             file = record.file
             now = seen[file] if file in seen else _present(Path(file))
-            seen[file] = _without(record, now)
-            steps.append((record, now, seen[file]))
-        for record, now, data in steps:
-            _take_back(record, ctx, db, journal, now=now, data=data)
+            steps.append(_step(record, now, db, ids))
+            seen[file] = steps[-1].data
+        for step in steps:
+            _take_back(step, ctx, db, journal)
     for record in records:
         _log.info("Took back the write of %s: %s", record.file, record.host)
     return tuple(records)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Step:
+    """One write to take back: its file now and then, and what was changed over it since."""
+
+    record: ExportRecord
+    now: bytes | None
+    data: bytes | None
+    anew: tuple[MadeAnew, ...] = ()
+
+
+def _step(
+    record: ExportRecord, now: bytes | None, db: apsw.Connection, ids: Sequence[int]
+) -> _Step:
+    history = exports.for_host(db, record.host)
+    later = changes_over(record, history, ids)
+    data = now
+    for one in (*later, record):
+        data = _without(one, data)
+    if not later:
+        return _Step(record, now, data)
+    active = active_writes(history, Path(record.file))
+    older = next((one for one in active if one.id < record.id and one.id not in ids), None)
+    anew = made_anew(later, older, data)
+    return _Step(record, now, anew[-1].after, anew)
 
 
 def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
@@ -189,26 +217,45 @@ def _without(record: ExportRecord, now: bytes | None) -> bytes | None:
     )
 
 
-def _take_back(
-    record: ExportRecord,
-    ctx: AppContext,
-    db: apsw.Connection,
-    journal: WriteJournal,
-    *,
-    now: bytes | None,
-    data: bytes | None,
-) -> None:
-    """Put `data` in the place of a file that holds `now`, and note that the write is undone."""
+def _take_back(step: _Step, ctx: AppContext, db: apsw.Connection, journal: WriteJournal) -> None:
+    """Put the data in the place of the file as it is now, and note that the write is undone."""
+    record = step.record
     path = Path(record.file)
     with host_lock(path, host(record.host).lock, journal):
-        if data != now:
+        later = [_kept_anew(one, ctx) for one in step.anew]
+        if step.data != step.now:
             journal.note(file=record.file)
-            expected = hash_bytes(now) if now is not None else ""
-            replace_file(path, data, expected=expected, journal=journal)
+            expected = hash_bytes(step.now) if step.now is not None else ""
+            replace_file(path, step.data, expected=expected, journal=journal)
         with transaction(db):
             exports.mark_undone(db, record.id, ctx.clock())
             for ended in record.detail.get("ended", ()):  # by a restore: in force again
                 exports.mark_undone(db, ended, 0.0)
+            for one in later:
+                exports.make_anew(db, one)
+
+
+def _kept_anew(one: MadeAnew, ctx: AppContext) -> ExportRecord:
+    """The record of a change that is over another write by now, with its copies."""
+    record, folder = one.record, ctx.paths.backups
+    before, after = (
+        _kept(folder, record.host, Path(record.file), data, at=ctx.clock(), label=label)
+        for label, data in (("before", one.before), ("after", one.after))
+    )
+    return replace(
+        record,
+        backup=before,
+        before_hash=hash_bytes(one.before),
+        after_hash=hash_bytes(one.after),
+        detail={"base": after, **record.detail, "after": after},
+    )
+
+
+def _kept(folder: Path, host_id: str, file: Path, data: bytes, *, at: float, label: str) -> str:
+    try:
+        return str(backups.keep(folder, host_id, file, data, at=at, label=label))
+    except OSError as error:
+        raise write_error(folder, error) from error
 
 
 def undo_host(host_id: str, ctx: AppContext, db: apsw.Connection) -> tuple[ExportRecord, ...]:
@@ -357,12 +404,9 @@ def _record(
     def keep(data: bytes | None, label: str) -> str:
         if data is None:
             return ""
-        folder = ctx.paths.backups
-        try:
-            copies.append(backups.keep(folder, plan.host.id, file.path, data, at=at, label=label))
-        except OSError as error:
-            raise write_error(folder, error) from error
-        return str(copies[-1])
+        copy = _kept(ctx.paths.backups, plan.host.id, file.path, data, at=at, label=label)
+        copies.append(Path(copy))
+        return copy
 
     backup = keep(file.before, "before")
     base = file.base_copy or (backup if file.base == file.before else keep(file.base, "base"))
@@ -417,7 +461,7 @@ def _put_back(
     for record in reversed(done):
         with suppress(ToolcribError, StoreError, apsw.Error):
             now = _present(Path(record.file))
-            _take_back(record, ctx, db, journal, now=now, data=_without(record, now))
+            _take_back(_Step(record, now, _without(record, now)), ctx, db, journal)
 
 
 def _prune(ctx: AppContext, db: apsw.Connection, host_id: str) -> None:

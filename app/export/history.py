@@ -40,7 +40,7 @@ class ChangedPlaces:
         items = tuple((tuple(place), tuple(values)) for place, values in data.get("items", ()))
         return cls(places, items)
 
-    def under_new_name(self, at: Path, name: str) -> "ChangedPlaces":
+    def under_new_name(self, at: Path, name: str | int) -> "ChangedPlaces":
         """The same places with the key at `at` renamed."""
         new = (*at[:-1], name)
 

@@ -54,7 +54,7 @@ def _kept(records: list[ExportRecord]) -> KeptWrite | None:
         first.mode,
         first.profile,
         tuple(map(_file, records)),
-        change=_change(first),
+        change=change_of(first),
         over_http=bool(first.detail.get("http")),
     )
     return KeptWrite(plan, tuple(one.id for one in records), first.at)
@@ -74,7 +74,7 @@ def _file(record: ExportRecord) -> FilePlan:
     )
 
 
-def _change(record: ExportRecord) -> EntryChange | None:
+def change_of(record: ExportRecord) -> EntryChange | None:
     """The change of one entry that the write made, None for an export."""
     noted = record.detail.get("change")
     if not isinstance(noted, dict):
@@ -87,11 +87,12 @@ def _change(record: ExportRecord) -> EntryChange | None:
 def _launch(record: ExportRecord, change: EntryChange) -> LaunchSpec | None:
     """The launch that an edit wrote, out of the copies of what it wrote."""
     name, scope = change.name or change.entry.name, change.entry.scope
-    for copy in ("after", "base"):  # the second has an entry that is behind Toolcrib
+    for copy in ("after", "base"):  # the second has one that Toolcrib starts
         data = backups.read(str(record.detail.get(copy, ""))) or b""
         with suppress(ToolcribError):
             for entry in read_data(data, Path(record.file), record.host).entries:
                 local = entry.scope.startswith("local:") or scope.startswith("local:")
-                if entry.name == name and (entry.scope == scope or not local):
+                here = entry.name == name and (entry.scope == scope or not local)
+                if here and entry.launch is not None:
                     return entry.launch
     return None

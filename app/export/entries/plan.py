@@ -15,7 +15,7 @@ from app.export.matching import raw_at
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange, FilePlan, Plan
 from app.hosts.documents.editing import edit
 from app.hosts.documents.edits import Delete, Edit
-from app.hosts.documents.values import read_values
+from app.hosts.documents.values import format_of, read_values
 from app.hosts.entries import THROUGH_NAME
 from app.hosts.facts import EntryStyle, HostFacts, HostFile, host
 from app.hosts.interpolation import only_host_fills, variables
@@ -240,13 +240,13 @@ def _file_plan(
     if place.live is None:
         after: bytes | None = with_behind(before, place.reading, _behind(place, named))
     else:
-        after = _edited(before, place, place.live, change, named.parted)
+        after = edited(before, place.reading, place.live, change, named.parted)
     base = place.kept
     if base is None:
         base = base_of(mine, path, before, kind) if active_writes(mine, path) else Base(before)
     without = after
     if place.kept is not None or base.data != before:
-        without = _edited(base.data, place, place.entry, change)
+        without = edited(base.data, place.reading, place.entry, change)
     if after == before and without == base.data:
         return None
     unseen = place.live is None or (place.kept is not None and change.launch is not None)
@@ -323,9 +323,9 @@ def _refuse_hosts_values(place: EntryPlace, new: LaunchSpec) -> None:
         )
 
 
-def _edited(
+def edited(
     data: bytes | None,
-    place: EntryPlace,
+    reading: HostReading,
     entry: FoundEntry,
     change: EntryChange,
     server: str = "",
@@ -333,16 +333,16 @@ def _edited(
     """The file's bytes with the change; unchanged where the entry is missing."""
     if data is None:
         return None
-    path, kind = place.reading.file, place.kind.format
+    kind = reading.kind.format if reading.kind else format_of(reading.file)
     try:
         tree = read_values(data, kind).value
         try:
             raw = raw_at(tree, entry.at)
         except (KeyError, IndexError, TypeError):
             return data
-        return edit(data, kind, _edits(raw, entry, style_of(place.reading), change, server))
+        return edit(data, kind, _edits(raw, entry, style_of(reading), change, server))
     except ToolcribError as error:
-        raise ToolcribError(f"{path}: {error.title}", error.hint) from error
+        raise ToolcribError(f"{reading.file}: {error.title}", error.hint) from error
 
 
 def _edits(
