@@ -35,6 +35,11 @@ POOL = 20  # tools asked of the router,
 SERVER_POOL = 40  # and where one server's are to be picked from them
 _MOST = 50
 LOADING = "(Words only: the encoder is still loading.)"
+# A best match that is off leaves weak ones, which only the encoder's floor keeps out: a search
+# that meets one while the encoder is not there waits for it, once in a process.
+_FLOOR_SECONDS = 10.0
+NO_OTHER = "No other tool fits."
+SEARCH_AGAIN = "Search again for other tools."
 UNPREPARED = "(Words only: open the Playground in Toolcrib to prepare the encoder.)"
 
 
@@ -205,16 +210,27 @@ class ToolSearch:
         server = str(fields.get("server") or "")
         pool = max(limit, SERVER_POOL if server else POOL)
         ranked = self.rank(fields, state, generation, pool)
+        if ranked.best_off is not None and not self._loaded.is_set():
+            self.warm(generation)
+            self._loaded.wait(_FLOOR_SECONDS)
+            ranked = self.rank(fields, state, generation, pool)
         tools = self._tiered(tools_of_server(ranked.tools, server))
         room = int(tokens * CHARACTERS_A_TOKEN)
         first = best_off(ranked)
         room = max(0, room - len(first))
+        if first:  # those that do not fit are no help beside it
+            tools = [tool for tool in tools if tool.shown]
         answer = AnswerText(self, tools, ranked.steps, limit=limit, budget=room, level=level)
-        if not self._loaded.is_set():
+        loading = not self._loaded.is_set()
+        if loading:
             note = f"{LOADING} {note}".strip()
         elif ranked.words_only and ranked.tools:
             note = f"{UNPREPARED} {note}".strip()
-        text = "\n".join(filter(None, [first, answer.text(note)]))
+        if first and (loading or not tools):
+            lines = [first, SEARCH_AGAIN if loading else NO_OTHER, note]
+        else:
+            lines = [first, answer.text(note)]
+        text = "\n".join(filter(None, lines))
         if answer.best is None and not first:
             text = "\n".join(filter(None, [text, self._installable(fields)]))
         ms = (time.perf_counter() - began) * 1000

@@ -1,11 +1,20 @@
 """The encoder loads when nobody waits: in a quiet moment after tools/list, or with a search."""
 
+import os
 import time
 
+import gateway_store
 import psutil
 import pytest
 
-from app.gateway.menu.search import LOADING, UNPREPARED
+from app.core.paths import Paths
+from app.encoder.onnx import Encoder
+from app.encoder.weights import find_model
+from app.gateway.menu.search import LOADING, NO_OTHER, SEARCH_AGAIN, UNPREPARED
+from app.ranking.floor import set_scan_floor
+from resources.sample.config import sample_config
+from store import profiles, tools
+from store.connection import open_store, transaction
 
 pytestmark = [
     pytest.mark.usefixtures("encoder_at_hand"),
@@ -47,3 +56,35 @@ def test_a_search_before_that_is_answered_by_words_and_starts_the_loading(stocke
     host.until(lambda: LOADING not in host.search("read a note"))
     assert has_encoder(host)
     assert UNPREPARED in host.search("read a note")  # this store has no vectors of its tools
+
+
+@pytest.fixture
+def weather_off(home):
+    """The sample servers as a scan leaves them, with the weather's tools off."""
+    database = gateway_store.stock(home, sample_config(home)["mcpServers"], encode=True)
+    encoder = Encoder.load(find_model(Paths.default(os.environ), "all-MiniLM-L6-v2"))
+    db = open_store(database)
+    profile = profiles.by_name(db, "default").id
+    off = [t.id for t in tools.tools(db) if t.tool_id.startswith("weather/")]
+    with transaction(db):
+        set_scan_floor(db, encoder, time.time)
+        profiles.set_on(db, profile, off, False)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["weather forecast for the next days", "daily rain forecast in mm", "current wind in a city"],
+)
+def test_a_best_match_that_is_off_leaves_nothing_under_the_floor_to_the_first_search(
+    weather_off, gateway, query
+):
+    host = gateway()
+    host.initialize()
+    assert not has_encoder(host)
+    cold = host.search(query)
+    first, *rest = cold.splitlines()
+    assert first.startswith("The best match is off: weather/")
+    assert rest in ([NO_OTHER], [SEARCH_AGAIN, LOADING]), "the second where it loads slowly"
+    host.until(lambda: host.search(query).splitlines()[:2] == [first, NO_OTHER])
+    assert has_encoder(host)

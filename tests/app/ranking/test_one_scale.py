@@ -111,7 +111,7 @@ def test_the_best_match_that_is_off_is_named_first_and_brings_no_others(
     used = fakes.WordEncoder() if encoder else None
     answer = rehearse(db.filename, "default", query=TOKYO, encoder=used).search
     assert answer.splitlines()[0] == sentence
-    assert answer.splitlines()[1].startswith("No tool fits.")
+    assert answer.splitlines()[1] == "No other tool fits."
 
 
 def test_tools_that_are_nearly_as_good_as_the_one_that_is_off_stay(make_router, fakes):
