@@ -1,6 +1,7 @@
 """A server is never started with an empty value for one that is not known."""
 
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,26 @@ def test_nothing_is_kept_without_a_yes(
     text = capsys.readouterr().err
     assert "files: API_TOKEN" in text and TOKEN not in text
     assert not ctx.paths.secrets.exists()
+
+
+def test_switching_the_way_in_on_keeps_the_values_with_a_yes_only(
+    ctx: AppContext, db: Any, machine: Places, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.delenv("TOOLCRIB_STANDALONE")
+    monkeypatch.setenv("TOOLCRIB_BACKEND_IDLE", "60")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    try:
+        assert run(["backend", "http", "on", "--port", port]) == 0
+        with pytest.raises(ToolcribError, match="It was not started: no value is known for"):
+            start(ctx, db)
+        assert run(["backend", "http", "on", "--port", port, "--yes"]) == 0
+        start(ctx, db)
+    finally:
+        run(["backend", "stop"])
+    (target,) = targets(ctx, db)
+    assert target.launch.env["API_TOKEN"] == TOKEN and TOKEN in target.launch.args
+    assert TOKEN not in capsys.readouterr().out
 
 
 def test_keep_values_says_what_it_kept(
