@@ -24,7 +24,7 @@ Version: {version}
 Architecture: {architecture}
 Maintainer: The Toolcrib authors <toolcrib@example.invalid>
 Installed-Size: {kilobytes}
-Depends: libc6 (>= 2.36), libegl1, libgl1, libfontconfig1, libxcb1, libx11-6
+Depends: libc6 (>= 2.36), libegl1, libgl1, libfontconfig1, libxcb1, libx11-6, libdbus-1-3
 Section: devel
 Priority: optional
 Description: See what your MCP servers cost, switch tools off, write trimmed host configs
