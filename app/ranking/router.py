@@ -164,7 +164,7 @@ class Router:
         if compared.has_order:
             fused = in_order(fused, whole, parts, on)
         fused = put_first(fused, chosen, on) if chosen else fused
-        candidates = self._candidates(fused, whole)
+        candidates = self._candidates(fused, whole, in_steps=bool(compared.steps))
         best_off = None if chosen else _best_off(candidates, on, off, request.server)
         if limit is not None:
             candidates = tuple(c for c in candidates if c.row.shown)[:limit]
@@ -324,7 +324,10 @@ class Router:
             return [id_ for id_ in self._rows if allowed is None or id_ in allowed]
         return [id_ for id_ in near | by_meaning.keys() if id_ in self._rows]
 
-    def _candidates(self, fused: Mapping[int, Fused], whole: Signals) -> tuple[Candidate, ...]:
+    def _candidates(
+        self, fused: Mapping[int, Fused], whole: Signals, *, in_steps: bool
+    ) -> tuple[Candidate, ...]:
+        """Best first; parts of a paste are texts that count, but no steps of the request."""
         isos = whole.meaning
         made = [
             Candidate(
@@ -333,7 +336,7 @@ class Router:
                 isos.get(id_),
                 whole.words.get(id_, 0.0),
                 one.parts,
-                one.step,
+                one.step if in_steps else -1,
             )
             for id_, one in fused.items()
         ]

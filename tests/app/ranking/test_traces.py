@@ -4,6 +4,7 @@ import pytest
 
 from app.ranking.query.reading import read_query
 from app.ranking.query.traces import read_paste
+from app.ranking.report import ranked_json
 
 TRACE = """Traceback (most recent call last):
   File "/srv/app/jobs.py", line 12, in run
@@ -65,6 +66,19 @@ def test_a_paste_finds_the_tool_of_its_question_and_says_how_it_was_read(make_ro
         assert ranked.tools[0].tool_id == "github/create_issue"
         assert "Read of the paste: “create an issue for it. ValueError: no”." in ranked.note
         assert not ranked.steps
+
+
+def test_a_paste_whose_parts_want_different_tools_has_no_steps(make_router):
+    router, _db, _catalog = make_router()
+    paste = (
+        "HTTP/1.1 500 Internal Server Error\n2026-01-02 10:11:12 ERROR cannot read the file\n"
+        "2026-01-02 10:11:13 ERROR commits of the branch are not listed\ncreate an issue"
+    )
+    for limit in (None, 10):
+        ranked = router.route(paste, limit=limit)
+        assert len(read_query(paste, lambda _word: True).pasted) > 1
+        assert not ranked.steps and {tool.step for tool in ranked.tools} == {-1}
+        assert ranked_json(ranked)["steps"] == []
 
 
 def test_long_pastes_are_read_in_time_that_grows_with_their_length():

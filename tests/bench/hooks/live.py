@@ -157,6 +157,8 @@ class Connection:
         for line in process.stdout:
             answer = json.loads(line)
             if answer.get("id") == method:
+                if "result" not in answer:
+                    raise RuntimeError(f"{method} was refused: {answer['error']}")
                 result: Json = answer["result"]
                 return result
         raise RuntimeError(f"the gateway ended before it answered {method}")

@@ -22,6 +22,12 @@ QUERIES = [
         "trace",
         "en",
     ),
+    (
+        "HTTP/1.1 500 Internal Server Error\n2026-01-02 10:11:12 ERROR mail: message was not sent\n"
+        "2026-01-02 10:11:13 ERROR files: notes.txt cannot be read\nsend the email again",
+        "trace",
+        "en",
+    ),
     ("find shoes by price, then order them and mail Bob about it", "steps", "en"),
 ]
 
