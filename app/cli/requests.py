@@ -14,7 +14,7 @@ from app.core.errors import ToolcribError
 from app.indexing import request_writer
 from app.indexing.requests import edited, put, request_problem
 from app.indexing.summaries import encode
-from app.ranking.rewrite import COMMANDS, CommandLine, Endpoint, Model, estimate
+from app.ranking.rewrite import COMMANDS, Model, commands_here, model_of, what_is_sent
 from store import requests
 from store.records import ToolRecord
 
@@ -59,8 +59,19 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     where.add_argument("--command", choices=tuple(COMMANDS), help="a host's own command line")
     write.add_argument("--model", default="", help="with --url")
     write.add_argument("--key-env", default="", metavar="NAME", help="variable with the key")
+    write.add_argument("--missing", action="store_true", help="only for tools that have none")
+    write.add_argument(
+        "--also-new", action="store_true", help="later also for servers that a scan reads anew"
+    )
     write.add_argument("--yes", action="store_true", help="send without asking")
     write.set_defaults(run=run_write)
+    stop = actions.add_parser(
+        "stop",
+        parents=[common],
+        help="write none for new servers any more",
+        description='JSON: {"also_new": false}.',
+    )
+    stop.set_defaults(run=run_stop)
     forget = actions.add_parser(
         "forget",
         parents=[common],
@@ -116,10 +127,13 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         picked = _picked(db, ctx, args.profile, args.tools)
         held = [row.tool.tool_id for row in picked if row.held]
         picked = [row for row in picked if not row.held]
-        waiting = request_writer.without_model_requests(db, [row.tool for row in picked])
+        waits = request_writer.lacking if args.missing else request_writer.without_model_requests
+        waiting = waits(db, [row.tool for row in picked])
         if waiting and not _agreed(args, console, model, waiting):
             return NEEDS_CONSENT
         count = len(waiting)
+        if args.also_new:
+            ctx.keep(**_kept(args))
         try:
             written = request_writer.write_requests(
                 db, waiting, model, progress=lambda n: console.progress(f"{n} of {count} tools")
@@ -133,6 +147,47 @@ def run_write(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     value = _as_json(written) | {"held": held}
     console.result(value, lambda: _as_text(written, len(picked) - count, len(held)))
     return 0
+
+
+def run_stop(_args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Switch off what --also-new switched on."""
+    ctx.keep(requests_new=False)
+    console.result({"also_new": False}, lambda: "New servers get no requests from a model.")
+    return 0
+
+
+def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
+    """Requests for tools that were read for the first time, where the user switched that on.
+
+    Otherwise the number of tools without any, and the command that has them written.
+    """
+    db = ctx.open_store()
+    try:
+        found = request_writer.find_lacking(db)
+    finally:
+        db.close()
+    new = [tool for tool in found.tools if tool.id in read]
+    if not new:
+        return
+    if not ctx.settings.requests_new:
+        way = next(iter(commands_here(os.environ)), "claude")
+        console.note(found.sentence)
+        console.note(
+            "To have them written by a model of yours:"
+            f" toolcrib requests write --missing --command {way}"
+        )
+        return
+    try:
+        model = request_writer.chosen_model(ctx.settings, os.environ)
+        written = request_writer.write_and_encode(
+            ctx, new, model, progress=lambda n: console.progress(f"Requests: {n} of {len(new)}")
+        )
+    except ToolcribError as error:
+        console.note(f"No requests were written: {error.title} {error.hint}".strip())
+        return
+    finally:
+        console.progress_done()
+    console.note(f"{written.sentence} Written by {model.place}.")
 
 
 def run_forget(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
@@ -152,26 +207,35 @@ def _picked(
 
 
 def _model(args: argparse.Namespace) -> Model:
-    if args.command:
-        return CommandLine(args.command, os.environ)
-    if not args.model:
+    if args.url and not args.model:
         raise ToolcribError("Which model?", "Name it with --model.")
-    key = os.environ.get(args.key_env, "") if args.key_env else ""
-    if args.key_env and not key:
-        raise ToolcribError(f"The variable {args.key_env} is not set.", "Put the key into it.")
-    return Endpoint(args.url, args.model, key)
+    return model_of(
+        args.command or "",
+        url=args.url or "",
+        name=args.model,
+        key_env=args.key_env,
+        environ=os.environ,
+    )
+
+
+def _kept(args: argparse.Namespace) -> dict[str, object]:
+    """What the settings keep for servers that are read later."""
+    return {
+        "requests_command": args.command or "",
+        "requests_url": args.url or "",
+        "requests_model": args.model,
+        "requests_key_env": args.key_env,
+        "requests_new": True,
+    }
 
 
 def _agreed(
     args: argparse.Namespace, console: Console, model: Model, tools: Sequence[ToolRecord]
 ) -> bool:
     """True if the user agrees that the tools' texts are sent there; nothing was sent before."""
-    sent, back = estimate(tools)
-    console.note(
-        f"The names and descriptions of {len(tools):,} tools, with their servers' names, go to"
-        f" {model.place}: about {sent:,} tokens there and {back:,} back, in batches. Nothing else"
-        " is sent."
-    )
+    console.note(what_is_sent(tools, model.place))
+    if args.also_new:
+        console.note("Those of servers that a scan reads later go there, too, without a question.")
     if args.yes or (console.can_ask and console.confirm("Send them?")):
         return True
     console.note("Nothing was sent. Agree with --yes.")

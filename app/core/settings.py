@@ -37,6 +37,12 @@ class Settings:
     backups_kept: int = 20
     events_kept: int = 100_000
     host_records: bool = False  # read the hosts' own records: which tools were called, and when
+    # who writes requests for tools that have none: a host's command line, or else an endpoint
+    requests_command: str = ""
+    requests_url: str = ""
+    requests_model: str = ""
+    requests_key_env: str = ""  # the variable with the endpoint's key
+    requests_new: bool = False  # also for servers that are read later, by itself
     price: float = 0.0  # of a million input tokens, in the user's currency; 0: not set
     telemetry: bool = False  # send events of the journal to an OpenTelemetry receiver
     telemetry_endpoint: str = "http://127.0.0.1:4318"  # OTLP over HTTP

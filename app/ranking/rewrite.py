@@ -12,6 +12,7 @@ from typing import Protocol
 
 from app.core.errors import ToolcribError
 from app.core.logs import redact
+from app.core.text import plural
 from app.hosts.launch import inherited_secrets
 from app.secrets.credentials import mask
 from app.system.commands import child_environment, find_command
@@ -125,6 +126,36 @@ class CommandLine:
         return done.stdout[:_LARGEST_ANSWER].decode("utf-8", "replace")
 
 
+def commands_here(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The command lines of COMMANDS that this machine has."""
+    env = child_environment(environ, {})
+    return tuple(name for name in COMMANDS if _is_here(name, env))
+
+
+def _is_here(name: str, env: Mapping[str, str]) -> bool:
+    try:
+        find_command(name, env)
+    except ToolcribError:
+        return False
+    return True
+
+
+def model_of(
+    command: str, *, url: str, name: str, key_env: str, environ: Mapping[str, str]
+) -> Model:
+    """A command line, or where there is none the endpoint's model; ToolcribError without either."""
+    if command:
+        return CommandLine(command, environ)
+    if not url:
+        raise ToolcribError("No model is chosen.", "Name a command line or an endpoint.")
+    if not name:
+        raise ToolcribError("Which model?", "Give its name as the endpoint knows it.")
+    key = environ.get(key_env, "") if key_env else ""
+    if key_env and not key:
+        raise ToolcribError(f"The variable {key_env} is not set.", "Put the key into it.")
+    return Endpoint(url, name, key)
+
+
 def question(tools: Sequence[ToolRecord]) -> str:
     """All that is sent for a batch: names and descriptions, numbered from 1."""
     rows = (
@@ -158,6 +189,16 @@ def estimate(tools: Sequence[ToolRecord]) -> tuple[int, int]:
     batches = [tools[i : i + BATCH] for i in range(0, len(tools), BATCH)]
     sent = sum(len(question(batch)) for batch in batches) // _CHARACTERS_A_TOKEN
     return sent, len(tools) * _TOKENS_BACK
+
+
+def what_is_sent(tools: Sequence[ToolRecord], place: str) -> str:
+    """What leaves this machine for these tools and where it goes, as a user reads it before."""
+    sent, back = estimate(tools)
+    return (
+        f"The names and descriptions of {plural(len(tools), 'tool')}, with their servers' names, go"
+        f" to {place}: about {sent:,} tokens there and {back:,} back, in batches. Nothing else is"
+        " sent."
+    )
 
 
 def _post(url: str, body: object, key: str) -> object:

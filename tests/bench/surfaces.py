@@ -117,7 +117,8 @@ def _rows(
 ) -> Iterator[Surfaces]:
     db = open_store(home.folder / "toolcrib.db")
     try:
-        kept = list(reversed(events.recent(db, 4 * len(queries) + 10, after_id=after)))
+        every = events.of_kinds(db, ("search", SUGGEST), 0.0)
+        kept = [one for one in every if one.id > after]
         searched = {o.detail["query_hash"]: o for o in kept if o.kind == "search"}
         hooked = [one for one in kept if one.kind == SUGGEST][-len(queries) :]
         router = Router.from_store(db, load_catalog(db), None, encoder)

@@ -19,6 +19,7 @@ import ui.widgets.dialog
 from app.core.settings import ProfileSettings, RoutingSettings
 from app.host_status.splitting import Split
 from app.hosts.projects import KnownProject
+from app.indexing.request_writer import Lacking
 from app.indexing.summaries import MADE
 from app.policy.budget import Budget
 from app.policy.clusters import plan_split
@@ -35,6 +36,7 @@ from ui.pages.catalog.market.stack_dialog import StackDialog
 from ui.pages.catalog.market.update_dialog import Known, UpdateDialog
 from ui.pages.catalog.project_dialog import ProjectDialog
 from ui.pages.catalog.request_editor import RequestsDialog
+from ui.pages.catalog.request_offer import RequestOffer
 from ui.pages.hosts.reach_row import OtherServers
 from ui.pages.playground.weights_dialog import WeightsDialog
 from ui.pages.query_set.label_dialog import LabelDialog
@@ -171,6 +173,7 @@ DIALOGS = {
     "policies": (lambda w: PoliciesDialog(w.services, w), ""),
     "reach": (lambda w: OtherServers("Cursor", ["git"], [], w), "OK"),
     "profile": (lambda w: ProfileDialog("New profile", "A hint", [], parent=w), "New profile"),
+    "offer": (lambda w: RequestOffer(w.services, Lacking((), 0, 0), w), "Send and write"),
     "requests": (lambda w: RequestsDialog(w.live.catalog.tools[0].tool, (), w), "Save"),
     "checks": (show_checks, "Close"),
     "settings": (lambda w: SettingsDialog(w.services, w), ""),

@@ -51,7 +51,8 @@ class LiveCatalog(QObject):
     ticks or pins; written() after any other connection wrote to the store; configured() after the
     profile's settings changed; failed(ToolcribError) when it could not be read or written;
     lost(name) when the profile in view is gone; why(row id) when the Playground is to explain that
-    tool, review(row id) and sought(row id) when Review or Catalog is to show it.
+    tool, review(row id) and sought(row id) when Review or Catalog is to show it;
+    requests_wanted() when the Catalog is to offer to have requests written.
     """
 
     loaded = Signal()
@@ -64,6 +65,7 @@ class LiveCatalog(QObject):
     review = Signal(int)
     sought = Signal(int)
     server_sought = Signal(str)
+    requests_wanted = Signal()
     failed = Signal(object)
     lost = Signal(str)
 

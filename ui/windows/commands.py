@@ -85,6 +85,7 @@ class Commands(QObject):
         self._add(edit, "&Pin or unpin selection", lambda: do.catalog().pin_selection())
         self._add(edit, "Fit server in bud&get…", lambda: do.catalog().fit_server())
         self._add(edit, "Upd&ate server…", lambda: do.catalog().update_server())
+        self._add(edit, "Have re&quests written…", lambda: do.catalog().write_requests())
         self._add(edit, "Edit ser&ver…", lambda: do.catalog().edit_server())
         self._add(edit, "D&uplicate server…", lambda: do.catalog().edit_server(duplicate=True))
         self._add(edit, "Disa&ble or enable server", lambda: do.catalog().disable_server())

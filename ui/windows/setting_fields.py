@@ -396,6 +396,13 @@ READING: tuple[Group, ...] = (
                 "With an &empty home folder",
                 tip="Servers see none of your files while they are read; some need them.",
             ),
+            Switch(
+                "requests_new",
+                "Have re&quests of new servers written",
+                tip="By the model that you chose in Edit, Have requests written. It gets the names"
+                " and descriptions of their tools.",
+                step_noun="requests of new servers by a model",
+            ),
         ),
     ),
     (

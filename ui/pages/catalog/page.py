@@ -1,5 +1,6 @@
 """The Catalog page: finding and reading servers first, then servers and tools."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ from ui.widgets.message_bar import INFO
 if TYPE_CHECKING:
     from app.hosts.projects import KnownProject
     from ui.pages.catalog.editing import ServerForms
+    from ui.pages.catalog.request_offer import RequestWriting
 
 _FILES = "Config files (*.json *.jsonc *.toml *.yaml *.yml);;All files (*)"
 
@@ -191,6 +193,20 @@ class CatalogPage(Page):
             only = frozenset({chosen.id})
             open_update(self.services, chosen.name, self, lambda: self.read_tools(only))
 
+    def write_requests(self) -> None:
+        """Offer to have requests written for tools that have none."""
+        self._writing.offer()
+
+    @cached_property
+    def _writing(self) -> "RequestWriting":
+        from ui.pages.catalog.request_offer import RequestWriting  # not for the window's start
+
+        return RequestWriting(self.services, self.messages, self)
+
+    def _after_reading(self, tool_ids: Sequence[int]) -> None:
+        if self.services.ctx.settings.requests_new:
+            self._writing.after_reading(tool_ids)
+
     def open_stack(self) -> None:
         """Let the user open a colleague's stack."""
         from ui.pages.catalog.market.stack_dialog import StackDialog  # as above
@@ -346,6 +362,8 @@ class CatalogPage(Page):
         services.live.toggled.connect(content.show_toggled)
         services.live.sought.connect(content.show_tool)
         services.live.server_sought.connect(self.show_server)
+        services.live.requests_wanted.connect(self.write_requests)
+        self.reading.tools_read.connect(self._after_reading)
         self.reading.more.clicked.connect(self.open_config)
         self.reading.projects.clicked.connect(self.open_project)
         self.content.tree.edit_requested.connect(lambda copy: self.edit_server(duplicate=copy))

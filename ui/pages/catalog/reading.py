@@ -47,13 +47,14 @@ class ReadingView(QWidget):
     """Servers with the exact command of each, and the progress of reading them.
 
     Signals: ended() when the user goes on to the catalogue; nothing_found(); failed(error);
-    sign_in_requested(server id, name).
+    sign_in_requested(server id, name); tools_read(ids of tools that are new).
     """
 
     ended = Signal()
     nothing_found = Signal()
     failed = Signal(object)
     sign_in_requested = Signal(int, str)
+    tools_read = Signal(object)
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -267,6 +268,7 @@ class ReadingView(QWidget):
         self.go.setFocus()
         self._services.show_status(self.title.text())
         self._services.live.load()
+        self.tools_read.emit(report.delta.added)
 
     def _fail(self, error: ToolcribError) -> None:
         self._finish()

@@ -16,11 +16,13 @@ _WIDTH = 440
 class PlaygroundEmpty(QWidget):
     """One sentence and what to do next.
 
-    Signals: example_chosen(query); catalog_wanted() where there are no tools.
+    Signals: example_chosen(query); catalog_wanted() where there are no tools; requests_wanted()
+    where tools have no requests.
     """
 
     example_chosen = Signal(str)
     catalog_wanted = Signal()
+    requests_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,6 +37,13 @@ class PlaygroundEmpty(QWidget):
         self._catalog = QPushButton("Open the catalog")
         self._catalog.setProperty("primary", True)
         self._catalog.clicked.connect(self.catalog_wanted)
+        self.lacking = PlainLabel(wrap=True)
+        self.lacking.setObjectName("lackingRequests")
+        self.lacking.setProperty("faint", True)
+        self.lacking.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.write = QPushButton("Have requests written…")
+        self.write.setObjectName("writeRequests")
+        self.write.clicked.connect(self.requests_wanted)
         column = QVBoxLayout(self)
         column.setSpacing(GAP)
         column.addStretch(1)
@@ -46,7 +55,11 @@ class PlaygroundEmpty(QWidget):
             button.setMinimumWidth(_WIDTH)
         for button in (*self._examples, self._catalog):
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addStretch(2)
+        column.addStretch(1)
+        column.addWidget(self.lacking)
+        column.addWidget(self.write, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+        self.show_lacking("")
         theme.changed.connect(self._recolor)
         self._recolor()
 
@@ -66,6 +79,12 @@ class PlaygroundEmpty(QWidget):
         self._title.setText("No tools yet")
         self._hint.setText("Read the tools of your servers first; then try queries on them here.")
         self._offer((), no_tools=True)
+
+    def show_lacking(self, sentence: str) -> None:
+        """Say how many tools have no requests and what that costs; "" where all have some."""
+        self.lacking.setText(sentence)
+        for widget in (self.lacking, self.write):
+            widget.setVisible(bool(sentence))
 
     def _offer(self, queries: Sequence[str], *, no_tools: bool) -> None:
         for number, button in enumerate(self._examples):

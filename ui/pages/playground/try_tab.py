@@ -178,6 +178,7 @@ class TryTab(QWidget):
         self.queries.changed.connect(self._on_queries)
         self.empty.example_chosen.connect(self.query.submit_query)
         self.empty.catalog_wanted.connect(lambda: self.services.open_page("catalog"))
+        self.empty.requests_wanted.connect(self._want_requests)
         live.loaded.connect(self._take_catalog)
         live.toggled.connect(lambda _ids: self._take_catalog())
         live.configured.connect(self._on_configured)
@@ -203,6 +204,22 @@ class TryTab(QWidget):
         self.session.set_catalog(catalog)
         self.empty.show_examples(example_queries(catalog.tools))
         self._show_state()
+        self._look_for_requests()
+
+    def _look_for_requests(self) -> None:
+        from app.indexing.request_writer import find_lacking  # not needed for the window's start
+
+        profile = self.services.live.profile
+        self.services.tasks.latest(
+            "lacking requests",
+            lambda db: find_lacking(db, profile),
+            lambda found: self.empty.show_lacking(found.sentence if found.tools else ""),
+            owner=self,
+        )
+
+    def _want_requests(self) -> None:
+        self.services.open_page("catalog")
+        self.services.live.requests_wanted.emit()
 
     def _on_configured(self) -> None:
         catalog = self.services.live.catalog

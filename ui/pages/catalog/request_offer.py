@@ -1,0 +1,207 @@
+"""Requests for tools that have none, by the user's own model: the offer, the consent, the work."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QLineEdit, QWidget
+
+from app.core.errors import ToolcribError
+from app.core.text import plural
+from app.indexing.request_writer import (
+    Lacking,
+    WriterResult,
+    chosen_model,
+    find_lacking,
+    write_and_encode,
+)
+from app.ranking.rewrite import Model, commands_here, model_of, what_is_sent
+from store.records import ToolRecord
+from ui.shell.services import Services
+from ui.shell.tasks import Job
+from ui.widgets.form_dialog import FormDialog, plain_label
+from ui.widgets.message_bar import DONE, INFO, MessageBar
+
+_ENDPOINT = "An OpenAI-compatible endpoint"
+_OLLAMA = "http://127.0.0.1:11434/v1"
+_LATER = "Also for servers that are read &later, without asking again"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Model that is to write, and what the settings keep of it."""
+
+    model: Model
+    kept: dict[str, object]  # for AppContext.keep
+
+
+class RequestOffer(FormDialog):
+    """Says how many tools have none and what goes where; stays open until a model is named.
+
+    Signals: agreed(Choice) then.
+    """
+
+    agreed = Signal(object)
+
+    def __init__(self, services: Services, found: Lacking, parent: QWidget | None = None) -> None:
+        super().__init__("Have requests written", "Send and write", parent)
+        self.setObjectName("requestOffer")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
+        self._tools = found.tools
+        settings = services.ctx.settings
+        self.way = QComboBox()
+        self.way.setObjectName("requestWay")
+        for name in commands_here(os.environ):
+            self.way.addItem(f"`{name}`, as it is signed in here", name)
+        self.way.addItem(_ENDPOINT, "")
+        if settings.requests_command or settings.requests_url:
+            self.way.setCurrentIndex(max(0, self.way.findData(settings.requests_command)))
+        self.url = _line(settings.requests_url or _OLLAMA, "URL")
+        self.model = _line(settings.requests_model, "Model", "llama3.2")
+        self.key = _line(settings.requests_key_env, "Variable with the key", "none")
+        self.later = QCheckBox(_LATER)
+        self.later.setChecked(settings.requests_new)
+        self.sent = plain_label("")
+        self.sent.setObjectName("requestsSent")
+        self._rows = QFormLayout()
+        self._rows.addRow("&Written by", self.way)
+        self._rows.addRow("&URL", self.url)
+        self._rows.addRow("&Model", self.model)
+        self._rows.addRow("Variable with the &key", self.key)
+        first = plain_label(f"{found.sentence} {found.held_sentence}".strip())
+        self.lay_out(first, self._rows, self.sent, self.later)
+        self.way.currentIndexChanged.connect(self._show)
+        for line in (self.url, self.model):
+            line.textChanged.connect(self._show)
+        self._show()
+        self.way.setFocus()
+
+    def press(self) -> None:
+        """Give the model, or say what is missing."""
+        try:
+            model = self._chosen()
+        except ToolcribError as error:
+            self.refuse(f"{error.title} {error.hint}", self.model)
+            return
+        kept: dict[str, object] = {
+            "requests_command": self.way.currentData(),
+            "requests_url": "" if self.way.currentData() else self.url.text().strip(),
+            "requests_model": self.model.text().strip(),
+            "requests_key_env": self.key.text().strip(),
+            "requests_new": self.later.isChecked(),
+        }
+        self.agreed.emit(Choice(model, kept))
+        self.accept()
+
+    def _chosen(self) -> Model:
+        return model_of(
+            self.way.currentData(),
+            url=self.url.text().strip(),
+            name=self.model.text().strip(),
+            key_env=self.key.text().strip(),
+            environ=os.environ,
+        )
+
+    def _show(self) -> None:
+        is_endpoint = not self.way.currentData()
+        for line in (self.url, self.model, self.key):
+            self._rows.setRowVisible(line, is_endpoint)
+        self.problem.hide()
+        try:
+            place = self._chosen().place
+        except ToolcribError:
+            place = self.url.text().strip()
+        self.sent.setText(what_is_sent(self._tools, place))
+
+
+class RequestWriting(QObject):
+    """Writes in the background, one run at a time; what came before a stop stays."""
+
+    def __init__(self, services: Services, messages: MessageBar, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._messages = messages
+        self._job: Job | None = None
+
+    def offer(self) -> None:
+        """Ask for a model for the tools that have no request."""
+        self._find(self._open)
+
+    def after_reading(self, tool_ids: Sequence[int]) -> None:
+        """Write for tools of a reading, where the user switched that on."""
+        new = frozenset(tool_ids)
+        if new:
+            self._find(lambda found: self._write_new([t for t in found.tools if t.id in new]))
+
+    def stop(self) -> None:
+        """Stop after the answer that is under way."""
+        if self._job is not None:
+            self._job.cancel()
+            self._services.show_status("Stopping after the answer under way…")
+
+    def _find(self, done: Callable[[Lacking], None]) -> None:
+        if self._job is not None:
+            self._services.show_status("Requests are being written already.")
+            return
+        profile = self._services.live.profile
+        self._services.tasks.request(lambda db: find_lacking(db, profile), done)
+
+    def _open(self, found: Lacking) -> None:
+        if not found.tools:
+            self._services.show_status("Every tool has requests.")
+            return
+        parent = self.parent()
+        assert isinstance(parent, QWidget)
+        dialog = RequestOffer(self._services, found, parent)
+        dialog.agreed.connect(lambda choice: self._agreed(choice, found.tools))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _agreed(self, choice: Choice, tools: Sequence[ToolRecord]) -> None:
+        try:
+            self._services.ctx.keep(**choice.kept)
+        except ToolcribError as error:
+            self._messages.error(error)
+            return
+        self._write(tools, choice.model)
+
+    def _write_new(self, tools: Sequence[ToolRecord]) -> None:
+        try:
+            model = chosen_model(self._services.ctx.settings, os.environ)
+        except ToolcribError as error:
+            self._messages.error(error)
+            return
+        if tools:
+            self._write(tools, model)
+
+    def _write(self, tools: Sequence[ToolRecord], model: Model) -> None:
+        ctx, total = self._services.ctx, plural(len(tools), "tool")
+        text = f"Requests for {total} are being written by {model.place}."
+        self._messages.show_message(INFO, text, ("Stop", self.stop))
+        self._job = self._services.tasks.wait(
+            lambda job: write_and_encode(
+                ctx, tools, model, progress=job.report,
+                keep_going=lambda: not job.cancelled.is_set(),
+            ),
+            self._on_written,
+            failed=self._on_failed,
+            progress=lambda done: self._services.show_status(f"Requests: {done} of {total}"),
+        )  # fmt: skip
+
+    def _on_failed(self, error: ToolcribError) -> None:
+        self._job = None
+        self._services.live.load()
+        self._messages.error(error, ("Try again…", self.offer))
+
+    def _on_written(self, written: WriterResult) -> None:
+        self._job = None
+        self._services.live.load()
+        self._messages.show_message(DONE, written.sentence)
+
+
+def _line(text: str, name: str, example: str = "") -> QLineEdit:
+    line = QLineEdit(text)
+    line.setPlaceholderText(example)
+    line.setAccessibleName(name)
+    return line
