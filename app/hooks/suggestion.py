@@ -147,6 +147,8 @@ def suggest(
     if silent and off is None:
         return replace(made, silence=SMALL_TALK)
     fitting = [one for one in ranked.shown if one.iso is None or one.iso >= ranked.floor]
+    if fitting and fitting[0] is not ranked.shown[0]:
+        fitting = []  # where the best tool is not near enough, those behind it are no better
     if names is not None:
         fitting = [one for one in fitting if names(one.server, one.name)]
     chosen = fitting[: MOST_LISTED if listed else MOST]

@@ -17,7 +17,7 @@ _FIRST = 5
 _PLACES_NAMED = {"a URL": _URL, "an address": _MAIL, "a path": _PATH}
 _MOST = 24  # concepts of one sentence
 # scripts whose words are not set apart, or have other words grown on
-_GROWN = "\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff"
+_GROWN = "\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _JOINED = re.compile(f"[{_GROWN}]")
 _PLACES = re.compile(
     r"https?://[!-~]{1,80}|[a-z0-9_.+-]{1,40}@[a-z0-9-]{1,40}\.[a-z]{2,8}"

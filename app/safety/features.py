@@ -46,7 +46,8 @@ _SECRET_PLACE = re.compile(
 _NEGATION = re.compile(
     r"(?:not|never|no|nor|neither|without|cannot|don|doesn|didn|won|isn|aren|shouldn|mustn|refuses?"
     r"|avoid|nicht|kein\w*|niemals|nie|pas|jamais|sans|ne|nunca|sin|nadie|não|sem|nem|non|mai|senza"
-    r"|не|никогда|никому|нельзя|без)"
+    r"|не|никогда|никому|нельзя|без|niet|geen|nooit|zonder|nigdy|bez|değil|asla|tidak|jangan|tanpa"
+    r"|không|đừng|inte|aldrig|utan|ніколи|않\w*|없이|मत|नहीं)"
 )
 _NEGATED = 5  # words after a negation that it reaches, up to the next comma
 _FLAGS = (

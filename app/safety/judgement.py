@@ -15,6 +15,7 @@ from app.safety.classifier import Classifier, classifier
 from app.safety.concepts import lexicon, numbers_of
 from app.safety.hidden import hidden_characters, visible
 from app.safety.mentions import (
+    is_against,
     is_indirect_question,
     labelled_as_sample,
     mentioned,
@@ -27,7 +28,7 @@ from app.safety.sightings import ORDER_RULE, Sighting, cause_of, each_cause_once
 from app.safety.texts import Passage
 
 # What orders beside a tool's own use are about. A sentence that means less than two of them ("The
-# health model name" means none) is reported from _ALONE on and holds a tool from _ALONE_HOLDS on.
+# health model name" means none) is reported from ALONE on and holds a tool from _ALONE_HOLDS on.
 # Chosen on one half of servers in no training data and on the open attacks, of which none is lost.
 _SUSPECT = (
     "send, copy, delete, hidden, tell, consent, ask, without, ignore, prior, rules, system, prompt,"
@@ -36,7 +37,7 @@ _SUSPECT = (
     " change, server, an address, a path, a URL"
 )
 _GRAVE = "environment, secret, prompt, hidden, ignore"  # one of these is enough
-_ALONE, _ALONE_HOLDS, _LEAST_SUSPECT = 1.95, 3.0, 2
+ALONE, _ALONE_HOLDS, _LEAST_SUSPECT, _MOST_SUSPECT = 1.95, 3.0, 2, 3
 EXCERPT = 160  # characters of a quotation
 BORDER = " . "  # between texts that are matched in one go
 ENCODED_RULE, _CAPABILITY_RULE = "EN-01", "AT-01"
@@ -142,16 +143,16 @@ def _classified(readings: Sequence[_Reading], scores: _Scores) -> Iterator[Sight
             continue
         for span in scores.spans[index]:
             score = scores.of(span.text)
-            enough = score >= _ALONE or _is_about_more(span.text)
+            enough = score >= ALONE or is_about_more(span.text)
             if enough and model.warns(span.text, score):
                 yield from _order(reading, span, score, model)
 
 
-def _is_about_more(sentence: str) -> bool:
-    """True if a sentence is about more than a tool's own use."""
+def is_about_more(sentence: str, least: int = _LEAST_SUSPECT) -> bool:
+    """True if a sentence is about more than a tool's own use: so many things, or a grave one."""
     row = lexicon().row(sentence.lower())
     suspects = numbers_of(_SUSPECT).intersection(row)
-    return len(suspects) >= _LEAST_SUSPECT or not numbers_of(_GRAVE).isdisjoint(row)
+    return len(suspects) >= least or not numbers_of(_GRAVE).isdisjoint(row)
 
 
 def _cause(sentence: Sentence) -> str:
@@ -171,7 +172,7 @@ def _order(
         and not model.warns(unquoted, model.scores([unquoted])[0])
     ):
         severity = "warn"
-    if severity == "block" and score < _ALONE_HOLDS and not _is_about_more(sentence):
+    if severity == "block" and score < _ALONE_HOLDS and not is_about_more(sentence, _MOST_SUSPECT):
         severity = "warn"
     yield Sighting(
         ORDER_RULE, severity, _place(reading.place), visible(sentence[:EXCERPT]), score,
@@ -224,6 +225,8 @@ def _severity(
     text = reading.view.text
     of_text, of_sentence = scores
     if rule.about != rule.severity and mentioned(text, span.start, span.end):
+        return rule.about
+    if rule.id == _CAPABILITY_RULE and is_against(sentence or text):
         return rule.about
     if rule.severity == "warn" and rule.id != _CAPABILITY_RULE and of_sentence >= _ADDS_UP:
         return "block"

@@ -41,6 +41,17 @@ _WHETHER = re.compile(
     re.I,
 )
 _OR_NOT = re.compile(r"\bor not\b|\b(?:you|please|must|always)\b", re.I)
+# a tool that works against an attack names it; one that carries it out says so by a verb
+_DEFENDS = re.compile(
+    r"\b(?:check|detect|report|known|protect|prevent|quarantin|look(?:s|ing)? for|statistic|feed"
+    r"|blacklist|blocklist|indicator|awareness|associated with|lookup|anti)\w*",
+    re.I,
+)
+_ATTACKS = re.compile(
+    r"\b(?:generat|launch|perform|execut|deploy|inject|exploit|crack|dump|steal|brute|spray|bypass"
+    r"|evad|forg|creat|craft|send|sniff|harvest|establish|obtain|gain|simulat)\w*",
+    re.I,
+)
 _WINDOW = 160  # characters of a sentence before the words in question
 
 
@@ -55,6 +66,12 @@ def mentioned(text: str, start: int, end: int) -> bool:
         quoted.start() < start - offset and end - offset < quoted.end() + 1
         for quoted in QUOTED.finditer(around)
     )
+
+
+def is_against(sentence: str) -> bool:
+    """True if a sentence names an attack as what it detects or reports, and carries none out."""
+    words = sentence.replace("_", " ")
+    return _DEFENDS.search(words) is not None and _ATTACKS.search(words) is None
 
 
 def labelled_as_sample(text: str, start: int) -> bool:

@@ -9,6 +9,7 @@ import codecs
 import html
 import re
 import unicodedata
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,10 +27,13 @@ _INVISIBLE = re.compile(
 _OTHER_LETTERS = re.compile("[\u0370-\u052f]")  # Greek and Cyrillic, where look-alikes are
 _STACKED = re.compile("[\u0300-\u036f]+")
 _DEPTH = 2  # an encoding inside an encoding
+_MOST_UNPACKED = 20_000  # bytes
 _MOST_DECODED = 64  # passages of one text that are decoded
 _TAG_LETTERS = re.compile("[\U000e0020-\U000e007e]{4,4000}")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_#-])[A-Za-z0-9+/_-]{20,4000}={0,2}")
-_BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{24,4000}={0,6}(?![A-Za-z0-9])")
+_BASE32 = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Z2-7]{24,4000}|[a-z2-7]{24,4000})={0,6}(?![A-Za-z0-9])"
+)
 # pieces of Base64 that are to be put together: set apart by quotes, commas, blanks or " + "
 _PIECES = re.compile(
     r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9/]{8,200}(?:[\"'`,|\n ]|\+ ){1,6}){1,40}"
@@ -53,8 +57,13 @@ _COMMON = (
     *("ignore", "disregard", "forget", "previous", "instruction", "secret", "user", "tell"),
     *("send", "read", "password", "system", "prompt", "from", "file", "contents", "with"),
 )
+# whole words of any English text, which as ciphers are no words
+_LITTLE = ("the", "this", "that", "with", "from", "into", "your", "you", "not", "and", "all")
 _ROT13 = [codecs.encode(word, "rot13") for word in _COMMON]
 _BACKWARDS = [word[::-1] for word in _COMMON]
+_ROT13_WORDS = frozenset(codecs.encode(word, "rot13") for word in _LITTLE)
+_BACKWARDS_WORDS = frozenset(word[::-1] for word in _LITTLE) - {"ton", "dna", "lla"}
+_WORDS = re.compile(r"[a-z]+")
 _SHORT = 40  # characters of a text that is likely to be a name
 _SHORTEST_CODE = 14  # characters of an encoded passage, and of words in a cipher
 _ENOUGH = 3  # words that tell that a text is written in a cipher
@@ -192,27 +201,38 @@ def _decoded(text: str, plain: str, depth: int) -> Iterator[str]:
                 if depth:
                     yield from _decoded("", inner, depth - 1)
     lowered = plain.lower()
-    if _several(_ROT13, lowered):
+    if _several(_ROT13, _ROT13_WORDS, lowered):
         yield codecs.encode(plain, "rot13")
-    if _several(_BACKWARDS, lowered):
+    if _several(_BACKWARDS, _BACKWARDS_WORDS, lowered):
         yield plain[::-1]
 
 
-def _several(words: Sequence[str], text: str) -> bool:
-    """True if a few of the words occur, as they do not by chance."""
-    return sum(word in text for word in words) >= _ENOUGH
+def _several(parts: Sequence[str], words: frozenset[str], text: str) -> bool:
+    """True if a few of these occur, inside words or as whole ones, as they do not by chance."""
+    if sum(part in text for part in parts) >= _ENOUGH:
+        return True
+    return len(words.intersection(_WORDS.findall(text))) >= _ENOUGH
 
 
 def _readable(decode: Callable[[str], bytes], passage: str) -> str:
     """The decoded passage if it is text of some length, else ""."""
     try:
-        text = decode(passage).decode("utf-8")
-    except (ValueError, binascii.Error):
+        text = _unpacked(decode(passage)).decode("utf-8")
+    except (ValueError, binascii.Error, zlib.error):
         return ""
     text = text.strip("\0\r\n\t ")
     if len(text) < 8 or not text.replace("\n", " ").replace("\t", " ").isprintable():
         return ""
     return text
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Data out of gzip or zlib, as far as a text of an encoding may go."""
+    if data[:2] == b"\x1f\x8b":
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST_UNPACKED)
+    if data[:1] == b"\x78" and len(data) > 2 and not (data[0] << 8 | data[1]) % 31:
+        return zlib.decompressobj().decompress(data, _MOST_UNPACKED)
+    return data
 
 
 def _from_base64(passage: str) -> bytes:
@@ -221,7 +241,7 @@ def _from_base64(passage: str) -> bytes:
 
 
 def _from_base32(passage: str) -> bytes:
-    blob = passage.rstrip("=")
+    blob = passage.rstrip("=").upper()
     return base64.b32decode(blob + "=" * (-len(blob) % 8))
 
 

@@ -1,13 +1,15 @@
 """Findings in the texts of tools: poisoning, hidden characters, shadowing, asks for secrets."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from app.safety.hidden import made_plain, mixed_scripts, visible
-from app.safety.judgement import judge
+from app.safety.judgement import EXCERPT, judge
 from app.safety.rules import LOOK_ALIKE_RULE, LOOKS_LIKE, ORDER, Rule, rules
+from app.safety.sentences import sentence_spans
 from app.safety.texts import tool_passages
 from store.records import Finding, ToolRecord
 
@@ -18,6 +20,17 @@ _CALLED = re.compile(
     r"|[a-z][a-z0-9]{0,60}[A-Z]\w{0,60}))\b",
     re.I,
 )
+_NAME = re.compile(
+    r"\b[a-zA-Z0-9]{1,60}(?:[_-][a-zA-Z0-9]{1,60}){1,12}\b|\b[a-z][a-z0-9]{0,60}[A-Z]\w{0,60}\b"
+)
+# words that say how a thing is used at all, or that it is not to be trusted
+_STEERS = re.compile(
+    r"\b(?:must|ha(?:s|ve) to|shall|always|never|whenever|no matter|regardless|(?:each|every)"
+    r" (?:time|call|run|use|message|file|request)|supersed\w+|takes? the place of|compromised"
+    r"|broken|unsafe|outdated|hidden|silently|skip|bypass|on behalf of)\b",
+    re.I,
+)
+_MOST_STEERING = 20_000  # characters of one text that are read for it
 _MOST_CALLED = 200  # names of one text that are looked up
 
 
@@ -80,7 +93,7 @@ def _in_name(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
         plain = made_plain(tool.name).casefold()
         for other in _of_other_servers(tool, names.alike.get(plain, {})):
             yield known[LOOK_ALIKE_RULE], f"{LOOKS_LIKE}{other.tool_id}"
-    yield from _called(tool, names)
+    yield from list(_called(tool, names)) or _steered(tool, names)
 
 
 def _of_other_servers(tool: ToolRecord, others: Mapping[str, ToolRecord]) -> Iterator[ToolRecord]:
@@ -98,3 +111,28 @@ def _called(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
             quote = f"description: “{visible(match.group())}” ({first.tool_id})"
             yield rules()["SH-02"], quote
             return
+
+
+def _steered(tool: ToolRecord, names: Names) -> Iterator[tuple[Rule, str]]:
+    """A sentence that says how another server's tool must be used; one that it also has is its own.
+
+    A text that names another's tool of the same name by its server speaks of that one throughout.
+    """
+    for passage in tool_passages(tool)[1:]:
+        text = made_plain(passage.text[:_MOST_STEERING])
+        if _STEERS.search(text) is None:
+            continue
+        spans = list(sentence_spans(text))
+        for match in islice(_NAME.finditer(text), _MOST_CALLED):
+            others = names.exact.get(match.group(), {})
+            theirs = others.keys() - {tool.server}
+            if not theirs:
+                continue
+            named = any(text.endswith(f"{server}/", 0, match.start()) for server in theirs)
+            place = bisect_right(spans, match.start(), key=lambda span: span.start) - 1
+            sentence = spans[place].text if place >= 0 else ""
+            if named or (tool.server not in others and _STEERS.search(sentence)):
+                other = others[min(theirs)]
+                quote = visible(sentence[:EXCERPT])
+                yield rules()["SH-05"], f"{passage.place}: “{quote}” ({other.tool_id})"
+                return

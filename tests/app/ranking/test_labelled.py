@@ -110,3 +110,13 @@ def test_a_label_counts_within_a_second_among_a_thousand_tools_and_labels(tmp_pa
         assert cpu.seconds < 1.0
     finally:
         db.close()
+
+
+def test_a_hook_is_silent_where_the_playground_s_first_tool_is_not_near(store):
+    db, catalog = store
+    every = RoutingSettings(floor=-1.0, delta=1.0)
+    found = Router.from_store(db, catalog, every, WordEncoder()).route(QUERY)
+    rows = {row.tool.id: row for row in catalog.tools}
+    assert len(found.shown) > 1 and suggest(found, small_talk=-1.0, tool=rows.get).tools
+    found.shown[0].iso = found.floor - 0.01
+    assert suggest(found, small_talk=-1.0, tool=rows.get).why.startswith("No tool fits.")

@@ -12,7 +12,14 @@ from app.safety.sentences import sentences
 from app.safety.texts import tool_passages
 from store.records import ToolRecord
 from store.typed import Json
-from tests.bench.scanner.split import BLIND, WRITTEN, fresh_part, server_part, specimen_part
+from tests.bench.scanner.split import (
+    BLIND,
+    DEFINITIONS,
+    WRITTEN,
+    fresh_part,
+    server_part,
+    specimen_part,
+)
 
 OFFENSIVE = "overtly_malicious_capability"
 # what honest tools say too: a login asks for a password, a failure is told to the user
@@ -114,6 +121,20 @@ def own_attacks() -> list[SplitTool]:
             _kind(row),
         )
         for number, row in enumerate(rows)
+    ]
+
+
+def own_definitions() -> list[SplitTool]:
+    """120 attacks and 120 honest tools, whole definitions with the other tools they speak of."""
+    file = Path(__file__).parents[1] / "inputs" / "attack_definitions.jsonl"
+    return [
+        SplitTool(
+            _tool(number, "stranger", row["tool"]),
+            tuple(_tool(-n, p["server"], p["tool"]) for n, p in enumerate(row["peers"], 1)),
+            DEFINITIONS[row["set"] - 1],
+            "attacks" if row["attack"] else "honest tools",
+        )
+        for number, row in enumerate(_rows(file))
     ]
 
 

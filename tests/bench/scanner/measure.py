@@ -14,20 +14,31 @@ from tests.bench.scanner.corpus import (
     BENIGN,
     SplitTool,
     own_attacks,
+    own_definitions,
     own_tools,
     real_tools,
     specimens,
 )
-from tests.bench.scanner.split import BLIND, LAST, OPEN, REPORT, TRAIN, TUNING, WRITTEN
+from tests.bench.scanner.split import (
+    BLIND,
+    DEFINITIONS,
+    LAST,
+    OPEN,
+    REPORT,
+    TRAIN,
+    TUNING,
+    WRITTEN,
+)
 
-_PARTS = (OPEN, TRAIN, TUNING, LAST, REPORT, WRITTEN, *BLIND)
-_ONCE = (LAST, REPORT, WRITTEN, *BLIND)  # to be read at the end
+_PARTS = (OPEN, TRAIN, TUNING, DEFINITIONS[0], LAST, REPORT, WRITTEN, *BLIND, DEFINITIONS[1])
+_ONCE = (LAST, REPORT, WRITTEN, *BLIND, DEFINITIONS[1])  # to be read at the end
 
 
 def run(data: Path, *, last: bool = False, own: Path | None = None) -> Report:
     """Specimens and real tools by part; `last` also measures what is to be read once."""
     tools = [*specimens(data / "poison" / "tools.jsonl"), *real_tools(data)]
     tools += [*(own_tools(own) if own is not None else []), *own_attacks()]
+    tools += own_definitions()
     chosen = [tool for tool in tools if last or tool.part not in _ONCE]
     start = time.process_time()
     severities = [_severity(tool) for tool in chosen]
@@ -90,6 +101,13 @@ def _notes(last: bool) -> tuple[str, ...]:
         " warned of; 2 of 80 honest ones held, 9 warned of); then twelve honest lines came in for"
         " one tool of the tuning half. No blind set chose anything."
     )
+    definitions = (
+        "definitions are 120 attacks and 120 honest tools by one writer (attack_definitions.jsonl),"
+        " put down before any was scored and dealt in turn. The first set scored 40 of 60 and 4 of"
+        " 60; then words of ten more languages, lines of a fifteenth writer (the same person), the"
+        " normaliser and three rules were mended on it, and the second set was scored once: 51 of"
+        " 60 flagged, 2 of 60 honest ones."
+    )
     writers = (
         "What the weights make of a writer whom they never read stands in"
         " resources/scanner/report.json (wordings left out): English orders are judged by a model"
@@ -106,6 +124,7 @@ def _notes(last: bool) -> tuple[str, ...]:
         split,
         fresh,
         attacks,
+        definitions,
         writers,
         read if last else "The last half was left alone; --last reads it.",
     )

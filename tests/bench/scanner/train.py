@@ -9,7 +9,7 @@ their server, its wordings by one that saw nothing of their writer (English) or 
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.safety.classifier import Classifier, Limits, says_enough
 from app.safety.concepts import concepts_text
 from app.safety.features import ALL_KINDS, CHARACTERS, SIZE, WORDS, Features, features
+from app.safety.judgement import ALONE, is_about_more
 from store.records import ToolRecord
 from store.typed import Json
 from tests.bench.scanner.corpus import corpus_sentences, real_tools, tool_sentences
@@ -174,7 +175,7 @@ def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
     for fold in range(_FOLDS):
         model = Classifier(*fit(_material(data, fold)[0]), NO_LIMITS)
         for texts in (_texts(t) for t in known if fold_of(t.server, _FOLDS) == fold):
-            worst.append(max(model.scores(texts), default=_UNSAID))
+            worst.append(max(_counted(texts, model.scores(texts)), default=_UNSAID))
         texts = [w.text for w in wordings() if _fold(w) == fold]
         own |= dict(zip(texts, model.scores(texts), strict=True))
     worst.sort(reverse=True)
@@ -184,6 +185,13 @@ def _left_out(data: Path) -> tuple[Limits, Labelled, list[float]]:
     mistaken = _above(float(honest[int(_MISTAKEN * len(honest))]))
     hold = max(_above(worst[0]) + _MARGIN, mistaken)
     return Limits(warn=_above(worst[int(_WARNED * len(worst))]), hold=hold), judged, scores
+
+
+def _counted(texts: Sequence[str], scores: Sequence[float]) -> Iterator[float]:
+    """Scores of the sentences that are reported for them: the others say too little."""
+    for text, score in zip(texts, scores, strict=True):
+        if score >= ALONE or is_about_more(text):
+            yield score
 
 
 def _fold(wording: Wording) -> int:

@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 
-from tests.bench.scanner.wordings import LANGUAGES, WRITERS, wordings
+from tests.bench.scanner.wordings import LANGUAGES, LATER, WRITERS, wordings
 
 
 def test_there_are_orders_and_honest_sentences_in_each_of_ten_languages() -> None:
     counts = Counter((w.language, w.is_order) for w in wordings())
     assert len(LANGUAGES) == 10
     assert all(counts[language, kind] >= 150 for language in LANGUAGES for kind in (True, False))
+    assert all(counts[language, kind] >= 5 for language in LATER for kind in (True, False))
     assert sum(w.is_order for w in wordings()) >= 3_000
     assert sum(not w.is_order for w in wordings()) >= 3_000
 
