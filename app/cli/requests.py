@@ -161,11 +161,8 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
 
     Otherwise the number of tools without any, and the command that has them written.
     """
-    db = ctx.open_store()
-    try:
+    with ctx.store() as db:
         found = request_writer.find_lacking(db)
-    finally:
-        db.close()
     new = [tool for tool in found.tools if tool.id in read]
     if not new:
         return

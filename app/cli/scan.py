@@ -10,7 +10,7 @@ import apsw
 
 from app.catalog.catalog import trust_server
 from app.catalog.reasons import DISABLED, sentence
-from app.cli import market_add, requests
+from app.cli import market_add
 from app.cli.console import Console, table
 from app.cli.options import NEEDS_CONSENT, Verbs
 from app.core.context import AppContext
@@ -256,7 +256,9 @@ def _read(
             console.note(f"Meaning is not searched yet: {report.note}")
     console.result(answer, lambda: _text(answer))
     if report:
-        requests.after_scan(ctx, console, report.delta.added)
+        from app.cli.requests import after_scan  # an HTTP client, which other verbs do not need
+
+        after_scan(ctx, console, report.delta.added)
     if report is None:
         return _not_read(wanted, console)
     failed = [s for s in statuses if s.status not in (READ, NEEDS_SIGN_IN)]

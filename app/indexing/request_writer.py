@@ -103,11 +103,10 @@ def write_and_encode(
     keep_going: Callable[[], bool] = lambda: True,
 ) -> WriterResult:
     """Write requests over a connection of its own, then make their vectors."""
-    db = ctx.open_store()
     try:
-        return write_requests(db, tools, model, progress=progress, keep_going=keep_going)
+        with ctx.store() as db:
+            return write_requests(db, tools, model, progress=progress, keep_going=keep_going)
     finally:
-        db.close()
         encode(ctx)
 
 
