@@ -216,7 +216,7 @@ def _model(args: argparse.Namespace) -> Model:
 
 
 def _kept(args: argparse.Namespace) -> dict[str, object]:
-    """What the settings keep for servers that are read later."""
+    """Settings for servers that are read later."""
     return {
         "requests_command": args.command or "",
         "requests_url": args.url or "",

@@ -53,7 +53,7 @@ class Lacking:
 
     @property
     def sentence(self) -> str:
-        """How many they are, and what that costs the search as measured."""
+        """Their number, and the cost of that for the search as measured."""
         return (
             f"{len(self.tools):,} of {plural(self.total, 'tool')} have no example requests. In our"
             f" tests the right tool was among the first five for {FOUND_WITHOUT} of 100 queries"
@@ -62,7 +62,7 @@ class Lacking:
 
     @property
     def held_sentence(self) -> str:
-        """What is not sent; "" where nothing is held."""
+        """Sentence on the tools that are not sent; "" where none is held."""
         count = plural(self.held, "tool")
         return f"Nothing is sent of {count} held back in Review." if self.held else ""
 

@@ -192,7 +192,7 @@ def estimate(tools: Sequence[ToolRecord]) -> tuple[int, int]:
 
 
 def what_is_sent(tools: Sequence[ToolRecord], place: str) -> str:
-    """What leaves this machine for these tools and where it goes, as a user reads it before."""
+    """Sentence on the texts that leave this machine and their destination, shown before."""
     sent, back = estimate(tools)
     return (
         f"The names and descriptions of {plural(len(tools), 'tool')}, with their servers' names, go"

@@ -31,7 +31,7 @@ def install(folder: Path, log: Path) -> dict[str, str]:
 
 
 def asked(log: Path) -> list[dict]:
-    """What it was asked so far."""
+    """Questions so far, with their arguments."""
     return (
         [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
     )

@@ -65,7 +65,7 @@ def test_a_scan_says_what_lacks_and_one_command_has_it_written(ctx, log, scan, c
     assert f"{FOUND_WITHOUT} of 100 queries" in printed and f"{FOUND_WITH} where" in printed
     command = "toolcrib requests write --missing --command claude"
     assert command in printed
-    assert run(command.split()[1:]) == 4  # nobody agreed
+    assert run(command.split()[1:]) == 4  # without a yes
     assert claude_program.asked(log) == []
     assert run([*command.split()[1:], "--yes"]) == 0
     assert "9 requests for 3 tools." in capsys.readouterr().out
