@@ -162,13 +162,13 @@ def after_scan(ctx: AppContext, console: Console, read: Sequence[int]) -> None:
     Otherwise the number of tools without any, and the command that has them written.
     """
     with ctx.store() as db:
-        found = request_writer.find_lacking(db)
-    new = [tool for tool in found.tools if tool.id in read]
+        lacks = request_writer.find_lacking(db)
+    new = [tool for tool in lacks.tools if tool.id in read]
     if not new:
         return
     if not ctx.settings.requests_new:
         way = next(iter(commands_here(os.environ)), "claude")
-        console.note(found.sentence)
+        console.note(lacks.sentence)
         console.note(
             "To have them written by a model of yours:"
             f" toolcrib requests write --missing --command {way}"

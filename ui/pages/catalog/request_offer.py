@@ -44,11 +44,11 @@ class RequestOffer(FormDialog):
 
     agreed = Signal(object)
 
-    def __init__(self, services: Services, found: Lacking, parent: QWidget | None = None) -> None:
+    def __init__(self, services: Services, lacks: Lacking, parent: QWidget | None = None) -> None:
         super().__init__("Have requests written", "Send and write", parent)
         self.setObjectName("requestOffer")
         self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 76)
-        self._tools = found.tools
+        self._tools = lacks.tools
         settings = services.ctx.settings
         self.way = QComboBox()
         self.way.setObjectName("requestWay")
@@ -69,7 +69,7 @@ class RequestOffer(FormDialog):
         self._rows.addRow("&URL", self.url)
         self._rows.addRow("&Model", self.model)
         self._rows.addRow("Variable with the &key", self.key)
-        first = plain_label(f"{found.sentence} {found.held_sentence}".strip())
+        first = plain_label(f"{lacks.sentence} {lacks.held_sentence}".strip())
         self.lay_out(first, self._rows, self.sent, self.later)
         self.way.currentIndexChanged.connect(self._show)
         for line in (self.url, self.model):
@@ -132,7 +132,7 @@ class RequestWriting(QObject):
         """Write for tools of a reading, where the user switched that on."""
         new = frozenset(tool_ids)
         if new:
-            self._find(lambda found: self._write_new([t for t in found.tools if t.id in new]))
+            self._find(lambda lacks: self._write_new([t for t in lacks.tools if t.id in new]))
 
     def stop(self) -> None:
         """Stop after the answer that is under way."""
@@ -147,14 +147,14 @@ class RequestWriting(QObject):
         profile = self._services.live.profile
         self._services.tasks.request(lambda db: find_lacking(db, profile), done)
 
-    def _open(self, found: Lacking) -> None:
-        if not found.tools:
+    def _open(self, lacks: Lacking) -> None:
+        if not lacks.tools:
             self._services.show_status("Every tool has requests.")
             return
         parent = self.parent()
         assert isinstance(parent, QWidget)
-        dialog = RequestOffer(self._services, found, parent)
-        dialog.agreed.connect(lambda choice: self._agreed(choice, found.tools))
+        dialog = RequestOffer(self._services, lacks, parent)
+        dialog.agreed.connect(lambda choice: self._agreed(choice, lacks.tools))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

@@ -213,7 +213,7 @@ class TryTab(QWidget):
         self.services.tasks.latest(
             "lacking requests",
             lambda db: find_lacking(db, profile),
-            lambda found: self.empty.show_lacking(found.sentence if found.tools else ""),
+            lambda lacks: self.empty.show_lacking(lacks.sentence if lacks.tools else ""),
             owner=self,
         )
 
