@@ -13,6 +13,7 @@ from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
 from app.export import apply as writes
+from app.export.http.of_team import VARIABLE
 from app.export.links import link_note
 from app.export.masking import DiffFile, masked_diff
 from app.export.plan import MODES, Plan
@@ -70,7 +71,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--http",
         action="store_true",
-        help="with through: the URL of the HTTP endpoint instead of a command",
+        help="with through: the URL of the HTTP endpoint instead of a command; of a team profile,"
+        " of the team's gateway",
     )
     export.add_argument(
         "--also",
@@ -93,7 +95,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--insist", action="store_true", help="write even if the host is running")
     export.add_argument(
-        "--yes", action="store_true", help="switch the HTTP endpoint on without asking"
+        "--yes",
+        action="store_true",
+        help="switch the HTTP endpoint on, or write a team token, without asking",
     )
     add_profile(export)
     export.set_defaults(run=run_export)
@@ -158,9 +162,9 @@ def run_export(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
             console.note(f"note: {warning}")
         done: tuple[ExportRecord, ...] = ()
         if not args.dry_run and (made.files or made.over_http):  # a file may be right already
-            if not _may_listen(made, args, console):
+            if not (_may_give_token if made.of_team else _may_listen)(made, args, console):
                 return NEEDS_CONSENT
-            with listening(ctx) if made.over_http else nullcontext():
+            with listening(ctx) if made.over_http and not made.of_team else nullcontext():
                 done = writes.apply(made, ctx, db, insist=args.insist) if made.files else ()
     value = _plan_json(made, done)
     console.result(value, lambda: _plan_text(made, done))
@@ -188,6 +192,17 @@ def _may_listen(made: Plan, args: argparse.Namespace, console: Console) -> bool:
     if console.can_ask and console.confirm(question):
         return True
     console.note("Nothing was written. Switch it on with: toolcrib backend http on, or with --yes.")
+    return False
+
+
+def _may_give_token(made: Plan, args: argparse.Namespace, console: Console) -> bool:
+    """True if the member's token may be written in clear, where the host needs it."""
+    if not made.gives_token or args.yes:
+        return True
+    where = ", ".join(str(file.path) for file in made.files)
+    if console.can_ask and console.confirm(f"Write your team token into {where}?"):
+        return True
+    console.note(f"Nothing was written. Set {VARIABLE}, or write the token itself with --yes.")
     return False
 
 

@@ -1,10 +1,11 @@
 """The URLs of Toolcrib's own HTTP endpoint: made, taken apart, recognised."""
 
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _TOP = "mcp"
+_TEAM = "toolcrib"  # in the query of a team gateway's URL: the profile here that it is of
 _BEHIND = "servers"  # in the query: the only servers of the profile that this URL reaches
 _MOST_FIELDS = 8  # of a query
 
@@ -57,6 +58,20 @@ def profile_at(url: str) -> str:
         return ""
     target = target_of(path) if parts.scheme.lower() == "http" and local in LOCAL_NAMES else None
     return target[0] if target is not None and not target[1] else ""
+
+
+def team_query(profile: str, behind: Sequence[str]) -> str:
+    """The query that makes a team gateway's URL known again in a host's file."""
+    return urlencode({_TEAM: profile, _BEHIND: ",".join(behind)}, quote_via=quote, safe="")
+
+
+def team_profile_at(url: str) -> str:
+    """The profile in a team gateway's URL as Toolcrib writes it; "" for another URL."""
+    try:
+        fields = parse_qsl(urlsplit(url.strip()).query, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return ""
+    return dict(fields).get(_TEAM, "")
 
 
 def is_own_url(url: str, port: int) -> bool:

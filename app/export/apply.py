@@ -74,7 +74,7 @@ def apply(
 def _check_address(address: Address, endpoint: Endpoint, plan: Plan, ctx: AppContext) -> None:
     """Raise ToolcribError where a token or a port is another one by now than in the preview."""
     now = replace(endpoint, port=Settings.load(ctx.paths.settings_file).http_port)
-    if now.address(plan.profile, plan.behind) != address:
+    if not address.variable and now.address(plan.profile, plan.behind) != address:
         raise ToolcribError(
             "The URL or the token of the HTTP endpoint was changed meanwhile.",
             "Look at the new preview, then write again.",

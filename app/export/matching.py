@@ -40,7 +40,8 @@ def find_matches(
             continue
         server = find_server(catalog, reading, entry)
         if server is None:
-            warnings.append(f"{entry.name} is not in the catalog; {STAYS}")
+            where = "catalog" if catalog.settings.servers is None else "profile"
+            warnings.append(f"{entry.name} is not in the {where}; {STAYS}")
         elif not server.trusted:
             warnings.append(f"{entry.name} is not trusted yet; {STAYS}")
         elif server.status != READ and not catalog.of_server(server.id):

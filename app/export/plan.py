@@ -11,6 +11,7 @@ from app.export.changes import FileChange, base_reading, change_file, goes_behin
 from app.export.file_tools import file_tools, of_project, of_user
 from app.export.history import Base, ChangedPlaces, added_since, base_of, is_native
 from app.export.http.checks import host_notes, why_no_url
+from app.export.http.of_team import by_reference
 from app.export.limits import limit_warnings
 from app.export.links import install_link
 from app.export.model_tools import host_rows
@@ -24,7 +25,7 @@ from app.hosts.places import Places
 from app.hosts.reading import HostReading, also_read_by, hash_bytes, read_host
 from app.hosts.running import is_running
 from app.secrets.secret_store import Secrets
-from app.system.endpoint import Address, Endpoint
+from app.system.endpoint import Address, Endpoint, TeamEndpoint
 from store.exports import standing
 from store.records import AS_IS, NATIVE, PRUNED, THROUGH, EntryRecord, ExportRecord
 
@@ -112,6 +113,16 @@ class Plan:
         return tuple(change for file in self.files for change in file.changes)
 
     @property
+    def of_team(self) -> bool:
+        """True if its one entry is the team gateway's URL."""
+        return isinstance(self.endpoint, TeamEndpoint)
+
+    @property
+    def gives_token(self) -> bool:
+        """True if a file gets the member's own token in clear, which needs a yes."""
+        return self.of_team and self.address is not None and not self.address.variable
+
+    @property
     def behind(self) -> tuple[str, ...]:
         """Every server that the host's one entry would reach."""
         return self.own + self.also
@@ -161,9 +172,11 @@ def plan(
             title = f"Toolcrib reads the files of {facts.name} but does not write them"
             raise NotWrittenError(f"{title}; copy the snippet.")
         if endpoint is not None:
-            address = endpoint.address(profile)
+            address = _address(endpoint, empty, places)
             call = replace(call, address=address)
             empty = replace(empty, over_http=True, endpoint=endpoint, address=address)
+        if isinstance(endpoint, TeamEndpoint):
+            also, more = endpoint.reaches, ()
         extra = also if also is not None else _added(history, empty, places, catalog)
         empty = replace(empty, also=_checked([*extra, *more], catalog, empty))
         made = _plan(empty, places, catalog, call, history, now or catalog)
@@ -187,6 +200,14 @@ def _linked(made: Plan, places: Places, call: GatewayCall, catalog: Catalog) -> 
     address = made.endpoint.example(made.profile, behind) if made.endpoint else None
     call = replace(call, behind=behind, address=address)
     return replace(made, link=install_link(made.host, call))
+
+
+def _address(endpoint: Endpoint, made: Plan, places: Places) -> Address:
+    """URL and token for the servers that are known to be behind it by now."""
+    address = endpoint.address(made.profile, made.behind or None)
+    if isinstance(endpoint, TeamEndpoint):
+        return by_reference(address, made.host, places)
+    return address
 
 
 def _own_names(facts: HostFacts, catalog: Catalog) -> tuple[str, ...]:
@@ -258,7 +279,7 @@ def _plan(
         empty = replace(empty, own=own, also=tuple(n for n in empty.also if n not in own))
         call = replace(call, behind=empty.behind)
         if empty.endpoint is not None:
-            address = empty.endpoint.address(empty.profile, empty.behind)
+            address = _address(empty.endpoint, empty, places)
             call, empty = replace(call, address=address), replace(empty, address=address)
     files: list[FilePlan] = []
     changes: list[FileChange] = []
@@ -359,7 +380,7 @@ def _described(
 def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) -> list[str]:
     host_name = result.host.name
     warnings: list[str] = []
-    if result.also:
+    if result.also and not result.of_team:
         warnings.append(
             f"Added by name: {host_name} also reaches {', '.join(result.also)}, which its files do"
             " not name."
@@ -370,7 +391,8 @@ def _general_warnings(result: Plan, kept: Sequence[CatalogTool], alive: bool) ->
             f" to {plural(len(result.behind), 'server')}; add others by name to keep them."
         )
     if result.endpoint is not None:
-        warnings += host_notes(result.host, result.endpoint, result.profile)
+        variable = result.address.variable if result.address is not None else ""
+        warnings += host_notes(result.host, result.endpoint, result.profile, variable)
     if alive:
         warnings.append(f"{host_name} is running and may undo the change; quit it first.")
     if result.host.asks_trust and result.files:

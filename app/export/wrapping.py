@@ -155,7 +155,10 @@ def _url_entry(style: EntryStyle, address: Address, name: str) -> Json:
     entry[key] = address.url
     headers: Json = {"Authorization": address.bearer}
     outer, dot, inner = style.headers.partition(".")
-    entry[outer] = {inner: headers} if dot else headers
+    if address.variable and outer == "http_headers":
+        entry["bearer_token_env_var"] = address.variable
+    else:
+        entry[outer] = {inner: headers} if dot else headers
     if style.command == "cmd":
         entry[style.env] = {}
     return entry | {key: value for key, value in style.new.items() if key != "type"}

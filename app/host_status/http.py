@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import apsw
 
 from app.hosts.facts import HostFacts, load_hosts
-from store import exports
+from app.policy.profiles import profile_of
+from store import exports, profiles, teams
 from store.records import THROUGH, ExportRecord
 
 
@@ -16,5 +17,12 @@ def is_over_http(history: Sequence[ExportRecord]) -> bool:
 
 
 def over_http(db: apsw.Connection) -> tuple[HostFacts, ...]:
-    """Every such host, by rank."""
-    return tuple(facts for facts in load_hosts() if is_over_http(exports.for_host(db, facts.id)))
+    """Every such host, by rank; without those that reach a team's gateway."""
+    own = teams.profiles(db)
+    of_team = {record.name for record in profiles.all_profiles(db) if record.id in own}
+    written = [(facts, exports.for_host(db, facts.id)) for facts in load_hosts()]
+    return tuple(
+        facts
+        for facts, history in written
+        if is_over_http(history) and profile_of(history) not in of_team
+    )

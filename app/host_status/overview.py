@@ -8,6 +8,7 @@ import apsw
 from app.catalog.catalog import Catalog, load_catalog
 from app.core.paths import gateway_program
 from app.export.history import newest_in_files
+from app.export.http.of_team import endpoint_of
 from app.export.plan import Plan, plan
 from app.hooks.rules import rules_status
 from app.hooks.status import hook_status
@@ -50,7 +51,7 @@ def survey(
             catalog=own,
             gateway_path=gateway,
             history=history,
-            endpoint=endpoint,
+            endpoint=endpoint_of(db, own.profile.name, endpoint),
         )
         if own is not catalog:  # what would be written is of the one in view
             status = replace(status, recommendation=recommend(facts, catalog))
@@ -89,7 +90,7 @@ def prepare(
         profile=catalog.profile.name,
         gateway_path=gateway_program(),
         history=history,
-        endpoint=endpoint,
+        endpoint=endpoint_of(db, catalog.profile.name, endpoint),
         also=also,
         more=more,
         now=load_catalog(db, gets, catalog.encoding) if others else catalog,

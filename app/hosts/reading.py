@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.core.endpoint import behind_at, profile_at
+from app.core.endpoint import behind_at, profile_at, team_profile_at
 from app.core.errors import ToolcribError
 from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
@@ -255,7 +255,10 @@ def _entry(
     view = view_entry(raw, style)
     entry = _entry_of(name, view, at, scope)
     if name == THROUGH_NAME and view.launch is not None and view.launch.url:
-        return replace(entry, behind=behind_at(view.launch.url)), profile_at(view.launch.url)
+        url = view.launch.url
+        # a stranger's project file cannot pass a server off as the team's
+        profile = profile_at(url) or (team_profile_at(url) if scope == "user" else "")
+        return replace(entry, behind=behind_at(url)), profile
     through = view.gateway is not None and not view.gateway.server
     return entry, entry.pruned if through else ""
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from app.core.endpoint import path_of
+from app.core.endpoint import path_of, team_query
+from app.core.errors import ToolcribError
 from app.core.paths import Paths
 from app.secrets.secret_store import SecretStore
 
+TEAM_TOKEN = "team token"  # in the secret store, as _KEY
 _KEY = "http endpoint"  # in the secret store
 _FIELD = "secret"
 _LEAST = 32  # characters
@@ -21,6 +23,7 @@ class Address:
 
     url: str
     token: str = field(repr=False)
+    variable: str = ""  # whose name the file gets in the token's place
 
     @property
     def bearer(self) -> str:
@@ -54,6 +57,29 @@ class Endpoint:
     def example(self, profile: str, behind: Sequence[str] | None = None) -> Address:
         """URL with the word TOKEN in the token's place, for a text to paste."""
         return Address(self.url(profile, behind), "TOKEN")
+
+
+@dataclass(frozen=True, slots=True)
+class TeamEndpoint(Endpoint):
+    """A team's gateway, which a host reaches without this machine's."""
+
+    place: str = ""  # URL of the team profile there
+    reaches: tuple[str, ...] = ()  # names here of the team's servers in that profile
+
+    def url(self, profile: str, behind: Sequence[str] | None = None) -> str:
+        """The URL of the team profile, with a mark that says what it is here."""
+        return f"{self.place}?{team_query(profile, behind or self.reaches)}"
+
+    def address(self, profile: str, behind: Sequence[str] | None = None) -> Address:
+        """URL and the member's token; raises ToolcribError."""
+        kept = SecretStore.open(self.paths).read(TEAM_TOKEN)
+        token = str(kept.get("token", "")) if isinstance(kept, dict) else ""
+        if not token:
+            raise ToolcribError(
+                "The team's token is not in the secret store any more.",
+                "Join again: toolcrib team join URL",
+            )
+        return Address(self.url(profile, behind), token)
 
 
 def endpoint_secret(paths: Paths) -> str:

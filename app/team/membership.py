@@ -9,6 +9,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.indexing.indexer import Indexer
 from app.secrets.secret_store import SecretStore
+from app.system.endpoint import TEAM_TOKEN
 from app.team.catalogue import Applied, TeamCatalogue, place_of, remove_server
 from app.team.client import Membership, TeamClient, plain_url
 from store import exports, profiles, servers, teams
@@ -16,7 +17,6 @@ from store.connection import transaction
 from store.records import MANUAL
 from store.teams import TeamRecord
 
-_TOKEN = "team token"  # key of the secret store
 _MOST_PAGES = 10_000
 Progress = Callable[[str, float], None]
 KeepGoing = Callable[[], bool]
@@ -93,7 +93,7 @@ def join(ctx: AppContext, db: apsw.Connection, url: str, token: str) -> TeamReco
 
 def remember(ctx: AppContext, url: str, token: str) -> None:
     """Keep the member's token in the secret store."""
-    SecretStore.open(ctx.paths).write(_TOKEN, {"url": url, "token": token})
+    SecretStore.open(ctx.paths).write(TEAM_TOKEN, {"url": url, "token": token})
 
 
 def _remembered(
@@ -113,7 +113,7 @@ def _remembered(
 
 def token_of(ctx: AppContext, team: TeamRecord) -> str:
     """The member's token. Raises ToolcribError where it is lost."""
-    kept = SecretStore.open(ctx.paths).read(_TOKEN)
+    kept = SecretStore.open(ctx.paths).read(TEAM_TOKEN)
     if not isinstance(kept, dict) or kept.get("url") != team.url or not kept.get("token"):
         raise ToolcribError(
             "The team's token is not in the secret store any more.",
@@ -224,7 +224,7 @@ def leave(ctx: AppContext, db: apsw.Connection) -> Left:
         for server in rows:
             remove_server(db, secrets, server.id, place_of(team))
         teams.forget(db, team.id)
-    secrets.delete(_TOKEN)
+    secrets.delete(TEAM_TOKEN)
     return Left(team, len(rows), names, hosts)
 
 

@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,9 @@ def toolcrib(house: Household, *words: str, given: str = "") -> str:
     return done.stdout
 
 
-def test_a_real_host_calls_a_tool_of_the_team(
-    house: Household, running_trial: TrialProcess
-) -> None:
+@contextmanager
+def host_that_searches(house: Household) -> Iterator[FakeModel]:
+    """The host's model, which makes a note by a tool of the team."""
     wanted = Script(
         "notes/create_note",
         {"title": TITLE, "body": house.host.id},
@@ -67,11 +68,40 @@ def test_a_real_host_calls_a_tool_of_the_team(
         through=True,
         answers=(TITLE,),
     )
+    with FakeModel(wanted, delay=house.host.delay) as model:
+        house.set_up(model.port)
+        yield model
+
+
+def run(house: Household, model: FakeModel) -> None:
+    """Let the host answer; the tool's answer has reached its model."""
+    ended = run_host(house.host, house.home, model)
+    heard = model.conversation
+    seen = f"{heard.asked} {ended.out[-800:]}{ended.err[-800:]}"
+    assert any(TITLE in one.results for one in heard.requests), seen
+
+
+def test_a_real_host_reaches_the_teams_gateway_by_its_url(
+    house: Household, running_trial: TrialProcess
+) -> None:
+    house.ctx.paths.create()
+    toolcrib(house, "team", "join", running_trial.url, given=running_trial.tokens["sam"])
+    write = ["export", house.host.id, "--mode", "through", "--http", "--profile", PROFILE]
+    with host_that_searches(house) as model:
+        toolcrib(house, *write, "--yes")
+        run(house, model)
+    seen = toolcrib(house, "hosts", "--json")
+    assert '"state": "in sync"' in seen
+    assert "Restored" in toolcrib(house, "restore", house.host.id, "--yes")
+
+
+def test_a_real_host_calls_a_tool_of_the_team(
+    house: Household, running_trial: TrialProcess
+) -> None:
     house.ctx.paths.create()
     printed = toolcrib(house, "team", "join", running_trial.url, given=running_trial.tokens["sam"])
     assert "sample-team" in printed and PROFILE in printed
-    with FakeModel(wanted, delay=house.host.delay) as model:
-        house.set_up(model.port)
+    with host_that_searches(house) as model:
         with closing(house.ctx.open_store()) as db:
             register(house.ctx, db, read_hosts(house.places))
             made = plan(
@@ -86,10 +116,7 @@ def test_a_real_host_calls_a_tool_of_the_team(
             )
             assert not made.refusal
             assert apply(made, house.ctx, db)
-        ended = run_host(house.host, house.home, model)
-        heard = model.conversation
-    seen = f"{heard.asked} {ended.out[-800:]}{ended.err[-800:]}"
-    assert any(TITLE in one.results for one in heard.requests), seen
+        run(house, model)
     team = WebClient(running_trial.port, running_trial.tokens["robin"], "/mcp")
     given = {
         "name": "call_tool",

@@ -5,11 +5,12 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from app.core.endpoint import profile_at
+from app.core.endpoint import profile_at, team_profile_at
 from app.core.errors import ToolcribError
+from app.export.http.of_team import VARIABLE, takes_variable
 from app.hosts.entries import view_entry
 from app.hosts.facts import EntryStyle, HostFacts, HostFile
-from app.system.endpoint import Address, Endpoint
+from app.system.endpoint import Address, Endpoint, TeamEndpoint
 from store.records import THROUGH
 
 _COMMAND = "Write it as a command instead."
@@ -40,8 +41,13 @@ def check_file(path: Path, kind: HostFile) -> None:
             )
 
 
-def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[str]:
+def host_notes(
+    facts: HostFacts, endpoint: Endpoint, profile: str, reference: str = ""
+) -> Iterator[str]:
     """Notes on what a host loses and gains when it reaches Toolcrib by a URL."""
+    if isinstance(endpoint, TeamEndpoint):
+        yield from _team_notes(facts, endpoint, reference)
+        return
     if not endpoint.on:
         at = f"127.0.0.1:{endpoint.port}"
         yield f"The HTTP endpoint ({at}) is off, so {facts.name} would reach nothing."
@@ -58,10 +64,23 @@ def host_notes(facts: HostFacts, endpoint: Endpoint, profile: str) -> Iterator[s
     yield f"Its file gets a token{why}, which opens the profile {profile} to all who read it."
 
 
+def _team_notes(facts: HostFacts, endpoint: TeamEndpoint, variable: str) -> Iterator[str]:
+    yield (
+        f"{facts.name} reaches the team at {endpoint.place} itself: it needs the network, and what"
+        " it calls is not in this machine's log."
+    )
+    if variable:
+        yield f"{facts.name} takes your token from {variable}, which must be set where it starts."
+    else:
+        yield "Its file gets your team token, which opens the team's tools to all who read it."
+        if takes_variable(facts):
+            yield f"Set {VARIABLE} and write again to keep the token out of the file."
+
+
 def file_notes(path: Path, entry: object, style: EntryStyle, address: Address) -> Iterator[str]:
     """Notes on outdated parts of the file's entry, and on others who may read the file."""
     launch = view_entry(entry, style).launch if isinstance(entry, Mapping) else None
-    if launch is not None and profile_at(launch.url):
+    if launch is not None and (profile_at(launch.url) or team_profile_at(launch.url)):
         if launch.url != address.url:
             yield f"The file has the URL {launch.url}, which is {address.url} now: write again."
         if launch.headers.get("Authorization") != address.bearer:

@@ -218,6 +218,8 @@ class HostDetail(QWidget):
     def show_preview(self, preview: Preview, status: HostStatus) -> None:
         """Show what writing would change."""
         self._preview = preview
+        self.http.of_team = preview.of_team
+        self._show_http()
         self.reach.show_plan(preview.plan, preview.catalog)
         self.headline.setText(preview.headline)
         self._show_advice(status)

@@ -33,11 +33,19 @@ class HttpFlow(QObject):
 
     def is_stale(self, plan: Plan) -> bool:
         """True if the endpoint has changed since this plan."""
-        return plan.endpoint is not None and plan.endpoint != endpoint(self._services.ctx)
+        if plan.endpoint is None or plan.of_team:
+            return False
+        return plan.endpoint != endpoint(self._services.ctx)
 
     def write(self, plan: Plan, *, insist: bool = False) -> None:
         """Write, after a question where the endpoint is off."""
-        if plan.endpoint is None:
+        if plan.gives_token:
+            self._messages.show_message(
+                WARN,
+                f"{plan.host.name} gets your team token in its file, for all who read that file.",
+                ("Write with the token", lambda: self._desk.write(plan, insist=insist)),
+            )
+        elif plan.endpoint is None or plan.of_team:
             self._desk.write(plan, insist=insist)
         elif plan.endpoint.on:
             self._listen(plan, insist=insist)

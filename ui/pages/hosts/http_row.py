@@ -7,6 +7,9 @@ from app.host_status.status import HostStatus
 from store.records import THROUGH
 from ui.look.theme import CARD
 
+_OWN = "Over &HTTP: a URL instead of a command"
+_OF_TEAM = "The team gateway's &URL: without this machine, online only"
+
 
 class HttpRow(QWidget):
     """Choice to write the one entry for all servers as a URL.
@@ -20,9 +23,10 @@ class HttpRow(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.possible = False  # whether this system can have the endpoint at all
+        self.of_team = False  # whether the URL would be the team gateway's
         self.at_login = False  # whether the backend starts with the login already
         self._writable = ""  # id of a host that takes a URL
-        self.box = QCheckBox("Over &HTTP: a URL instead of a command")
+        self.box = QCheckBox(_OWN)
         self.box.setObjectName("overHttp")
         self.login = QPushButton("Start with your login…")
         self.login.setToolTip("Open Settings, Login: a host cannot start Toolcrib over HTTP")
@@ -47,7 +51,8 @@ class HttpRow(QWidget):
 
     def show_for(self, status: HostStatus, mode: str, *, every: bool) -> None:
         """Follow the host and its mode; `every`: also where it is not used yet."""
-        able = bool(status.host.http) and status.host.writable and self.possible
+        able = bool(status.host.http) and status.host.writable and (self.possible or self.of_team)
         used = self.box.isChecked() and (status.http or able)
-        self.setVisible(mode == THROUGH and (used or (able and every)))
-        self.login.setVisible(self.on and not self.at_login)
+        self.box.setText(_OF_TEAM if self.of_team else _OWN)
+        self.setVisible(mode == THROUGH and (used or (able and (every or self.of_team))))
+        self.login.setVisible(self.on and not self.at_login and not self.of_team)

@@ -9,6 +9,7 @@ from app.core.context import AppContext, Db
 from app.core.text import plural
 from app.export.apply import list_backups
 from app.export.backups import Backup, read
+from app.export.http.of_team import is_of_team
 from app.export.masking import DiffFile, masked_change, masked_diff
 from app.export.plan import Plan
 from app.host_status.overview import prepare
@@ -32,6 +33,7 @@ class Preview:
     secrets_in: str  # keychain | file, "" when no secret moves
     verdict: Verdict
     catalog: Catalog
+    of_team: bool  # its URL would be the team gateway's
     link: str = ""  # for the user to open, where its files cannot be written from here
 
     @property
@@ -92,6 +94,7 @@ def load_preview(
         verdict=verdict(plan.tokens_after, plan.tools_after, budget),
         catalog=catalog,
         link=plan.link if plan.refusal or closed else "",
+        of_team=is_of_team(db, catalog.profile.name),
     )
 
 

@@ -62,6 +62,7 @@ class ReachRow(QWidget):
         words = f"Reaches {plural(len(plan.behind), 'server')}: {names}" if names else ""
         self.words.setText(words or "Reaches no server yet")
         self.add.setEnabled(bool(self._others))
+        self.add.setVisible(not plan.of_team)
         self.setVisible(plan.mode == THROUGH and plan.host.writable)
 
     def _choose(self) -> None:
