@@ -37,7 +37,7 @@ def choose_url(page, qtbot):
     open_host(page, qtbot, "cursor", "through")
     qtbot.waitUntil(lambda: page.services.tasks.idle and page.preview.of_team, timeout=SECONDS)
     assert page.detail.http.box.text() == (
-        "The team gateway's &URL: without this machine, online only"
+        "The team gateway's &URL instead of a command; needs the network"
     )
     page.detail.http.box.click()
     qtbot.waitUntil(lambda: page.services.tasks.idle and page.preview.plan.of_team, timeout=SECONDS)

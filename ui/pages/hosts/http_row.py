@@ -8,7 +8,7 @@ from store.records import THROUGH
 from ui.look.theme import CARD
 
 _OWN = "Over &HTTP: a URL instead of a command"
-_OF_TEAM = "The team gateway's &URL: without this machine, online only"
+_OF_TEAM = "The team gateway's &URL instead of a command; needs the network"
 
 
 class HttpRow(QWidget):
