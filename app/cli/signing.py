@@ -3,6 +3,7 @@
 import argparse
 import threading
 import webbrowser
+from collections.abc import Callable
 
 import apsw
 
@@ -35,9 +36,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
     )
     enters.add_argument("server")
-    enters.add_argument(
-        "--no-browser", action="store_true", help="only print the page's address (on stderr)"
-    )
+    add_no_browser(enters)
     enters.add_argument(
         "--client-id",
         default="",
@@ -64,6 +63,24 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     leaves.set_defaults(run=run_sign_out)
 
 
+def add_no_browser(verb: argparse.ArgumentParser) -> None:
+    """Add the option that `page_opener` reads."""
+    verb.add_argument(
+        "--no-browser", action="store_true", help="only print the page's address (on stderr)"
+    )
+
+
+def page_opener(args: argparse.Namespace, console: Console, name: str) -> Callable[[str], None]:
+    """Shows a sign-in page in the browser, or its address."""
+
+    def open_page(page: str) -> None:
+        console.note(f"Sign in to {name} on this page (Ctrl+C gives up):\n  {page}")
+        if not args.no_browser and not webbrowser.open(page):
+            console.note("No browser could be opened here; open the page yourself.")
+
+    return open_page
+
+
 def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Sign in, then read the server."""
     from app.registry.scan import ScanOptions, scan  # the SDK costs 1.2 s of CPU
@@ -72,16 +89,11 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     with ctx.store() as db:
         target = _target(ctx, db, args.server)
 
-        def open_page(page: str) -> None:
-            console.note(f"Sign in to {target.name} on this page (Ctrl+C gives up):\n  {page}")
-            if not args.no_browser and not webbrowser.open(page):
-                console.note("No browser could be opened here; open the page yourself.")
-
         client = _client(args, console)
         sign_in(
             ctx,
             target,
-            open_page=open_page,
+            open_page=page_opener(args, console, target.name),
             cancel=threading.Event(),
             client=client,
             port=args.port,

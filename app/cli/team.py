@@ -8,6 +8,7 @@ import apsw
 
 from app.cli.console import Console, number
 from app.cli.options import Verbs
+from app.cli.signing import add_no_browser, page_opener
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership, sending
@@ -22,7 +23,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     verb = verbs.add_parser(
         "team",
         parents=[common],
-        help="a team's catalogue beside your own: join, status, sync, send, credential, leave",
+        help="a team's catalogue beside your own: join, status, sync, send, credential, sign-in,"
+        " sign-out, leave",
         description="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
@@ -48,6 +50,17 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     credential.add_argument("server", help="its name in the team")
     credential.add_argument("--header", default="Authorization", help="that carries it")
     credential.set_defaults(run=run_credential)
+    enters = parts.add_parser(
+        "sign-in", parents=[common], help="sign in to a server of the team, in the browser"
+    )
+    enters.add_argument("server", help="its name in the team")
+    add_no_browser(enters)
+    enters.set_defaults(run=run_sign_in)
+    leaves = parts.add_parser(
+        "sign-out", parents=[common], help="forget your sign-in or credential for a server"
+    )
+    leaves.add_argument("server", help="its name in the team")
+    leaves.set_defaults(run=run_sign_out)
     leave = parts.add_parser("leave", parents=[common], help="take the team's catalogue away")
     leave.add_argument("--yes", action="store_true", help="leave without asking")
     leave.set_defaults(run=run_leave)
@@ -137,6 +150,30 @@ def run_credential(args: argparse.Namespace, ctx: AppContext, console: Console) 
             client.send(path, {"headers": {args.header: value}}, "PUT")
         shown = _json(db, team)
     console.result(shown, lambda: f"The team server keeps your credential for {args.server}.")
+    return 0
+
+
+def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Sign in to a server of the team; the team server keeps the tokens, encrypted."""
+    from app.team.own_sign_in import sign_in  # the SDK's listener is not needed elsewhere
+
+    with closing(ctx.open_store()) as db:
+        number_read = sign_in(ctx, db, args.server, page_opener(args, console, args.server))
+        shown = _json(db, membership.current(db))
+    read = f" {number(number_read)} tools were read." if number_read >= 0 else ""
+    console.result(shown, lambda: f"Signed in to {args.server}.{read}")
+    return 0
+
+
+def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Forget one's own sign-in or credential for a server of the team."""
+    from app.team.own_sign_in import sign_out  # as sign_in
+
+    with closing(ctx.open_store()) as db:
+        known = sign_out(ctx, db, args.server)
+        shown = _json(db, membership.current(db))
+    words = "Signed out of {}." if known else "The team server has no sign-in of yours for {}."
+    console.result(shown, lambda: words.format(args.server))
     return 0
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -41,15 +42,27 @@ def renew(
             raise EndedError(ENDED)
         if now.access_token != known.access_token and not now.has_ended(clock()):
             return now
-        if not now.refresh_token:
-            raise EndedError(ENDED)
-        answer = _request(now)
-        if answer.get("error") in _FINAL:
-            forget(store, server)
-            raise EndedError(ENDED)
-        fresh = _renewed(now, answer, clock())
+        try:
+            fresh = refreshed(now, clock())
+        except EndedError:
+            if now.refresh_token:
+                forget(store, server)
+            raise
         save(store, server, fresh)
         return fresh
+
+
+def refreshed(grant: Grant, now: float, client: httpx2.Client | None = None) -> Grant:
+    """The grant with new tokens, which are not kept; raises as `renew`."""
+    if not grant.refresh_token:
+        raise EndedError(ENDED)
+    form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
+    if grant.resource:
+        form["resource"] = grant.resource
+    answer = post(grant, grant.token_endpoint, form, client)
+    if answer.get("error") in _FINAL:
+        raise EndedError(ENDED)
+    return with_tokens(grant, answer, now)
 
 
 def give_back(store: SecretStore, server: str) -> None:
@@ -57,13 +70,19 @@ def give_back(store: SecretStore, server: str) -> None:
     with store.alone(key(server)):
         grant = kept(store, server)
         forget(store, server)
-    if grant is None or not is_safe(grant.revocation_endpoint, grant.url):
+    if grant is not None:
+        revoke(grant)
+
+
+def revoke(grant: Grant, client: httpx2.Client | None = None) -> None:
+    """Make the tokens worthless at the authorization server, as far as it can be reached."""
+    if not is_safe(grant.revocation_endpoint, grant.url):
         return
     form = {"token": grant.refresh_token or grant.access_token}
     if grant.auth_method == NO_SECRET:
         form["client_secret"] = ""  # the same as none (RFC 6749 2.3.1); the SDK's servers want it
     try:
-        _post(grant, grant.revocation_endpoint, form)
+        post(grant, grant.revocation_endpoint, form, client)
     except ToolcribError:
         return  # they end by themselves
 
@@ -73,14 +92,8 @@ def expiry(expires_in: object, now: float) -> float:
     return now + expires_in if isinstance(expires_in, int | float) and expires_in > 0 else 0.0
 
 
-def _request(grant: Grant) -> dict[str, object]:
-    form = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
-    if grant.resource:
-        form["resource"] = grant.resource
-    return _post(grant, grant.token_endpoint, form)
-
-
-def _renewed(grant: Grant, answer: Mapping[str, object], now: float) -> Grant:
+def with_tokens(grant: Grant, answer: Mapping[str, object], now: float) -> Grant:
+    """The grant with the tokens of a token endpoint's answer; raises ToolcribError."""
     token, refresh = answer.get("access_token"), answer.get("refresh_token")
     if not isinstance(token, str) or not token:
         raise ToolcribError("its sign-in could not be renewed now; try again later.")
@@ -93,7 +106,9 @@ def _renewed(grant: Grant, answer: Mapping[str, object], now: float) -> Grant:
     )
 
 
-def _post(grant: Grant, url: str, form: dict[str, str]) -> dict[str, object]:
+def post(
+    grant: Grant, url: str, form: dict[str, str], client: httpx2.Client | None = None
+) -> dict[str, object]:
     """The JSON answer to a form, whatever its status, {} when it is none; bounded."""
     if not is_safe(url, grant.url):
         raise EndedError(ENDED)
@@ -106,8 +121,8 @@ def _post(grant: Grant, url: str, form: dict[str, str]) -> dict[str, object]:
     until = time.monotonic() + _SECONDS
     try:
         with (
-            httpx2.Client(timeout=_SECONDS) as client,
-            client.stream("POST", url, data=form, headers=headers, auth=auth) as response,
+            nullcontext(client) if client else httpx2.Client(timeout=_SECONDS) as sender,
+            sender.stream("POST", url, data=form, headers=headers, auth=auth) as response,
         ):
             return _json(_body(response, until))
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError):

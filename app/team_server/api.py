@@ -4,7 +4,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 import psycopg
 from psycopg_pool import ConnectionPool
@@ -23,7 +23,7 @@ from app.team_server.identity import Caller
 from app.team_server.refusal import RefusedError
 from app.team_server.routes import fitting
 from app.team_server.service import in_thread
-from app.team_server.url_guard import UrlGuard
+from app.team_server.sign_ins import SignIns
 from store.errors import StoreError
 from store.team import (
     changes,
@@ -39,7 +39,7 @@ from store.team import (
 )
 from store.team.connecting import Connection, as_member
 from store.team.profiles import ChangedMeanwhileError
-from store.team.records import ADMIN, EDITOR, Change, TickRow
+from store.team.records import ADMIN, EDITOR, MEMBER, Change, Server, TickRow
 from store.typed import Json
 
 _MOST = 1_000  # changes of one answer
@@ -61,11 +61,17 @@ class TeamApi:
     """Answers requests below /v1/; everything is read and written as the caller."""
 
     def __init__(
-        self, pool: ConnectionPool[Connection], credentials: Credentials, guard: UrlGuard
+        self,
+        pool: ConnectionPool[Connection],
+        credentials: Credentials,
+        sign_ins: SignIns,
+        read: Callable[[Caller, Server], int],
     ) -> None:
+        """`read` reads a server's tools with the caller's own sign-in; their number."""
         self._pool = pool
         self._credentials = credentials
-        self._guard = guard
+        self._sign_ins = sign_ins
+        self._read = read
         self.routes: Mapping[tuple[str, str], Answer] = {
             ("GET", "/v1/me"): self._me,
             ("GET", "/v1/changes"): self._changes,
@@ -76,6 +82,9 @@ class TeamApi:
             ("DELETE", "/v1/profiles/{name}"): self._delete_profile,
             ("PUT", "/v1/policies/{name}"): self._save_policy,
             ("PUT", "/v1/credentials/{name}"): self._save_credential,
+            ("POST", "/v1/sign-ins/{name}"): self._begin_sign_in,
+            ("PUT", "/v1/sign-ins/{name}"): self._finish_sign_in,
+            ("DELETE", "/v1/sign-ins/{name}"): self._end_sign_in,
         }
 
     async def __call__(self, request: Request) -> None:
@@ -165,6 +174,31 @@ class TeamApi:
         secrets = Secrets(headers=headers)
         self._credentials.save(request.caller, server, secrets, shared=shared)
         return {"saved": name}
+
+    def _begin_sign_in(self, request: Request, body: bytes) -> Json:
+        given, server = _object(body), self._own_server(request)
+        page = self._sign_ins.begin(request.caller, server, given.get("back"), given.get("state"))
+        return {"page": page}
+
+    def _finish_sign_in(self, request: Request, body: bytes) -> Json:
+        server, member = self._own_server(request), request.caller.member
+        self._sign_ins.finish(request.caller, server, _object(body).get("ticket"))
+        reads = member.role in (EDITOR, ADMIN)
+        return {"saved": server.name, "tools": self._read(request.caller, server) if reads else -1}
+
+    def _end_sign_in(self, request: Request, _body: bytes) -> Json:
+        server = self._own_server(request)
+        return {"name": server.name, "deleted": self._sign_ins.end(request.caller, server)}
+
+    def _own_server(self, request: Request) -> Server:
+        """The server of this path, where each member has a credential. Raises RefusedError."""
+        _need(request.caller, (ADMIN, EDITOR, MEMBER))
+        name, member = request.path.rpartition("/")[2], request.caller.member
+        with as_member(self._pool, member) as connection:
+            server = servers.named(connection, member.organisation_id, unquote(name))
+        if server is None or server.sign_in != "member":
+            raise refusal.no_right()
+        return server
 
     # ---- what editors change
 

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from app.core.errors import ToolcribError
 from app.gateway.backend.web.access import headers_of
 from app.gateway.backend.web.exchange import Exchange
 from app.gateway.backend.web.peers import recognise
@@ -38,6 +39,7 @@ from app.team_server.refusal import METADATA_PATH, RefusedError, Resource
 from app.team_server.routes import fitting
 from app.team_server.service import Service, Target, in_thread
 from app.team_server.session_id import SessionIds
+from app.team_server.sign_ins import CALLBACK
 from app.team_server.tracing import Tracing
 from store.team.connecting import Connection, is_ready
 from store.typed import Json
@@ -92,6 +94,7 @@ class Parts:
     metrics: Metrics
     tracing: Tracing
     upstreams: Callable[[], int]  # number of connections
+    landing: Callable[[str], str]  # where a browser goes that comes from a sign-in
     metrics_token: str = ""  # "" switches /metrics off
 
 
@@ -103,7 +106,7 @@ class Application:
         self._api = api
         self.draining = False  # readiness fails, and all else goes on
         self._ready_at, self._ready = 0.0, False
-        opened = {("GET", path) for path in (*_OPERATIONS, *_DOCUMENTS)}
+        opened = {("GET", path) for path in (*_OPERATIONS, *_DOCUMENTS, CALLBACK)}
         self.routes = frozenset({*opened, *(("POST", path) for path in _TARGETS), *api.routes})
         self._paths = sorted({path for _, path in self.routes})
 
@@ -165,11 +168,25 @@ class Application:
         if scope["method"] == "GET" and path in _DOCUMENTS:
             await reply.whole(200, json.dumps(self._parts.resource.metadata()).encode())
             return
+        if scope["method"] == "GET" and path == CALLBACK:
+            await self._land((scope.get("query_string") or b"").decode("latin-1"), reply)
+            return
         caller = await in_thread(self._parts.identities.caller, headers)
         recognise(scope)
         query = (scope.get("query_string") or b"").decode("latin-1")
         request = Request(caller, scope["method"], path, query, headers, receive, reply)
         await self._limited(request)
+
+    async def _land(self, query: str, reply: Reply) -> None:
+        """Send a browser that comes from a sign-in on to the member's own machine."""
+        reply.add_header("referrer-policy", "no-referrer")
+        try:
+            reply.add_header("location", self._parts.landing(query))
+        except ToolcribError as error:
+            text = f"{error.title} {error.hint}".strip()
+            await reply.text(400, text, "text/plain; charset=utf-8")
+            return
+        await reply.whole(302)
 
     def _check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse names of other machines: a page of the web that rebinds its name uses its own."""

@@ -5,6 +5,7 @@ import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 from psycopg_pool import ConnectionPool
@@ -17,18 +18,21 @@ from app.team_server.application import Application, Parts
 from app.team_server.bearer import Issuer
 from app.team_server.configuration import Configuration
 from app.team_server.credentials import Credentials
-from app.team_server.finding import TeamFinder
-from app.team_server.identity import Identities
+from app.team_server.finding import TeamFinder, load_encoder
+from app.team_server.identity import Caller, Identities
 from app.team_server.limiting import Buckets
 from app.team_server.metrics import Metrics
+from app.team_server.reading import read_server
 from app.team_server.refusal import Resource
 from app.team_server.sealing import Sealer
 from app.team_server.service import Service
 from app.team_server.session_id import SessionIds
+from app.team_server.sign_ins import SignIns
 from app.team_server.tracing import Tracing
 from app.team_server.upstreams import Upstreams
 from app.team_server.url_guard import UrlGuard
 from store.team.connecting import Connection, open_pool
+from store.team.records import Server as TeamServer
 
 _MOST_CONNECTIONS = 2_048  # of clients
 _WORKERS = 16  # threads for the database and for ranking
@@ -62,7 +66,8 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
     tracing = _tracing(given.traces)
     guard = UrlGuard(given.inside)
     held = Upstreams(guard, given.programs)
-    credentials = Credentials(pool, sealer)
+    credentials = Credentials(pool, sealer, guard)
+    sign_ins = SignIns(given.url, credentials, sealer, guard)
     finder = TeamFinder(pool)
     service = Service(pool, finder, credentials, held, given.limits, metrics, tracing)
     issuers = [Issuer(url, resource.audience) for url in given.issuers]
@@ -77,9 +82,10 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
         metrics=metrics,
         tracing=tracing,
         upstreams=lambda: len(held),
+        landing=sign_ins.landing,
         metrics_token=given.metrics_token,
     )
-    api = TeamApi(pool, credentials, guard)
+    api = TeamApi(pool, credentials, sign_ins, partial(_read, given, credentials))
     return Replica(Application(parts, api), pool, held, finder, tracing)
 
 
@@ -93,6 +99,15 @@ def _tracing(endpoint: str) -> Tracing:
         hint = "Install it: pip install 'toolcrib[team,otel]'"
         raise ToolcribError("The OpenTelemetry SDK is missing.", hint) from error
     return Spans(endpoint)
+
+
+def _read(
+    given: Configuration, credentials: Credentials, caller: Caller, server: TeamServer
+) -> int:
+    """Read a server's tools with the caller's own sign-in; their number."""
+    secrets = credentials.secrets(caller, server)
+    organisation = caller.member.organisation_id
+    return read_server(given, organisation, server.name, secrets, encoder=load_encoder())
 
 
 class ReplicaServer(Server):

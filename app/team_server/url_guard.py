@@ -115,6 +115,37 @@ def _refused(reason: str) -> RefusedUrlError:
     )
 
 
+class GuardedSender(httpx2.BaseTransport):
+    """The same for a client that waits: `httpx2.Client(transport=GuardedSender(guard))`."""
+
+    def __init__(self, guard: UrlGuard) -> None:
+        self._guard = guard
+        self._inner = httpx2.HTTPTransport(retries=0)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """One request; a refused one is a ConnectError, since nothing was sent."""
+        return self._inner.handle_request(asyncio.run(_pinned(self._guard, request)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+
+async def _pinned(guard: UrlGuard, request: httpx2.Request) -> httpx2.Request:
+    try:
+        address = await guard.address(request.url)
+    except (ToolcribError, OSError) as error:
+        text = str(error) or "It cannot be found."
+        raise httpx2.ConnectError(text, request=request) from error
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,  # Host names the server, not its address
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )
+
+
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends each request, redirects too, to the address that was checked, and to no other."""
 
@@ -124,19 +155,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """One request; a refused one is a ConnectError, since nothing was sent."""
-        try:
-            address = await self._guard.address(request.url)
-        except (ToolcribError, OSError) as error:
-            text = str(error) or "It cannot be found."
-            raise httpx2.ConnectError(text, request=request) from error
-        pinned = httpx2.Request(
-            request.method,
-            request.url.copy_with(host=address),
-            headers=request.headers,  # Host names the server, not its address
-            stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": request.url.host},
-        )
-        return await self._inner.handle_async_request(pinned)
+        return await self._inner.handle_async_request(await _pinned(self._guard, request))
 
     async def aclose(self) -> None:
         """Close the connections."""

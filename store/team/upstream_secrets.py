@@ -39,14 +39,20 @@ def save(
 
 
 def load(
-    connection: Connection, organisation_id: int, server_id: int, member_id: int = ORGANISATION
+    connection: Connection,
+    organisation_id: int,
+    server_id: int,
+    member_id: int = ORGANISATION,
+    *,
+    alone: bool = False,
 ) -> SealedSecret | None:
-    """A member's credential for a server, or the organisation's."""
+    """A member's credential for a server, or the organisation's; `alone` until the transaction's
+    end."""
     sql = (
         "SELECT server_id, member_id, sealed, key_name, expires FROM upstream_secrets"
         " WHERE organisation_id = %(organisation)s AND server_id = %(server)s"
         " AND member_id = %(member)s"
-    )
+    ) + (" FOR UPDATE" if alone else "")
     values = {"organisation": organisation_id, "server": server_id, "member": member_id}
     return first_of(connection, SealedSecret, sql, values)
 
