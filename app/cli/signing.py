@@ -36,22 +36,7 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         f"tools. Scans and the gateway renew the tokens by themselves. {_JSON}",
     )
     enters.add_argument("server")
-    add_no_browser(enters)
-    enters.add_argument(
-        "--client-id",
-        default="",
-        metavar="ID",
-        help="of a program that you registered at the server, where Toolcrib cannot do it itself; "
-        "its redirect address is http://127.0.0.1:PORT/callback",
-    )
-    enters.add_argument(
-        "--client-secret",
-        action="store_true",
-        help="ask for that program's secret (or read a line)",
-    )
-    enters.add_argument(
-        "--port", type=int, default=0, metavar="PORT", help="of the redirect address (default: any)"
-    )
+    add_browser_options(enters)
     enters.set_defaults(run=run_sign_in)
     leaves = verbs.add_parser(
         "sign-out",
@@ -67,6 +52,26 @@ def add_no_browser(verb: argparse.ArgumentParser) -> None:
     """Add the option that `page_opener` reads."""
     verb.add_argument(
         "--no-browser", action="store_true", help="only print the page's address (on stderr)"
+    )
+
+
+def add_browser_options(verb: argparse.ArgumentParser) -> None:
+    """Add the options of a sign-in at an authorization server."""
+    add_no_browser(verb)
+    verb.add_argument(
+        "--client-id",
+        default="",
+        metavar="ID",
+        help="of a program that you registered at the server, where Toolcrib cannot do it itself; "
+        "its redirect address is http://127.0.0.1:PORT/callback",
+    )
+    verb.add_argument(
+        "--client-secret",
+        action="store_true",
+        help="ask for that program's secret (or read a line)",
+    )
+    verb.add_argument(
+        "--port", type=int, default=0, metavar="PORT", help="of the redirect address (default: any)"
     )
 
 
@@ -89,7 +94,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     with ctx.store() as db:
         target = _target(ctx, db, args.server)
 
-        client = _client(args, console)
+        client = given_client(args, console)
         sign_in(
             ctx,
             target,
@@ -118,7 +123,8 @@ def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) ->
         return 0
 
 
-def _client(args: argparse.Namespace, console: Console) -> Client | None:
+def given_client(args: argparse.Namespace, console: Console) -> Client | None:
+    """The program registered by hand, None without one."""
     if not args.client_id:
         return None
     secret = console.ask_secret("The program's secret") if args.client_secret else ""

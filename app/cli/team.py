@@ -1,6 +1,7 @@
 """`toolcrib team`: the team that this machine is in."""
 
 import argparse
+import threading
 from datetime import datetime
 from urllib.parse import quote
 
@@ -8,7 +9,7 @@ import apsw
 
 from app.cli.console import Console, number
 from app.cli.options import Verbs
-from app.cli.signing import add_no_browser, page_opener
+from app.cli.signing import add_browser_options, add_no_browser, given_client, page_opener
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership, sending
@@ -33,6 +34,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
     join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
     join.add_argument("url", help="as the admin of the team gave it")
+    join.add_argument(
+        "--browser", action="store_true", help="sign in at the team's issuer instead of a token"
+    )
+    add_browser_options(join)
     join.set_defaults(run=run_join)
     status = parts.add_parser("status", parents=[common], help="team, role, last synchronisation")
     status.set_defaults(run=run_status)
@@ -67,11 +72,24 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
 
 
 def run_join(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
-    """Join a team: the token comes from a prompt, or from stdin."""
+    """Join a team: by a sign-in, or by a token from a prompt or from stdin."""
     url = plain_url(args.url)
-    token = console.ask_secret(f"Token for {url}")
+    token = "" if args.browser else console.ask_secret(f"Token for {url}")
     with ctx.store() as db:
-        team = membership.join(ctx, db, url, token)
+        if args.browser:
+            from app.team.browser_join import join_by_browser  # the SDK costs 1.2 s of CPU
+
+            team = join_by_browser(
+                ctx,
+                db,
+                url,
+                page_opener(args, console, url),
+                cancel=threading.Event(),
+                client=given_client(args, console),
+                port=args.port,
+            )
+        else:
+            team = membership.join(ctx, db, url, token)
         console.note(f"Joined {team.organisation} as {team.member} ({team.role}).")
         return _synchronise(ctx, console)
 
@@ -157,7 +175,7 @@ def run_sign_in(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     """Sign in to a server of the team; the team server keeps the tokens, encrypted."""
     from app.team.own_sign_in import sign_in  # the SDK's listener is not needed elsewhere
 
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         number_read = sign_in(ctx, db, args.server, page_opener(args, console, args.server))
         shown = _json(db, membership.current(db))
     read = f" {number(number_read)} tools were read." if number_read >= 0 else ""
@@ -169,7 +187,7 @@ def run_sign_out(args: argparse.Namespace, ctx: AppContext, console: Console) ->
     """Forget one's own sign-in or credential for a server of the team."""
     from app.team.own_sign_in import sign_out  # as sign_in
 
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         known = sign_out(ctx, db, args.server)
         shown = _json(db, membership.current(db))
     words = "Signed out of {}." if known else "The team server has no sign-in of yours for {}."

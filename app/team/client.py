@@ -14,6 +14,7 @@ from store.typed import Json
 
 _SECONDS = 20.0
 _LARGEST = 64 << 20  # bytes of an answer
+_METADATA = "/.well-known/oauth-protected-resource/mcp"  # RFC 9728
 _PAGE = 500  # changes of one answer
 
 
@@ -87,6 +88,11 @@ class TeamClient:
         trace: TracebackType | None,
     ) -> None:
         self._http.close()
+
+    def issuers(self) -> list[str]:
+        """The issuers that the team server trusts; needs no token. Raises ToolcribError."""
+        known = self._exchange("GET", _METADATA).get("authorization_servers")
+        return [str(one) for one in known] if isinstance(known, list) else []
 
     def me(self) -> Membership:
         """The token's member. Raises ToolcribError."""

@@ -34,10 +34,11 @@ from store.team import (
     profiles,
     reviews,
     servers,
+    tokens,
     tools,
     use,
 )
-from store.team.connecting import Connection, as_member
+from store.team.connecting import Connection, as_member, as_owner
 from store.team.profiles import ChangedMeanwhileError
 from store.team.records import ADMIN, EDITOR, MEMBER, Change, Server, TickRow
 from store.typed import Json
@@ -54,6 +55,7 @@ _TOOL = re.compile(r"[^\x00-\x1f\x7f]{1,200}/[^\x00-\x1f\x7f]{1,300}")
 _DAYS_BACK = 31
 _MOST_NAMED = 50  # tools of one label
 _MOST_HEADERS = 8
+_TOKEN_DAYS = 30  # until a member signs in again
 Answer = Callable[[Request, bytes], Json]
 
 
@@ -77,6 +79,7 @@ class TeamApi:
             ("GET", "/v1/changes"): self._changes,
             ("POST", "/v1/labels"): self._labels,
             ("POST", "/v1/use"): self._use,
+            ("POST", "/v1/tokens"): self._issue_token,
             ("GET", "/v1/profiles/{name}"): self._concerned,
             ("PUT", "/v1/profiles/{name}"): self._save_profile,
             ("DELETE", "/v1/profiles/{name}"): self._delete_profile,
@@ -159,6 +162,17 @@ class TeamApi:
         with as_member(self._pool, request.caller.member) as connection:
             use.count(connection, request.caller.member, rows)
         return {"taken": len(rows)}
+
+    def _issue_token(self, request: Request, _body: bytes) -> Json:
+        """A token for the machine of a member who signed in at the issuer, and by no token."""
+        if request.caller.token_id:
+            raise refusal.no_right()
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(_TOKEN_DAYS)
+        with as_owner(self._pool) as connection:
+            _id, value = tokens.issue(
+                connection, request.caller.member, "browser sign-in", expires=until
+            )
+        return {"token": value, "expires": until.isoformat()}
 
     def _save_credential(self, request: Request, body: bytes) -> Json:
         given = _object(body)

@@ -4,10 +4,12 @@ import base64
 import hashlib
 import hmac
 import json
+import secrets
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -28,13 +30,30 @@ class Issuer:
         self.second = ec.generate_private_key(ec.SECP256R1())
         self.kids = {"one": self.key}
         self.reads = 0
+        self.person: str | None = "jo"
+        self.codes: dict[str, dict[str, str]] = {}
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 issuer.reads += 1
+                if self.path.startswith("/authorize?"):
+                    self.send_response(302)
+                    self.send_header("Location", issuer.authorized(self.path))
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
                 body = json.dumps(issuer.document(self.path)).encode()
                 self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                status, made = issuer.posted(self.path, text)
+                body = json.dumps(made).encode()
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -57,7 +76,16 @@ class Issuer:
 
     def document(self, path: str) -> Json:
         if path.startswith("/.well-known"):
-            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+            return {
+                "issuer": self.url,
+                "jwks_uri": f"{self.url}/keys",
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+                "registration_endpoint": f"{self.url}/register",
+                "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported": ["none"],
+            }
         return {"keys": [self._published(kid, key) for kid, key in self.kids.items()]}
 
     @staticmethod
@@ -67,6 +95,29 @@ class Issuer:
             return {**json.loads(kind.to_jwk(key.public_key())), "kid": kid, "use": "sig"}
         made = jwt.algorithms.ECAlgorithm.to_jwk(key.public_key())
         return {**json.loads(made), "kid": kid, "use": "sig"}
+
+    # ---- a person's sign-in: whoever opens the page is `person` and says yes
+
+    def authorized(self, path: str) -> str:
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+        back = {"state": asked["state"]}
+        if self.person is None:
+            back["error"] = "access_denied"
+        else:
+            back["code"] = secrets.token_urlsafe(16)
+            self.codes[back["code"]] = asked
+        return f"{asked['redirect_uri']}?{urlencode(back)}"
+
+    def posted(self, path: str, text: str) -> tuple[int, Json]:
+        if path == "/register":
+            return 201, {**json.loads(text), "client_id": "registered"}
+        form = {name: values[0] for name, values in parse_qs(text).items()}
+        asked = self.codes.pop(form.get("code", ""), None)
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        if asked is None or b64(digest) != asked["code_challenge"]:
+            return 400, {"error": "invalid_grant"}
+        token = self.token(asked["resource"], sub=self.person, scope=asked.get("scope", ""))
+        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": 300}
 
     # ---- tokens
 
