@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFormLayout,
@@ -40,6 +41,7 @@ _INTRO = (
 _SENDS = "Nothing of yours is sent to the team. See what can be: toolcrib team send"
 _EMPTY = "The team has no profiles for you yet."
 _OFFLINE = "What was synchronised last goes on working."
+_GO_ON = "Sign in on the page that was opened in your browser."
 _LEAVE = "Leave {}? Its servers, tools and profiles go from this machine. Your own stay."
 _HOUR, _DAY = 3_600, 86_400
 
@@ -92,6 +94,8 @@ class TeamDialog(Dialog):
         self.problem.setProperty("wrong", True)
         self.progress = PlainLabel(wrap=True)
         self.join = QPushButton("Join")
+        self.browser = QPushButton("Sign in with the browser")
+        self.browser.setToolTip("For a team with an issuer: no token is needed")
         self.sync = QPushButton("Synchronise")
         self.leave = QPushButton("Leave…")
         self.stay = QPushButton("Stay")
@@ -117,6 +121,7 @@ class TeamDialog(Dialog):
             self._show_team(team, state)
         for button, shown in (
             (self.join, team is None and not working),
+            (self.browser, team is None and not working),
             (self.sync, team is not None and not working and not self._asking),
             (self.leave, team is not None and not working),
             (self.stay, self._asking and not working),
@@ -154,6 +159,11 @@ class TeamDialog(Dialog):
         ctx, url, token = self._services.ctx, self.url.text(), self.token.text()
         self._start(lambda job: _joined(ctx, url, token, job), f"Joining {url.strip()[:80]}")
 
+    def _join_by_browser(self) -> None:
+        ctx, url = self._services.ctx, self.url.text()
+        words = f"Asking {url.strip()[:80]} for its sign-in page"
+        self._start(lambda job: _joined_by_browser(ctx, url, job), words)
+
     def _synchronise(self) -> None:
         ctx = self._services.ctx
         self._start(lambda job: _synchronised(ctx, job), "Synchronising")
@@ -184,8 +194,12 @@ class TeamDialog(Dialog):
         )
         self._show(self._state)
 
-    def _progressed(self, text: object) -> None:
-        self.progress.setText(visible(str(text)))
+    def _progressed(self, news: object) -> None:
+        if not isinstance(news, _Page):
+            self.progress.setText(visible(str(news)))
+            return
+        opened = QDesktopServices.openUrl(QUrl(news.url))
+        self.progress.setText(_GO_ON if opened else f"Open this page: {visible(news.url)}")
 
     def _done(self, sentence: str) -> None:
         self._job = None
@@ -214,6 +228,7 @@ class TeamDialog(Dialog):
 
     def _connect(self) -> None:
         self.join.clicked.connect(self._join)
+        self.browser.clicked.connect(self._join_by_browser)
         self.sync.clicked.connect(self._synchronise)
         self.leave.clicked.connect(self._leave)
         self.stay.clicked.connect(self._stay)
@@ -241,7 +256,7 @@ class TeamDialog(Dialog):
         row.addWidget(self.leave)
         row.addWidget(self.stay)
         row.addStretch(1)
-        for button in (self.stop, self.sync, self.join):
+        for button in (self.stop, self.sync, self.browser, self.join):
             row.addWidget(button)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
@@ -254,6 +269,24 @@ class TeamDialog(Dialog):
         whole.addWidget(self.problem)
         whole.addWidget(self.progress)
         whole.addLayout(row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A sign-in page that is to be opened in the browser."""
+
+    url: str
+
+
+def _joined_by_browser(ctx: AppContext, url: str, job: Job) -> str:
+    from app.team.browser_join import join_by_browser  # the SDK costs 1.2 s of CPU
+
+    def open_page(page: str) -> None:
+        job.report(_Page(page))
+
+    with ctx.store() as db:
+        join_by_browser(ctx, db, url, open_page, cancel=job.cancelled)
+    return _synchronised(ctx, job)
 
 
 def _joined(ctx: AppContext, url: str, token: str, job: Job) -> str:

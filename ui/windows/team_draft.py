@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
@@ -75,7 +74,7 @@ class DraftDialog(FormDialog):
         self.save.setEnabled(False)
 
         def work(job: Job) -> Prepared:
-            with closing(ctx.open_store()) as db:
+            with ctx.store() as db:
                 return publishing.prepare(
                     ctx, db, profile, keep_going=lambda: not job.cancelled.is_set()
                 )
@@ -215,5 +214,5 @@ class SendDraft(LateCommand):
 
 
 def _in_store(ctx: AppContext, work: Callable[[Db], T]) -> T:
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         return work(db)
