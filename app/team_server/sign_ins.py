@@ -79,38 +79,38 @@ class SignIns:
             raise ToolcribError("A sign-in needs a state.", "Update Toolcrib.")
         try:
             with self._client() as client:
-                found = _Discovered(client, server.url, self._callback)
+                discovered = _Discovered(client, server.url, self._callback)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ToolcribError(f"The sign-in of {server.name} cannot be reached.") from error
         verifier = secrets.token_urlsafe(48)
         challenge = base64.urlsafe_b64encode(sha256(verifier.encode()).digest()).decode()
         kept: Json = {
             **self._bound(caller, server),
-            "grant": asdict(found.grant),
+            "grant": asdict(discovered.grant),
             "verifier": verifier,
             "back": back,
             "state": state,
-            "issuer": found.issuer,
+            "issuer": discovered.issuer,
             "until": time.time() + _SECONDS,
         }
         query = {
             "response_type": "code",
-            "client_id": found.grant.client_id,
+            "client_id": discovered.grant.client_id,
             "redirect_uri": self._callback,
             "code_challenge": challenge.rstrip("="),
             "code_challenge_method": "S256",
             "state": self._seal(kept, _STATE),
-            **({"scope": found.grant.scope} if found.grant.scope else {}),
-            **({"resource": found.grant.resource} if found.grant.resource else {}),
+            **({"scope": discovered.grant.scope} if discovered.grant.scope else {}),
+            **({"resource": discovered.grant.resource} if discovered.grant.resource else {}),
         }
-        return f"{found.page}{'&' if '?' in found.page else '?'}{urlencode(query)}"
+        return f"{discovered.page}{'&' if '?' in discovered.page else '?'}{urlencode(query)}"
 
     def landing(self, query: str) -> str:
-        """Where the browser goes on from the callback. Raises ToolcribError."""
+        """Address at which the browser goes on from the callback. Raises ToolcribError."""
         fields = {name: values[0] for name, values in parse_qs(query, max_num_fields=20).items()}
         kept = self._open(fields.get("state", ""), _STATE)
-        said = fields.get("iss")
-        if kept["issuer"] and (said is None or not issuers_match(said, kept["issuer"])):
+        issuer = fields.get("iss")
+        if kept["issuer"] and (issuer is None or not issuers_match(issuer, kept["issuer"])):
             raise ToolcribError(_OTHER)
         code = fields.get("code", "")
         if code and "error" not in fields:
@@ -246,9 +246,9 @@ class _Discovered:
     def _first(self, urls: list[str], kind: type[Model]) -> Model | None:
         for url in urls:
             with self._client.stream("GET", self._safe(url)) as answer:
-                found = _model(answer, kind, (200,))
-            if found is not None:
-                return found
+                model = _model(answer, kind, (200,))
+            if model is not None:
+                return model
         return None
 
     def _safe(self, url: str) -> str:

@@ -102,7 +102,7 @@ def page_of(world: World, member: str) -> str:
 
 
 def ticket_of(page: str) -> str:
-    """What the browser would bring to the member's machine, after a yes on the page."""
+    """The code that the browser would bring to the member's machine, after a yes on the page."""
     answer = httpx2.get(page)
     while "/oauth/callback" not in str(answer.request.url):
         answer = httpx2.get(answer.headers["location"])
