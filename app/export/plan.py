@@ -194,6 +194,8 @@ def plan(
 
 def _linked(made: Plan, places: Places, call: GatewayCall, catalog: Catalog) -> Plan:
     """The plan with the link to the entry that it writes, or would write; of no project."""
+    if made.of_team:  # a link tells how to get the token of this machine's endpoint
+        return made
     behind = tuple(dict.fromkeys((*(made.own or _own_names(made.host, catalog)), *made.also)))
     if made.mode != THROUGH or places.project is not None or not behind:
         return made
