@@ -183,10 +183,13 @@ def plan(
         return _linked(made, places, call, catalog)
     except NotWrittenError as error:
         words = _sentence(error)
-        call = replace(call, behind=_own_names(facts, catalog) or (_SOME_SERVER,))
+        reaches = endpoint.reaches if isinstance(endpoint, TeamEndpoint) else ()
+        behind = reaches or _own_names(facts, catalog)
+        call = replace(call, behind=behind or (_SOME_SERVER,))
         if endpoint is not None:
             call = replace(call, address=endpoint.example(profile, call.behind))
-            words = f"{words} Replace TOKEN with the output of `toolcrib backend http token`."
+            token = "your team token" if reaches else "the output of `toolcrib backend http token`"
+            words = f"{words} Replace TOKEN with {token}."
         return replace(empty, refusal=words, snippet=snippet(facts, call))
     except ToolcribError as error:
         return _linked(replace(empty, refusal=_sentence(error)), places, call, catalog)

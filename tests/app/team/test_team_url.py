@@ -169,3 +169,16 @@ def test_ones_own_profile_has_this_machines_endpoint(
     assert endpoint_of(db, "default", own) is own
     assert isinstance(endpoint_of(db, PROFILE, own), TeamEndpoint)
     assert "no backend" in (planned("cursor", profile="default").refusal or "")
+
+
+def test_a_host_that_is_not_written_gets_a_text_to_paste_without_the_token(
+    planned: Planned, running_trial: TrialProcess
+) -> None:
+    plan = planned("continue")
+    assert "Replace TOKEN with your team token." in (plan.refusal or "")
+    assert f"{running_trial.url}/mcp/everyday?" in plan.snippet and "TOKEN" in plan.snippet
+    assert running_trial.tokens["sam"] not in plan.snippet
+
+
+def test_no_install_link_is_made_for_a_teams_url(planned: Planned) -> None:
+    assert planned("cursor").link == ""
