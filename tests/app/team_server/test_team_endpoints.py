@@ -232,6 +232,29 @@ def save_credential(visit: Visit) -> None:
     visit.checked(visit.client(path.format(visit.mine.mark)).send("PUT", sent))
 
 
+def sign_in(method: str) -> Callable[[Visit], None]:
+    """A sign-in at a server of another organisation, and its end, are refused like no server's."""
+
+    def case(visit: Visit) -> None:
+        body = {"back": "http://127.0.0.1:9/callback", "state": "s" * 43, "ticket": "t"}
+        sent = b"" if method == "DELETE" else json.dumps(body).encode()
+        path = "/v1/sign-ins/{}0"
+        answer = visit.alike(lambda mark: visit.client(path.format(mark)).send(method, sent))
+        assert answer.status == 403
+
+    return case
+
+
+def no_token(visit: Visit) -> None:
+    """A token makes no other token."""
+    assert visit.checked(visit.client("/v1/tokens").send("POST", b"{}")).status == 403
+
+
+def stray_callback(visit: Visit) -> None:
+    answer = visit.checked(visit.client("/oauth/callback").send("GET", Authorization=None))
+    assert answer.status == 400
+
+
 def target(template: str) -> Callable[[Visit], None]:
     """Every method of the protocol at an address that is one's own, and at another's."""
 
@@ -357,6 +380,7 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
         for path in ("/healthz", "/readyz", "/metrics", WELL_KNOWN, f"{WELL_KNOWN}/mcp")
     },
     **{("POST", path): target(path) for path in ("/mcp", "/mcp/{name}", "/servers/{name}/mcp")},
+    ("GET", "/oauth/callback"): stray_callback,
     ("GET", "/v1/me"): me,
     ("GET", "/v1/changes"): changes,
     ("POST", "/v1/labels"): labels,
@@ -366,6 +390,8 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
     ("DELETE", "/v1/profiles/{name}"): delete_profile,
     ("PUT", "/v1/policies/{name}"): save_policy,
     ("PUT", "/v1/credentials/{name}"): save_credential,
+    ("POST", "/v1/tokens"): no_token,
+    **{(method, "/v1/sign-ins/{name}"): sign_in(method) for method in ("POST", "PUT", "DELETE")},
 }
 
 
