@@ -4,6 +4,7 @@ import json
 import random
 import tomllib
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from hosts_kit import put, stock
 
 from app.catalog.catalog import load_catalog
 from app.cli.main import run
+from app.core.errors import ToolcribError
+from app.export.entries.plan import load_entry
+from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange
 from app.gateway.options import parse
 from app.gateway.rehearsal import rehearse
 from app.hosts.facts import host as facts_of
@@ -28,7 +32,9 @@ FILES = {  # host -> file, key of its servers
     "gemini-cli": (".gemini/settings.json", "mcpServers"),
 }
 SERVERS = ("github", "time", "notes", "files", "mail")
-STEPS = ("write", "write", "mode", "undo", "outside", "scan")
+STEPS = ("write", "write", "mode", "undo", "outside", "scan", "entry", "entry")
+CHANGES = (EDIT, EDIT, "rename", REMOVE, DISABLE, ENABLE)  # of an entry, wherever it is
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11)  # the last four change pruned entries and those behind
 TIMEOUT = 15_000
 
 
@@ -94,6 +100,8 @@ class Truth:
             self._add(name, raw)
 
     def _add(self, name, raw):
+        if raw.get("enabled") is False:  # by Codex's own key
+            return
         words = [raw["command"], *raw.get("args", [])]
         if not words[0].endswith("toolcrib-gateway"):
             self._direct(name, raw)
@@ -191,6 +199,8 @@ def step(kind, window, qtbot, dice):
             page.primary()
     elif kind == "undo":
         window.services.undo.undo()
+    elif kind == "entry":
+        return change_entry(window, qtbot, dice, host_id)
     elif kind == "outside":
         now = dict(read_servers(home, host_id))
         change = dice.choice(("replace", "add", "drop"))
@@ -213,6 +223,37 @@ def step(kind, window, qtbot, dice):
     return f"{kind} {host_id}"
 
 
+def change_entry(window, qtbot, dice, host_id):
+    """Change one server of the host by the preview, in its file or behind Toolcrib."""
+    page, services = window.pages["hosts"], window.services
+    servers = window.live.catalog.servers
+    entries = [one for row in servers for one in row.entries if one.host == host_id]
+    kind = dice.choice(CHANGES)
+    if not entries:
+        return f"nothing to {kind} in {host_id}"
+    entry = dice.choice(entries)
+    change = EntryChange(entry, EDIT if kind == "rename" else kind)
+    if kind == "rename":
+        change = replace(change, name=f"{entry.name}x")
+    elif kind == EDIT:
+        db = services.ctx.open_store()
+        try:
+            launch = load_entry(db, services.places, entry).entry.launch
+        except ToolcribError:  # the file changed since it was read
+            launch = None
+        db.close()
+        if launch is None:
+            return f"nothing to edit of {entry.name} in {host_id}"
+        change = replace(change, launch=replace(launch, args=(*launch.args, "--more")))
+    services.hosts.entry_wanted.emit(change)
+    qtbot.waitUntil(lambda: page.entry.isVisible() and window.tasks.idle, timeout=TIMEOUT)
+    plan = page.entry.preview.plan
+    (page.entry.write if plan.files else page.entry.close_button).click()
+    qtbot.waitUntil(lambda: not page.entry.isVisible(), timeout=TIMEOUT)
+    settle(window, qtbot)
+    return f"{kind} {entry.name} in {host_id} ({plan.mode}, {plan.refusal or plan.changes})"
+
+
 def settle(window, qtbot):
     page = window.pages["hosts"]
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=TIMEOUT)
@@ -220,7 +261,7 @@ def settle(window, qtbot):
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=TIMEOUT)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_surface_says_what_the_file_and_the_gateway_give(window, qtbot, seed):
     dice = random.Random(seed)
     page = window.pages["hosts"]
