@@ -225,28 +225,41 @@ def _likeness(one: _Cluster, other: _Cluster) -> float:
 
 
 def _fill(cluster: _Cluster, tools: Sequence[CatalogTool], room: _Room) -> None:
-    """Add tools of the servers that it calls, those first that most likely are called next.
+    """Give the room that is left to tools by the calls that they can expect for each token.
 
-    A server of whose tools many were called just once has more that will be (Good and Turing);
-    tools of a subject that was called count double, and a cheap one takes little room.
+    What was called twice stays. One call says less than it seems: a part of it goes to the tools
+    of its server that were not called yet (absolute discounting), so that a costly tool called
+    once may give way to several cheap ones. Tools of a subject that was called count double.
     """
-    called = {tool.server.name for tool in cluster.tools.values()}
+    once = [name for name, calls in cluster.calls.items() if calls == 1 and name in cluster.tools]
+    seen = Counter(cluster.tools[name].server.name for name in cluster.tools)
     subjects = {(t.server.name, subject(t.tool.name)) for t in cluster.tools.values()}
-    family = [t for t in tools if t.server.name in called and t.tool.tool_id not in cluster.tools]
-    once = Counter(
-        cluster.tools[name].server.name for name, calls in cluster.calls.items() if calls == 1
-    )
-    left = Counter(tool.server.name for tool in family)
-
-    def worth(tool: CatalogTool) -> float:
-        server = tool.server.name
-        likely = (once[server] + 1) / left[server]
-        close = 2 if (server, subject(tool.tool.name)) in subjects else 1
-        return likely * close / max(1, tool.cost)
-
-    for tool in sorted(family, key=lambda t: (-worth(t), t.tool.tool_id)):
+    family = [t for t in tools if t.server.name in seen and t.tool.tool_id not in cluster.tools]
+    weights = {
+        tool.tool.tool_id: 2 if (tool.server.name, subject(tool.tool.name)) in subjects else 1
+        for tool in family
+    }
+    of_server: Counter[str] = Counter()
+    for tool in family:
+        of_server[tool.server.name] += weights[tool.tool.tool_id]
+    discount = _discount(cluster.calls.values())
+    expected = dict.fromkeys(once, 1 - discount)
+    for tool in family:
+        server, name = tool.server.name, tool.tool.tool_id
+        expected[name] = discount * seen[server] * weights[name] / of_server[server]
+    options = [*family, *(cluster.tools.pop(name) for name in once)]
+    for tool in sorted(
+        options, key=lambda t: (-expected[t.tool.tool_id] / max(1, t.cost), t.tool.tool_id)
+    ):
         if room.takes([*cluster.tools.values(), tool]):
             cluster.tools[tool.tool.tool_id] = tool
+
+
+def _discount(calls: Collection[int]) -> float:
+    """Part of a call that goes to tools without one, by how many were called once and twice."""
+    counts = Counter(calls)
+    once, twice = counts[1], counts[2]
+    return min(max(once / (once + 2 * twice), 0.3), 0.9) if once else 0.5
 
 
 def _profile(

@@ -108,3 +108,15 @@ def test_the_cap_on_the_number_of_tools_holds_in_every_profile(make: Make) -> No
     plan = plan_split("default", tools, Budget(max_tools=4), sessions)
     assert all(len(p.tools) <= 4 for p in plan.profiles)
     assert {t.tool.id for p in plan.profiles for t in p.tools} == {t.tool.id for t in tools}
+
+
+def test_a_costly_tool_called_once_gives_way_to_cheap_ones_of_its_server(make: Make) -> None:
+    tools = [make("a/big", 900), make("a/t", 100), *(make(f"a/u{n}", 50) for n in range(8))]
+    sessions = [Session(Owner(HOST, "h"), {"a/t": 2, "a/big": 1})]
+    first, second = plan_split("default", tools, Budget(limit=1_000), sessions).profiles
+    assert "a/big" not in {t.tool.tool_id for t in first.tools} and len(first.tools) == 9
+    assert [t.tool.tool_id for t in second.tools] == ["a/big"]
+    assert first.loss == "Without 1 tool (900 tokens). 1 of the 3 calls seen went to them."
+    often = [Session(Owner(HOST, "h"), {"a/t": 2, "a/big": 2})]
+    kept = plan_split("default", tools, Budget(limit=1_000), often).profiles[0]
+    assert {t.tool.tool_id for t in kept.tools} == {"a/big", "a/t"}
