@@ -59,7 +59,7 @@ servers: install-servers install-hosts  ## the pinned real servers and hosts the
 install-%: $(TEST_STAMP)
 	$(BIN)/python tests/$*/install.py
 
-bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json
+bench: $(TEST_STAMP)  ## every experiment, then tests/bench/RESULTS.md; DATA=folder ONLY="paper poison" MEMORY=mcp.json HIDING=folder
 	bash packaging/bench.sh $(or $(DATA),../shared/data) $(ONLY)
 
 team-trial: $(TEST_STAMP)  ## a team server with Postgres in a folder, a sample organisation, its URL and tokens

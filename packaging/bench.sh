@@ -26,6 +26,8 @@ run 1-performance-hook hook --cache "$cache"
 run 1-performance-languages languages --cache "$cache"
 # MEMORY=FILE: an mcpServers file whose servers may be started
 [ -z "${MEMORY:-}" ] || run 7-memory memory "$MEMORY" --yes
+# HIDING=DIR: of `python -m tests.bench expansion DIR --install`
+[ -z "${HIDING:-}" ] || run 7-expansion expansion "$HIDING" --yes
 if [ -d "$data" ]; then
   run 2-retrieval-cold retrieval --data "$data" --cache "$cache"
   run 3-retrieval-own-log-50 retrieval --data "$data" --cache "$cache" --own-log 50 --logs 4

@@ -30,6 +30,12 @@ _SWITCH = re.compile(
     r"(?i)(?:^|[-_.])(?:enable|disable|activate|deactivate|load|unload|discover)[-_.]"
     r"(?:\w+[-_.])?(?:tools?|toolsets?|tool_?groups?|namespaces?|groups?|categor(?:y|ies)|plugins?)(?:$|[-_.])"
 )
+# "manage_workflows" is a tracker's word, too, unless it says on or off
+_MANAGES = re.compile(
+    r"(?i)(?:^|[-_.])(?:manage|toggle|configure|set)[-_.]"
+    r"(?:tools?|toolsets?|tool_?groups?|workflows?|modules?|categor(?:y|ies))(?:$|[-_.])"
+)
+_ON_OR_OFF = frozenset({"enable", "enabled", "activate", "active"})
 NAME_FIELDS = frozenset(
     {"tool", "tool_name", "toolname", "name", "action", "function", "function_name", "method",
      "operation", "tool_id", "command", "command_name"}
@@ -66,7 +72,7 @@ def hiding_kind(name: str, definition: Json) -> str:
         return CALLS
     if verb and lower & _CODE_NAMES:
         return CODE
-    if _SWITCH.search(name):
+    if _SWITCH.search(name) or (_MANAGES.search(name) and lower & _ON_OR_OFF):
         return SWITCHES
     return SEARCHES if _SEARCH.search(name) else ""
 

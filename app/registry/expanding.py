@@ -44,8 +44,10 @@ _WORDS = (
 )  # fmt: skip
 _GROUPS = frozenset(
     {"group", "server", "server_name", "mcp_name", "category", "categories", "toolset", "toolsets",
-     "toolset_name", "servers", "namespace", "path", "tool_path", "domain", "domain_name", "groups"}
+     "toolset_name", "servers", "namespace", "path", "tool_path", "domain", "domain_name", "groups",
+     "workflows", "workflow_names", "workflownames", "modules"}
 )  # fmt: skip
+_TOOLS = frozenset({"tools", "tool_names", "toolnames", "tool", "tool_name", "toolname"})
 _MANY = 100
 _UNSAFE = ("destructiveHint",)
 _LISTS_GROUPS = re.compile(
@@ -187,7 +189,8 @@ class _Asker:
     def query(self, tool: str, raw: Json, *, switches: bool) -> None:
         """Call a tool with all that its arguments may hold, until nothing new is named."""
         dry = 0
-        for arguments in arguments_for(raw, self.groups):
+        tools = list(self._done.rows) if switches else []
+        for arguments in arguments_for(raw, self.groups, tools):
             if dry >= _DRY or self._done.calls >= MOST_CALLS or self._cancelled():
                 return
             result = self._call(tool, arguments)
@@ -247,8 +250,11 @@ class _Asker:
         return {} if answer.failed else answer.result
 
 
-def arguments_for(raw: Json, groups: Sequence[str]) -> Iterator[Json]:
-    """Arguments for a search or a switch, the widest first; none where one cannot be guessed."""
+def arguments_for(raw: Json, groups: Sequence[str], tools: Sequence[str] = ()) -> Iterator[Json]:
+    """Arguments for a search or a switch, the widest first; none where one cannot be guessed.
+
+    `tools`: names known to be behind, for a switch that takes them.
+    """
     schema = raw.get("inputSchema")
     schema = schema if isinstance(schema, dict) else {}
     properties = schema.get("properties")
@@ -260,6 +266,8 @@ def arguments_for(raw: Json, groups: Sequence[str]) -> Iterator[Json]:
         plain = str(name).lower().replace("-", "_")
         if plain in _LIMIT:
             fixed[name] = _most(about)
+        elif plain in _TOOLS and tools and not group:
+            group, groups = name, tools
         elif plain in _GROUPS and not group:
             group = name
         elif plain in _QUERY and not query:
@@ -270,12 +278,13 @@ def arguments_for(raw: Json, groups: Sequence[str]) -> Iterator[Json]:
                 return
             fixed[name] = value
     if group:
-        values = _enum(fields[group]) or groups
-        many = isinstance(fields[group], dict) and fields[group].get("type") == "array"
+        values: list[Any] = list(_enum(fields[group]) or groups)
+        if isinstance(fields[group], dict) and fields[group].get("type") == "array":
+            values = [values] if groups is tools else [[one] for one in values]
         if group not in required:
             yield from _queries(fixed, query, query in required)
-        for value in list(values):
-            more = fixed | {group: [value] if many else value}
+        for value in values:
+            more = fixed | {group: value}
             yield from _queries(more, query, query in required, few=True)
         return
     yield from _queries(fixed, query, query in required)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -140,6 +141,16 @@ def make_parser() -> argparse.ArgumentParser:
     memory.add_argument("config", type=Path, help="an mcpServers file; each entry is run")
     memory.add_argument("--yes", action="store_true", help="start them without asking")
     memory.set_defaults(run=run_memory)
+    expansion = kinds.add_parser(
+        "expansion",
+        parents=[common],
+        help="counts after expansion beside the true ones: real gateways, servers that grow",
+        description=_REPORT,
+    )
+    expansion.add_argument("peers", type=Path, metavar="DIR", help="gateways and servers are here")
+    expansion.add_argument("--install", action="store_true", help="install them there first")
+    expansion.add_argument("--yes", action="store_true", help="start them without asking")
+    expansion.set_defaults(run=run_expansion)
     judged = kinds.add_parser(
         "judged", parents=[common], help="the gateway judge's raw folder as a report"
     )
@@ -284,6 +295,21 @@ def run_memory(args: argparse.Namespace, _ctx: AppContext, console: Console) -> 
     if not args.yes and not console.confirm(question):
         return NEEDS_CONSENT
     _print(run(args.config), console)
+    return 0
+
+
+def run_expansion(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Count what gateways and growing servers hide; 4 without consent to start them."""
+    from tests.bench import expansion
+
+    question = f"Start the gateways and servers in {args.peers}, and five real servers?"
+    if not args.yes and not console.confirm(question):
+        return NEEDS_CONSENT
+    peers = args.peers.resolve()
+    if args.install:
+        expansion.install(peers)
+    with tempfile.TemporaryDirectory() as work:
+        _print(expansion.run(peers, Path(work)), console)
     return 0
 
 

@@ -20,7 +20,8 @@ UPSTREAMS = ("filesystem", "memory", "everything", "time", "git")
 Launch = dict[str, Any]
 _NOTE = (
     "Listed is what tools/list gives, counted what Toolcrib says after `footprint --expand`, true"
-    " what the upstreams list when they are read alone, or the server with everything on."
+    " what the upstreams list when they are read alone, or the server with everything on. Unknown"
+    " is 1 where Toolcrib says that a server hides tools and that their number is not known."
 )
 
 
@@ -31,13 +32,17 @@ def install(folder: Path) -> None:
         "@kimuson/modular-mcp@0.0.5",
         "@standardbeagle/slop-mcp@0.15.0",
         "@zereight/mcp-gitlab@2.1.64",
+        "xcodebuildmcp@2.7.0",
+        "@salesforce/mcp@0.30.15",
     )
+    # what @salesforce/mcp would take of it wants a newer Node than it says itself
+    overrides = {"undici": "7.16.0"}
+    _file(_made(folder), "package.json", {"private": True, "overrides": overrides})
     subprocess.run([*npm, *packages], check=True)
-    for name in ("mcp-compressor==0.38.2", "lazy-mcp==2.7.2", "dmcp==1.5.0", "mcp-switch==0.4.1"):
+    for name in ("mcp-compressor==0.38.2", "lazy-mcp==2.7.2", "dmcp==1.5.0"):
         place = folder / name.partition("=")[0]
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        older = ["mcp<2"] if name.startswith("mcp-switch") else []  # it breaks with mcp 2
-        subprocess.run([place / "bin" / "pip", "install", "-q", name, *older], check=True)
+        subprocess.run([place / "bin" / "pip", "install", "-q", name], check=True)
 
 
 def run(peers: Path, work: Path) -> Report:
@@ -49,8 +54,8 @@ def run(peers: Path, work: Path) -> Report:
         for name, make in _GATEWAYS.items()
     ]
     growing = [
-        _row(name, measure(work / name, {name: launch}), measured)
-        for name, launch, measured in _growing(peers, work, upstreams)
+        _row(name, measure(work / name, {name: launch}), most)
+        for name, launch, most in _growing(peers, work)
     ]
     columns = [label("server"), *map(Column, ("listed", "counted", "true", "tokens", "unknown"))]
     tables = (
@@ -74,7 +79,7 @@ def measure(home: Path, servers: Mapping[str, Launch]) -> dict[str, Any]:
     _made(home / ".cursor")
     (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     environ = {**os.environ, "HOME": str(home), "TOOLCRIB_HOME": str(home / "own")}
-    for words in (("scan", "--yes"), ("footprint", "--expand", "--yes", "--json")):
+    for words in (("scan", "--yes"), ("footprint", "--expand", "--yes", "--tools", "--json")):
         done = subprocess.run(
             [str(Path(sys.executable).parent / "toolcrib"), *words],
             env=environ,
@@ -84,6 +89,10 @@ def measure(home: Path, servers: Mapping[str, Launch]) -> dict[str, Any]:
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def _names(answer: Mapping[str, Any]) -> set[str]:
+    return {tool["name"] for server in answer["servers"] for tool in server["list"]}
 
 
 def _made(folder: Path) -> Path:
@@ -159,25 +168,43 @@ _GATEWAYS: dict[str, Callable[[Path, Path, Mapping[str, Launch]], Launch]] = {
 }
 
 
-def _growing(
-    peers: Path, work: Path, upstreams: Mapping[str, Launch]
-) -> list[tuple[str, Launch, int]]:
+def _growing(peers: Path, work: Path) -> list[tuple[str, Launch, int]]:
     """Servers that list more once asked to, with the number that they list at most."""
-    own = {"GITLAB_PERSONAL_ACCESS_TOKEN": "none", "GITLAB_API_URL": "http://127.0.0.1:9/api/v4"}
-    gitlab = {"command": _node(), "args": [str(peers / "node_modules/.bin/mcp-gitlab")]}
-    few = {**gitlab, "env": own}
-    every = {**gitlab, "env": own | {"GITLAB_TOOLSETS": "all"}}
-    lines = ["max_loaded_namespaces: 2", "namespaces:"]
-    for name, one in upstreams.items():
-        lines += [f"  {name}:", "    type: mcp", f"    command: {json.dumps(one['command'])}"]
-        lines += [f"    args: {json.dumps(one['args'])}", f"    description: {name} server"]
-    config = _file(_made(work / "mcp-switch"), "config.yaml", "\n".join(lines))
-    program = str(peers / "mcp-switch/bin/mcp-switch")
-    switch = {"command": program, "args": ["serve", "--config", config]}
-    most = measure(work / "gitlab-all", {"gitlab": every})
-    true = measure(work / "true", upstreams)["expanded"]["tools"]
-    menu = 5  # its own tools
-    return [
-        ("gitlab", few, sum(server["tools"] for server in most["servers"])),
-        ("mcp-switch", switch, true + menu),
-    ]
+    gitlab = {"GITLAB_PERSONAL_ACCESS_TOKEN": "none", "GITLAB_API_URL": "http://127.0.0.1:9/api/v4"}
+    xcode = {"XCODEBUILDMCP_SENTRY_DISABLED": "true"}
+    found = {"XCODEBUILDMCP_EXPERIMENTAL_WORKFLOW_DISCOVERY": "true"}
+    workflows = sorted(
+        file.stem for file in (peers / "node_modules/xcodebuildmcp/manifests/workflows").glob("*")
+    )
+    sales = ("--orgs", "DEFAULT_TARGET_ORG", "--no-telemetry")
+    pairs = {
+        "gitlab": (
+            _npm(peers, "mcp-gitlab", env=gitlab),
+            _npm(peers, "mcp-gitlab", env=gitlab | {"GITLAB_TOOLSETS": "all"}),
+        ),
+        "salesforce": (
+            _npm(peers, "sf-mcp-server", *sales, "--dynamic-tools"),
+            _npm(peers, "sf-mcp-server", *sales, "--toolsets", "all"),
+        ),
+        "xcodebuildmcp": (
+            _npm(peers, "xcodebuildmcp", "mcp", env=xcode | found),
+            _npm(
+                peers,
+                "xcodebuildmcp",
+                "mcp",
+                env=xcode | found | {"XCODEBUILDMCP_ENABLED_WORKFLOWS": ",".join(workflows)},
+            ),
+        ),
+    }
+    rows = []
+    for name, (few, every) in pairs.items():
+        # with its switches, which a list with everything on leaves out
+        both = _names(measure(work / f"{name}-all", {name: every}))
+        both |= _names(measure(work / f"{name}-few", {name: few}))
+        rows.append((name, few, len(both)))
+    return rows
+
+
+def _npm(peers: Path, program: str, *args: str, env: Mapping[str, str] | None = None) -> Launch:
+    launch = {"command": _node(), "args": [str(peers / "node_modules/.bin" / program), *args]}
+    return {**launch, "env": dict(env or {})}

@@ -1,6 +1,6 @@
 """A real server on stdio whose tools hide others: a search, a call by name, a switch.
 
-MENU=search|switch|large|group chooses what it lists; each call is written to MENU_LOG.
+MENU=search|switch|large|group|named chooses what it lists; each call is written to MENU_LOG.
 """
 
 import json
@@ -23,6 +23,11 @@ GROUP = {
     "properties": {"group": {"type": "string", "enum": list(HIDDEN)}},
     "required": ["group"],
 }
+NAMED = {
+    "type": "object",
+    "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
+    "required": ["tools"],
+}
 on: list[str] = []
 
 
@@ -43,6 +48,9 @@ def listed() -> list[dict]:
         return [tool("search_tools", QUERY), tool("call_tool", CALL), wipe]
     if kind == "group":
         return [tool("get_menu_tools", GROUP), tool("call_tool", CALL)]
+    if kind == "named":
+        menu = [tool("list_tools", {"type": "object"}), tool("enable_tools", NAMED)]
+        return [*menu, *hidden(on)]
     domain = ["list_groups", *(f"plain_{n}" for n in range(20))] if kind == "large" else []
     menu = [*(tool(name, {"type": "object"}) for name in domain)]
     menu += [tool("enable_toolset", GROUP), tool("disable_toolset", GROUP), tool("plain", QUERY)]
@@ -60,6 +68,11 @@ def answer(name: str, arguments: dict) -> dict:
     if name == "get_menu_tools":
         lines = "\n".join(f"- {one}: of {arguments['group']}" for one in HIDDEN[arguments["group"]])
         return {"content": [{"type": "text", "text": lines}]}
+    if name == "list_tools":
+        rows = [{"name": one, "enabled": False, "description": "of the menu"} for one in every]
+        return {"content": [{"type": "text", "text": json.dumps(rows)}]}
+    if name == "enable_tools":
+        on.extend(one for one in arguments["tools"] if one in every)
     if name == "enable_toolset":
         on.append(arguments["group"])
     return {"content": [{"type": "text", "text": "done"}]}

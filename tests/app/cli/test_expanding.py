@@ -115,3 +115,15 @@ def test_a_call_that_the_gateway_saw_names_one_at_least(
     assert (behind["tools"], behind["source"]) == (1, "seen")
     assert run(["footprint"]) == 0
     assert "1 are behind (at least, by calls seen)." in capsys.readouterr().out
+
+
+def test_a_switch_that_takes_tools_by_name_is_given_those_that_were_named(
+    scan: Scan, capsys: Capture
+) -> None:
+    log = scan("named")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    (behind,) = whole["behind"]
+    assert (whole["tools"], behind["tools"], behind["source"]) == (7, 5, "asked")
+    assert behind["tokens"] > 0, "definitions were listed once they were on"
+    switched = [arguments for name, arguments in calls(log) if name == "enable_tools"]
+    assert {len(one["tools"]) for one in switched} == {5}, "all at once"

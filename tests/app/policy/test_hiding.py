@@ -25,6 +25,8 @@ def tool(*names: str) -> dict[str, Any]:
         ("list_available_toolsets", (), SEARCHES),
         ("enable_toolset", ("toolset",), SWITCHES),  # github
         ("discover_tools", ("category",), SWITCHES),  # gitlab
+        ("manage-workflows", ("workflowNames", "enable"), SWITCHES),  # xcodebuildmcp
+        ("manage_workflows", ("workflow", "schedule"), ""),
         ("execute_code", ("code",), CODE),
         ("browser_run_code_unsafe", ("code", "filename"), CODE),  # playwright
         ("create_issue", ("title", "body"), ""),
