@@ -1,6 +1,7 @@
 """`toolcrib labels ...`: which tools a query should find."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,6 +45,16 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     )
     many.add_argument("file", type=Path)
     many.set_defaults(run=run_import)
+    taken = actions.add_parser(
+        "records",
+        parents=[common],
+        help="from the hosts' records: a prompt, and the tools called after it",
+        description="Only of hosts whose profile keeps prompts, and after `toolcrib usage read`"
+        " was agreed to. The first 500 characters of a prompt are kept, credentials as dots."
+        ' JSON: {"added": N, "labels": N in all}.',
+    )
+    add_profile(taken)
+    taken.set_defaults(run=run_records)
     gone = actions.add_parser(
         "delete", parents=[common], help="forget one", description='JSON: {"deleted": ID}.'
     )
@@ -79,6 +90,23 @@ def run_import(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """Label the queries of a file."""
     rows = [LabelRecord(0, q, tools, "imported", ctx.clock()) for q, tools in read(args.file)]
     with ctx.store() as db:
+        return _save(db, rows, console)
+
+
+def run_records(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Label prompts of the hosts' records with the tools called after them."""
+    from app.hooks.record_labels import labels_from_records
+
+    with closing(ctx.open_store()) as db:
+        rows = labels_from_records(
+            db,
+            Path.home(),
+            os.environ,
+            args.profile,
+            agreed=ctx.settings.host_records,
+            progress=lambda done, total: console.progress(f"{done} of {total} records"),
+        )
+        console.progress_done()
         return _save(db, rows, console)
 
 

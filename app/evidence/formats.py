@@ -149,15 +149,21 @@ def _time(value: Any) -> float:
         return 0.0
 
 
+def parse_object(line: bytes) -> Mapping[str, Any] | None:
+    """The JSON object that a line is, None for any other line."""
+    try:
+        value = orjson.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, Mapping) else None
+
+
 def parse_line(form: RecordFormat, line: bytes) -> Iterator[RecordedCall | RecordedRequest]:
     """The calls and requests of one line; none for a line that is not the host's."""
     if not any(mark in line for mark in form.marks):
         return
-    try:
-        value = orjson.loads(line)
-    except ValueError:
-        return
-    if isinstance(value, Mapping):
+    value = parse_object(line)
+    if value is not None:
         for one in form.parse(value):
             if one.at > 0 and not (isinstance(one, RecordedCall) and one.server in OWN_SERVERS):
                 yield one

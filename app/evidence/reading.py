@@ -170,7 +170,7 @@ def _read_file(
         taken = _FileRecords(now, record.last_request)
         file.seek(record.position)
         position, long_lines, whole = record.position, 0, True
-        for end, line in _lines(file):
+        for end, line in whole_lines(file):
             if cancel is not None and cancel.is_set():
                 whole = False
                 break
@@ -191,7 +191,7 @@ def _read_file(
     return _Outcome(len(taken.calls), sum(taken.requests.values()), problem)
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+def whole_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
     """(position after it, line) of every whole line; None for one that is too long.
 
     A last line without an end is left for the next reading: the host may still write it.
@@ -241,6 +241,12 @@ class _FileRecords:
             host_records.add_requests(db, record_id, sorted(self.requests.items()))
 
 
+def opencode_file(home: Path, environ: Mapping[str, str]) -> Path:
+    """Path of opencode's database."""
+    data = environ.get("XDG_DATA_HOME", "")
+    return (Path(data) if data else home / ".local" / "share") / OPENCODE_FILE
+
+
 def _read_opencode(
     db: apsw.Connection,
     home: Path,
@@ -249,8 +255,7 @@ def _read_opencode(
     now: float,
 ) -> _Outcome:
     """opencode keeps its sessions in a database; it is opened for reading only."""
-    data = environ.get("XDG_DATA_HOME", "")
-    path = (Path(data) if data else home / ".local" / "share") / OPENCODE_FILE
+    path = opencode_file(home, environ)
     if not path.is_file():
         return _Outcome(fresh=False)
     record = known.get(str(path)) or HostRecord(0, OPENCODE, str(path), 0, 0.0)

@@ -19,9 +19,10 @@ from tests.servers.launches import mcp_servers
 UPSTREAMS = ("filesystem", "memory", "everything", "time", "git")
 Launch = dict[str, Any]
 _NOTE = (
-    "Listed is what tools/list gives, counted what Toolcrib says after `footprint --expand`, true"
-    " what the upstreams list when they are read alone, or the server with everything on. Unknown"
-    " is 1 where Toolcrib says that a server hides tools and that their number is not known."
+    "Listed is what tools/list gives, counted what Toolcrib says after `footprint --expand`. True"
+    " is what the upstreams list to a client that offers nothing (one that offers roots, as"
+    " slop-mcp does, is listed one more), or a server with everything on. Unknown is 1 where"
+    " Toolcrib says that a server hides tools and that their number is not known."
 )
 
 
@@ -35,10 +36,10 @@ def install(folder: Path) -> None:
         "xcodebuildmcp@2.7.0",
         "@salesforce/mcp@0.30.15",
     )
-    # what @salesforce/mcp would take of it wants a newer Node than it says itself
-    overrides = {"undici": "7.16.0"}
+    # what @salesforce/mcp takes of undici wants a newer Node than it says itself
+    overrides = {"@jsforce/jsforce-node": {"undici": "7.16.0"}}
     _file(_made(folder), "package.json", {"private": True, "overrides": overrides})
-    subprocess.run([*npm, *packages], check=True)
+    subprocess.run([*npm, *packages], check=True, stdout=sys.stderr)
     for name in ("mcp-compressor==0.38.2", "lazy-mcp==2.7.2", "dmcp==1.5.0"):
         place = folder / name.partition("=")[0]
         subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
@@ -48,7 +49,7 @@ def install(folder: Path) -> None:
 def run(peers: Path, work: Path) -> Report:
     """Both tables."""
     upstreams = mcp_servers(_made(work / "sandbox"), UPSTREAMS)
-    true = measure(work / "true", upstreams)["expanded"]["tools"]
+    true = sum(bare_count(launch) for launch in upstreams.values())
     gateways = [
         _row(name, measure(work / name, {name: make(peers, _made(work / name), upstreams)}), true)
         for name, make in _GATEWAYS.items()
@@ -75,10 +76,11 @@ def _row(name: str, answer: Mapping[str, Any], true: int) -> tuple[Any, ...]:
 
 
 def measure(home: Path, servers: Mapping[str, Launch]) -> dict[str, Any]:
-    """Answer of the verbs on these servers, in a home of their own."""
+    """Answer of the verbs on these servers, in a home of their own; the encoder is one for all."""
     _made(home / ".cursor")
     (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    environ = {**os.environ, "HOME": str(home), "TOOLCRIB_HOME": str(home / "own")}
+    own = {"TOOLCRIB_HOME": str(home / "own"), "TOOLCRIB_MODELS": str(home.parent / "models")}
+    environ = {**os.environ, "HOME": str(home), **own}
     for words in (("scan", "--yes"), ("footprint", "--expand", "--yes", "--tools", "--json")):
         done = subprocess.run(
             [str(Path(sys.executable).parent / "toolcrib"), *words],
@@ -89,6 +91,36 @@ def measure(home: Path, servers: Mapping[str, Launch]) -> dict[str, Any]:
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def bare_count(launch: Launch) -> int:
+    """Number of tools that a server lists to a client that offers nothing."""
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "bare", "version": "1"},
+    }
+    lines = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    )
+    with subprocess.Popen(
+        [launch["command"], *launch["args"]],
+        env={**os.environ, **launch.get("env", {})},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        stdin, stdout = server.stdin, server.stdout
+        try:
+            for line in lines:
+                print(json.dumps(line), file=stdin, flush=True)
+            answers = (json.loads(line) for line in stdout or () if line.startswith("{"))
+            return next(len(one["result"]["tools"]) for one in answers if one.get("id") == 2)
+        finally:
+            server.kill()
 
 
 def _names(answer: Mapping[str, Any]) -> set[str]:
@@ -172,7 +204,7 @@ def _growing(peers: Path, work: Path) -> list[tuple[str, Launch, int]]:
     """Servers that list more once asked to, with the number that they list at most."""
     gitlab = {"GITLAB_PERSONAL_ACCESS_TOKEN": "none", "GITLAB_API_URL": "http://127.0.0.1:9/api/v4"}
     xcode = {"XCODEBUILDMCP_SENTRY_DISABLED": "true"}
-    found = {"XCODEBUILDMCP_EXPERIMENTAL_WORKFLOW_DISCOVERY": "true"}
+    discovery = {"XCODEBUILDMCP_EXPERIMENTAL_WORKFLOW_DISCOVERY": "true"}
     workflows = sorted(
         file.stem for file in (peers / "node_modules/xcodebuildmcp/manifests/workflows").glob("*")
     )
@@ -187,12 +219,12 @@ def _growing(peers: Path, work: Path) -> list[tuple[str, Launch, int]]:
             _npm(peers, "sf-mcp-server", *sales, "--toolsets", "all"),
         ),
         "xcodebuildmcp": (
-            _npm(peers, "xcodebuildmcp", "mcp", env=xcode | found),
+            _npm(peers, "xcodebuildmcp", "mcp", env=xcode | discovery),
             _npm(
                 peers,
                 "xcodebuildmcp",
                 "mcp",
-                env=xcode | found | {"XCODEBUILDMCP_ENABLED_WORKFLOWS": ",".join(workflows)},
+                env=xcode | discovery | {"XCODEBUILDMCP_ENABLED_WORKFLOWS": ",".join(workflows)},
             ),
         ),
     }

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QWidget
 from query_set_kit import column, fill_in, labelled, put, run, settled, stored
 
+from app.core.settings import GatewaySettings
 from store.records import EventRecord
 from ui.pages.query_set.label_dialog import LabelDialog
 from ui.pages.query_set.query_rows import EXPECTED, SOURCE, VERDICT
@@ -141,6 +142,37 @@ def test_activity_gives_the_searches_that_were_followed_by_a_call(open_set, qtbo
     assert tab.messages.text.startswith("1 query added from activity")
     tab.doing.take_activity()
     assert "no new search" in tab.messages.text
+
+
+def test_host_records_give_prompts_once_both_consents_are_there(open_set, qtbot):
+    tab = open_set(1)
+    services = tab.services
+    line = {"timestamp": "2026-11-26T02:06:30.904Z"}
+    part = {"type": "tool_use", "id": "c", "name": "mcp__files__read_file"}
+    lines = (
+        {**line, "type": "user", "message": {"content": "what is in the log"}},
+        {**line, "type": "assistant", "requestId": "r", "message": {"content": [part]}},
+    )
+    file = services.places.home / ".claude" / "projects" / "p" / "s.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    (take,) = [a for a in tab.head.more.menu().actions() if a.text() == "Take from host records"]
+    take.trigger()
+    qtbot.waitUntil(lambda: "records are not read" in tab.messages.text)
+    services.ctx.keep(host_records=True)
+    take.trigger()
+    qtbot.waitUntil(lambda: "Prompts are not kept" in tab.messages.text)
+    services.live.change_settings({"gateway": GatewaySettings(keep_prompts=True)})
+    settled(tab, qtbot)
+    take.trigger()
+    qtbot.waitUntil(lambda: "1 query added from host records" in tab.messages.text)
+    settled(tab, qtbot)
+    assert sorted(column(tab, SOURCE)) == ["Claude Code", "file"]
+    take.trigger()
+    qtbot.waitUntil(lambda: "no new prompt" in tab.messages.text)
+    services.undo.undo()
+    settled(tab, qtbot)
+    assert column(tab, SOURCE) == ["file"]
 
 
 def test_until_the_encoder_is_there_the_run_waits_and_says_why(stocked, open_playground, qtbot):

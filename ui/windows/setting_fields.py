@@ -230,7 +230,7 @@ PROFILE_ADVANCED: tuple[Group, ...] = (
                 "Keep &prompts that hooks look at",
                 tip="The first 500 characters of each prompt are stored in Toolcrib's own database"
                 " on this machine, so that Activity can make labels of them; they go with the"
-                " oldest events.",
+                " oldest events. The query set can then take prompts from the hosts' records, too.",
                 step_noun="keep prompts",
             ),
         ),

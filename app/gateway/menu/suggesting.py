@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import Encoders, ToolSearch
-from app.hooks.suggestion import LOADING, LONGEST, Suggestion, silence_of, suggest
+from app.hooks.suggestion import LOADING, LONGEST, MOST_KEPT, Suggestion, silence_of, suggest
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _ENCODER_SECONDS = 120.0  # that loading the encoder may take before words must do
 _POOL = 10  # tools asked of the router
 _CONVERSATIONS = 200  # whose last suggestion is remembered
-MOST_KEPT = 500  # characters of a prompt, where the user keeps them
 SUGGEST = "suggest"  # the kind of event
 
 

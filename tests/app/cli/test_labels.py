@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from app.catalog.catalog import load_catalog
+from app.catalog.catalog import change_settings, load_catalog
 from app.cli.labels import read
 from app.cli.main import run
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.settings import GatewaySettings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.ranking.learning import learn
@@ -157,3 +159,26 @@ def test_learning_reports_and_is_forgotten(indexed: Verb, db: apsw.Connection) -
 @pytest.mark.parametrize("value", ["2", "-1"])
 def test_a_recall_target_is_a_share(value: str) -> None:
     assert run(["calibrate", f"--target-recall={value}"]) == 2
+
+
+def test_prompts_of_host_records_become_labels_after_two_consents(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: apsw.Connection
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    at = {"timestamp": datetime.now(UTC).isoformat()}
+    part = {"type": "tool_use", "id": "c", "name": "mcp__files__read_file"}
+    lines = (
+        {**at, "type": "user", "message": {"content": "what is in the log"}},
+        {**at, "type": "assistant", "requestId": "r", "message": {"content": [part]}},
+    )
+    file = tmp_path / ".claude" / "projects" / "p" / "s.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    verb("labels", "records", code=1)
+    verb("usage", "read", "--yes")
+    verb("labels", "records", code=1)
+    change_settings(db, "default", {"gateway": GatewaySettings(keep_prompts=True)})
+    assert verb("labels", "records") == {"added": 1, "labels": 1}
+    (label,) = verb("labels", "list")["labels"]
+    assert (label["query"], label["source"]) == ("what is in the log", "record:claude-code")
+    assert verb("labels", "records") == {"added": 0, "labels": 1}

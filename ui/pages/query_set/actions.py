@@ -1,20 +1,25 @@
 """Actions behind the query set's buttons and menus: forms and file dialogs."""
 
+import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.core.errors import ToolcribError
+from app.hooks.record_labels import labels_from_records
 from store.records import LabelRecord
 from ui.pages.query_set.label_dialog import LabelDialog
 from ui.pages.query_set.label_session import LabelSession, plural_queries
 from ui.shell.query_set import QuerySet
 from ui.shell.services import Services
+from ui.shell.tasks import Job
 from ui.widgets.message_bar import DONE, INFO, MessageBar
 
 _FILES = "Query sets (*.jsonl *.csv)"
+_NO_PROMPTS = "The hosts' records have no new prompt that was followed by a call."
 _NOTHING = "Activity has no new search that was followed by a call."
 
 
@@ -88,6 +93,31 @@ class QuerySetActions(QObject):
         else:
             go = self._services.open_page
             self._messages.show_message(INFO, _NOTHING, ("Open Activity", lambda: go("activity")))
+
+    def take_records(self) -> None:
+        """Read prompts and the calls after them in the hosts' records, and add what they teach."""
+        self._messages.show_message(INFO, "Reading the hosts' records…")
+        self._services.tasks.work(self._read_records, self._on_records, failed=self._messages.error)
+
+    def _read_records(self, job: Job) -> tuple[LabelRecord, ...]:
+        ctx = self._services.ctx
+        with closing(ctx.open_store()) as db:
+            return labels_from_records(
+                db,
+                self._services.places.home,
+                os.environ,
+                self._services.live.profile,
+                agreed=ctx.settings.host_records,
+                cancel=job.cancelled,
+            )
+
+    def _on_records(self, labels: tuple[LabelRecord, ...]) -> None:
+        new = self.editor.take_records(labels)
+        if new:
+            text = f"{plural_queries(new)} added from host records: a prompt and the tools called."
+            self._say_added(text)
+        else:
+            self._messages.show_message(INFO, _NO_PROMPTS)
 
     def _say_added(self, text: str) -> None:
         self._messages.show_message(DONE, text)

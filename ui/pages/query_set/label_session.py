@@ -63,6 +63,14 @@ class LabelSession(QObject):
             self._push(f"Add {plural_queries(len(new))} from activity", added=new)
         return len(new)
 
+    def take_records(self, labels: Sequence[LabelRecord]) -> int:
+        """Add what the hosts' records teach; how many labels were new."""
+        keys = self._keys()
+        new = [label for label in labels if key(label) not in keys]
+        if new:
+            self._push(f"Add {plural_queries(len(new))} from host records", added=new)
+        return len(new)
+
     def take_file(self, path: Path) -> int:
         """Add a file's labelled queries; how many were new. Raises ToolcribError, adding none."""
         keys, new = self._keys(), []

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
 
+from app.hooks.record_labels import RECORD
+from app.hosts.facts import host
 from app.ranking.learning.cases import Outcome
 from app.ranking.tool_search import ENGINE, MOST
 from store.records import LabelRecord, RunRecord
@@ -128,6 +130,13 @@ def _column(
     return Column(title, text, sort, delegate, width, tip, right=sort is not None, roles=roles)
 
 
+def _source(source: str) -> str:
+    """Origin of a label: a word, or the host whose record it is from."""
+    if source.startswith(RECORD):
+        return host(source.removeprefix(RECORD)).name
+    return _SOURCES.get(source, source)
+
+
 def _rank(row: QueryRow) -> int:
     return row.outcome.worst or 0 if row.outcome else 0
 
@@ -178,9 +187,9 @@ COLUMNS = (
     ),
     _column(
         SOURCE,
-        lambda row: _SOURCES.get(row.label.source, row.label.source),
+        lambda row: _source(row.label.source),
         width=70,
-        tip="Typed here, imported from a file, or taken from activity.",
+        tip="Typed here, imported from a file, or taken from activity or a host's records.",
         more={FAINT: lambda _row: True},
     ),
 )

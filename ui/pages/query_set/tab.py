@@ -300,6 +300,7 @@ class QuerySetTab(QWidget):
     def _lay_out(self) -> None:
         menu = QMenu(self.head.more)
         menu.addAction("Take from activity", self.doing.take_activity)
+        menu.addAction("Take from host records", self.doing.take_records)
         menu.addAction("Export…", self.doing.export_file)
         menu.addSeparator()
         menu.addAction("Edit query…", self._edit)

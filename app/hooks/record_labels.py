@@ -1,0 +1,91 @@
+"""Labels from the hosts' own records: a prompt, and the tools called after it.
+
+Only of hosts whose profile keeps prompts, only after the user's yes to reading records, and only
+when the user asks for labels.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Event
+
+import apsw
+
+from app.core.errors import ToolcribError
+from app.evidence.formats import FORMATS, OPENCODE
+from app.evidence.prompts import PromptCalls, read_prompts
+from app.evidence.use import ToolNames
+from app.hooks.files import keeps_prompts
+from app.hooks.suggestion import MOST_KEPT, silence_of
+from app.secrets.credentials import MASK, credentials_in
+from store import exports
+from store.records import LabelRecord
+
+RECORD = "record:"  # and the host's id
+MOST = 1_000  # labels taken at once
+MOST_TOOLS = 5  # after one prompt; more is a day's work, and says little of any of them
+
+
+def keeping_hosts(db: apsw.Connection, profile: str) -> frozenset[str]:
+    """Hosts with records whose profile keeps prompts; `profile` is that of hosts without one."""
+    hosts = (*(form.host for form in FORMATS), OPENCODE)
+    kept: dict[str, bool] = {}
+
+    def keeps(host: str) -> bool:
+        own = exports.newest_own(exports.for_host(db, host))
+        name = own.profile if own is not None and own.profile else profile
+        return kept.setdefault(name, keeps_prompts(db, name))
+
+    return frozenset(host for host in hosts if keeps(host))
+
+
+def labels_from_records(
+    db: apsw.Connection,
+    home: Path,
+    environ: Mapping[str, str],
+    profile: str,
+    *,
+    agreed: bool,
+    cancel: Event | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[LabelRecord, ...]:
+    """Labels, the newest record's first; blocks. `agreed`: the records may be read.
+
+    Raises ToolcribError where they may not be, or no profile of a host keeps prompts.
+    """
+    if not agreed:
+        raise ToolcribError(
+            "The hosts' records are not read.", "Agree first: Activity, or toolcrib usage read."
+        )
+    hosts = keeping_hosts(db, profile)
+    if not hosts:
+        raise ToolcribError(
+            "Prompts are not kept, so no label is made of them.",
+            "Switch “Keep prompts” on in Settings, Profile, Advanced.",
+        )
+    names = ToolNames(db)
+    labels: dict[tuple[str, tuple[str, ...]], LabelRecord] = {}
+    for one in read_prompts(home, environ, hosts, cancel=cancel, progress=progress):
+        label = _label(one, names)
+        if label is not None:
+            labels.setdefault((label.query, label.expected), label)
+        if len(labels) >= MOST:
+            break
+    return tuple(labels.values())
+
+
+def _label(one: PromptCalls, names: ToolNames) -> LabelRecord | None:
+    if silence_of(one.prompt):
+        return None
+    found = {names.find(one.host, call.server, call.tool) for call in one.calls}
+    tools = tuple(sorted(tool for tool in found if tool is not None))
+    if not 0 < len(tools) <= MOST_TOOLS:
+        return None
+    return LabelRecord(0, _shown(one.prompt), tools, f"{RECORD}{one.host}", one.at)
+
+
+def _shown(prompt: str) -> str:
+    """The beginning of a prompt, its credentials as dots."""
+    text = prompt.strip()
+    for value in sorted(credentials_in(text), key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return text[:MOST_KEPT].strip()
