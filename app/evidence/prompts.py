@@ -174,8 +174,8 @@ def _of_opencode(path: Path) -> Iterator[PromptCalls]:
                 if role == "user":
                     parts += _prompt(_opencode_words(str(text)))
                     continue
-                found = opencode_part(str(part), float(at) / 1000, str(text))
-                parts += [one for one in found if isinstance(one, RecordedCall)]
+                records = opencode_part(str(part), float(at) / 1000, str(text))
+                parts += [one for one in records if isinstance(one, RecordedCall)]
         finally:
             source.close()
     except (apsw.Error, ValueError):

@@ -76,8 +76,8 @@ def labels_from_records(
 def _label(one: PromptCalls, names: ToolNames) -> LabelRecord | None:
     if silence_of(one.prompt):
         return None
-    found = {names.find(one.host, call.server, call.tool) for call in one.calls}
-    tools = tuple(sorted(tool for tool in found if tool is not None))
+    known = {names.find(one.host, call.server, call.tool) for call in one.calls}
+    tools = tuple(sorted(tool for tool in known if tool is not None))
     if not 0 < len(tools) <= MOST_TOOLS:
         return None
     return LabelRecord(0, _shown(one.prompt), tools, f"{RECORD}{one.host}", one.at)
