@@ -278,11 +278,11 @@ def arguments_for(raw: Json, groups: Sequence[str], tools: Sequence[str] = ()) -
                 return
             fixed[name] = value
     if group:
-        values: list[Any] = list(_enum(fields[group]) or groups)
-        if isinstance(fields[group], dict) and fields[group].get("type") == "array":
-            values = [values] if groups is tools else [[one] for one in values]
         if group not in required:
             yield from _queries(fixed, query, query in required)
+        values: list[Any] = list(_enum(fields[group]) or groups)  # its answer may name groups
+        if isinstance(fields[group], dict) and fields[group].get("type") == "array":
+            values = [values] if groups is tools else [[one] for one in values]
         for value in values:
             more = fixed | {group: value}
             yield from _queries(more, query, query in required, few=True)

@@ -1,6 +1,6 @@
 """A real server on stdio whose tools hide others: a search, a call by name, a switch.
 
-MENU=search|switch|large|group|named chooses what it lists; each call is written to MENU_LOG.
+MENU=search|switch|large|group|named|asked chooses what it lists; each call is written to MENU_LOG.
 """
 
 import json
@@ -28,6 +28,7 @@ NAMED = {
     "properties": {"tools": {"type": "array", "items": {"type": "string"}}},
     "required": ["tools"],
 }
+ASKED = {"type": "object", "properties": {"category": {"type": "string"}}}
 on: list[str] = []
 
 
@@ -51,6 +52,9 @@ def listed() -> list[dict]:
     if kind == "named":
         menu = [tool("list_tools", {"type": "object"}), tool("enable_tools", NAMED)]
         return [*menu, *hidden(on)]
+    if kind == "asked":
+        names = [name for group in on for name in HIDDEN[group]]
+        return [tool("discover_tools", ASKED), *hidden(names)]
     domain = ["list_groups", *(f"plain_{n}" for n in range(20))] if kind == "large" else []
     menu = [*(tool(name, {"type": "object"}) for name in domain)]
     menu += [tool("enable_toolset", GROUP), tool("disable_toolset", GROUP), tool("plain", QUERY)]
@@ -73,6 +77,11 @@ def answer(name: str, arguments: dict) -> dict:
         return {"content": [{"type": "text", "text": json.dumps(rows)}]}
     if name == "enable_tools":
         on.extend(one for one in arguments["tools"] if one in every)
+    if name == "discover_tools" and "category" not in arguments:
+        rows = [{"id": group, "toolCount": len(names)} for group, names in HIDDEN.items()]
+        return {"content": [{"type": "text", "text": json.dumps({"categories": rows})}]}
+    if name == "discover_tools":
+        on.append(arguments["category"])
     if name == "enable_toolset":
         on.append(arguments["group"])
     return {"content": [{"type": "text", "text": "done"}]}

@@ -127,3 +127,11 @@ def test_a_switch_that_takes_tools_by_name_is_given_those_that_were_named(
     assert behind["tokens"] > 0, "definitions were listed once they were on"
     switched = [arguments for name, arguments in calls(log) if name == "enable_tools"]
     assert {len(one["tools"]) for one in switched} == {5}, "all at once"
+
+
+def test_a_switch_that_lists_its_groups_when_asked_is_given_each(
+    scan: Scan, capsys: Capture
+) -> None:
+    scan("asked")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    assert (whole["tools"], whole["unknown"]) == (6, [])
