@@ -97,7 +97,7 @@ def run_records(args: argparse.Namespace, ctx: AppContext, console: Console) -> 
     """Label prompts of the hosts' records with the tools called after them."""
     from app.hooks.record_labels import labels_from_records
 
-    with closing(ctx.open_store()) as db:
+    with ctx.store() as db:
         rows = labels_from_records(
             db,
             Path.home(),

@@ -1,14 +1,22 @@
 """`toolcrib policy`: policy files of repositories, and their use for sessions there."""
 
 import argparse
+from difflib import unified_diff
 from pathlib import Path
 
 from app.catalog.catalog import load_catalog
 from app.cli.console import Console, table
-from app.cli.options import Verbs, add_profile
+from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.export.policy_writing import export_file, import_file, leave_file, use_file
+from app.export.policy_writing import (
+    export_file,
+    import_file,
+    last_write,
+    leave_file,
+    undo_write,
+    use_file,
+)
 from app.policy.policy_effect import effect_on
 from app.policy.policy_file import FILE_NAME, find_policy
 from app.policy.project_policy import known_policies, read_project_policy, trust_file
@@ -50,6 +58,10 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         part.add_argument("file", type=Path, help="policy.toml")
         add_profile(part)
         part.set_defaults(run=run)
+    undo = parts.add_parser("undo", parents=[common], help="take the newest write of a file back")
+    undo.add_argument("--yes", action="store_true", help="agree without being asked")
+    add_profile(undo)
+    undo.set_defaults(run=run_undo)
     leave = parts.add_parser("leave", parents=[common], help="let a profile keep its own values")
     add_profile(leave)
     leave.set_defaults(run=run_leave)
@@ -145,6 +157,25 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     path = step.file.path if step.file else ""
     words = f"The profile {args.profile} keeps its values itself. {path} stays as it is."
     console.result({"path": path, "profile": args.profile}, lambda: words)
+    return 0
+
+
+def run_undo(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """Take the newest write of a profile's policy file back, after a look at the difference."""
+    with ctx.store() as db:
+        write = last_write(db, args.profile, ctx.paths)
+        if not args.yes:
+            now, then = (text.decode(errors="replace") for text in (write.present, write.before))
+            lines = unified_diff(
+                now.splitlines(), then.splitlines(), write.path, write.path, lineterm="", n=2
+            )
+            console.note("\n".join(lines))
+            if not (console.can_ask and console.confirm("Write this?")):
+                console.note("Nothing was written. To agree without being asked, add --yes.")
+                return NEEDS_CONSENT
+        undo_write(db, args.profile, write, paths=ctx.paths, at=ctx.clock())
+    words = f"{write.path} is as it was before the newest write. The text until now is kept."
+    console.result({"path": write.path, "profile": args.profile}, lambda: words)
     return 0
 
 

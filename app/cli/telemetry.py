@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from app.cli.console import Console
 from app.cli.options import Verbs
@@ -12,6 +11,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.safe_write import write_file
 from app.gateway.event_fields import line_of
+from app.gateway.telemetry import check_receiver
 from store import events
 from store.typed import Json
 
@@ -59,16 +59,7 @@ def run_show(_args: argparse.Namespace, ctx: AppContext, console: Console) -> in
 def run_on(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     """Send events to a receiver from now on."""
     endpoint = args.endpoint or ctx.settings.telemetry_endpoint
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ToolcribError(
-            f"{endpoint} is no address of a receiver.", "For example: http://127.0.0.1:4318"
-        )
-    try:
-        import opentelemetry.sdk  # noqa: F401
-    except ImportError as error:
-        hint = "Install it: pip install 'toolcrib[otel]'"
-        raise ToolcribError("The OpenTelemetry SDK is missing.", hint) from error
+    check_receiver(endpoint)
     ctx.keep(telemetry=True, telemetry_endpoint=endpoint, telemetry_texts=bool(args.texts))
     return run_show(args, ctx, console)
 

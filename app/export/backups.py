@@ -35,13 +35,24 @@ def keep(folder: Path, host: str, file: Path, data: bytes, *, at: float, label: 
     for made in (folder, home):
         private_folder(made)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(at))
-    place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
     for number in range(1000):
-        path = home / f"{stamp}-{number:03d}-{place}-{label}-{file.name}"
+        path = home / f"{stamp}-{number:03d}-{_ending(file, label)}"
         if not os.path.lexists(path):
             write_file(path, data, mode=0o600)
             return path
     raise ToolcribError("No backup could be written.", f"Look into {home}.")
+
+
+def copies_of(folder: Path, host: str, file: Path, label: str) -> list[Path]:
+    """Copies of a file under a label, the oldest first."""
+    home, ending = folder / host, _ending(file, label)
+    every = home.iterdir() if home.is_dir() else ()
+    return sorted(path for path in every if path.name.split("-", 3)[-1] == ending)
+
+
+def _ending(file: Path, label: str) -> str:
+    place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
+    return f"{place}-{label}-{file.name}"
 
 
 def read(path: str) -> bytes | None:

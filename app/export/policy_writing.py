@@ -41,6 +41,7 @@ from store.records import ProfileFile
 from store.typed import Json
 
 _KEPT = 20
+_EDIT, _UNDONE = "edit", "undone"  # labels of copies: before a write, and before it was taken back
 _HEAD = b"# Policy of a Toolcrib profile; docs/policy.md has every key.\nversion = 1\n"
 
 
@@ -149,20 +150,67 @@ def change_profile(
 
 
 def replace_text(
-    profile: str, path: str, new: bytes, expected: bytes, *, paths: Paths, at: float
+    profile: str,
+    path: str,
+    new: bytes,
+    expected: bytes,
+    *,
+    paths: Paths,
+    at: float,
+    label: str = _EDIT,
 ) -> None:
-    """Replace a policy file's text by another valid one, unless it is not the expected one."""
+    """Replace a policy file's text by another valid one, unless it is not the expected one.
+
+    A copy of the text before is kept under that label.
+    """
     parse_policy(new, path)
     present = read_file(path)
     if present != expected:
         raise ToolcribError(f"{path} changed meanwhile.", "Nothing was written. Try again.")
-    folder = hashlib.sha256(profile.encode()).hexdigest()[:8]  # a name may hold any character
+    folder = _folder(profile)
     try:
-        backups.keep(paths.policy_copies, folder, Path(path), present, at=at, label="edit")
+        backups.keep(paths.policy_copies, folder, Path(path), present, at=at, label=label)
         backups.prune(paths.policy_copies, folder, _KEPT, ())
         write_file(path, new)
     except OSError as error:
         raise ToolcribError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LastWrite:
+    """The newest write of a profile's policy file: the text before it, and the present one."""
+
+    path: str
+    before: bytes
+    present: bytes
+    copy: Path
+
+
+def last_write(db: apsw.Connection, profile: str, paths: Paths) -> LastWrite:
+    """The newest write that can be taken back; ToolcribError where there is none."""
+    file = file_of(db, profile)
+    if file is None:
+        raise ToolcribError(f"The profile {profile} takes its values from no file.")
+    copies = backups.copies_of(paths.policy_copies, _folder(profile), Path(file.path), _EDIT)
+    before = backups.read(str(copies[-1])) if copies else None
+    if before is None:
+        raise ToolcribError(f"There is no write of {file.path} to undo.")
+    return LastWrite(file.path, before, read_file(file.path), copies[-1])
+
+
+def undo_write(
+    db: apsw.Connection, profile: str, write: LastWrite, *, paths: Paths, at: float
+) -> None:
+    """Put the text before a write back, with a copy of the present one, and take it in."""
+    before, present = write.before, write.present
+    replace_text(profile, write.path, before, present, paths=paths, at=at, label=_UNDONE)
+    write.copy.unlink(missing_ok=True)
+    follow(db, profile)
+
+
+def _folder(profile: str) -> str:
+    """Folder of a profile's copies: its name may hold any character."""
+    return hashlib.sha256(profile.encode()).hexdigest()[:8]
 
 
 def save_text(

@@ -7,12 +7,32 @@ journal does not have them. The SDK is the extra `toolcrib[otel]`, loaded with t
 
 from collections.abc import Callable, Sequence
 
+from app.core.errors import ToolcribError
 from store.files import stamp
 from store.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from app.core.settings import Settings
     from store.records import EventRecord
+
+
+def check_receiver(endpoint: str) -> None:
+    """Raise ToolcribError where events cannot be sent there: no address, or no SDK."""
+    from importlib.util import find_spec
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(endpoint)
+        good = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    except ValueError:
+        good = False
+    if not good:
+        raise ToolcribError(
+            f"{endpoint} is no address of a receiver.", "For example: http://127.0.0.1:4318"
+        )
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        hint = "Install it: pip install 'toolcrib[otel]'"
+        raise ToolcribError("The OpenTelemetry SDK is missing.", hint)
 
 
 class Sender(Protocol):

@@ -325,3 +325,26 @@ def test_no_name_loses_its_last_letter_at_any_text_size(dialog, theme, qtbot, zo
         qtbot.waitUntil(lambda: name.width() >= drawn, timeout=20_000)
     finally:
         theme.set_zoom(100)
+
+
+def test_telemetry_is_off_until_it_is_switched_on_for_a_receiver_that_can_be(dialog, ctx):
+    form = dialog.reading
+    switch, line = form.fields["telemetry"], form.fields["telemetry_endpoint"]
+    assert not switch.isChecked() and not ctx.settings.telemetry
+    words = " ".join(label.text() for label in form.findChildren(QLabel))
+    assert "Arguments and results never do." in words
+    switch.click()
+    assert ctx.settings.telemetry and dialog.problem.isHidden()
+    line.setText("nowhere")
+    line.editingFinished.emit()
+    assert "nowhere is no address of a receiver." in dialog.problem.text()
+    assert ctx.settings.telemetry_endpoint == line.text() == "http://127.0.0.1:4318"
+    line.setText("http://127.0.0.1:9999 ")
+    line.editingFinished.emit()
+    assert ctx.settings.telemetry_endpoint == "http://127.0.0.1:9999"
+    switch.click()
+    line.setText("later")
+    line.editingFinished.emit()
+    switch.click()
+    assert not ctx.settings.telemetry and not switch.isChecked()
+    assert "later is no address of a receiver." in dialog.problem.text()

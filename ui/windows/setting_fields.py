@@ -41,6 +41,11 @@ class Switch(SettingField):
 
 
 @dataclass(frozen=True, slots=True)
+class Text(SettingField):
+    """One line of text."""
+
+
+@dataclass(frozen=True, slots=True)
 class Patterns(SettingField):
     """Names separated by commas."""
 
@@ -54,7 +59,7 @@ class Rules(SettingField):
     example: str
 
 
-Field = Number | Choice | Switch | Patterns | Rules
+Field = Number | Choice | Switch | Text | Patterns | Rules
 Group = tuple[str, tuple[Field, ...]]  # a heading, and the fields below it
 
 POOL_WORDS = {
@@ -410,6 +415,25 @@ READING: tuple[Group, ...] = (
         (
             Number("backups_kept", "Copies of each host's &files", 1, 1_000),
             Number("events_kept", "E&vents in Activity", 1_000, 10_000_000, 1_000),
+        ),
+    ),
+    (
+        "Telemetry",
+        (
+            Switch(
+                "telemetry",
+                "Send events to an &OpenTelemetry receiver",
+                tip="Counts, times and the names of tools, servers and hosts leave this machine"
+                " for the address below, if it is on another one. Arguments and results never do.",
+                step_noun="sending events",
+            ),
+            Text("telemetry_endpoint", "&Receiver", tip="Its address: OTLP over HTTP."),
+            Switch(
+                "telemetry_texts",
+                "With search texts and &error texts",
+                tip="What models searched for, and what failed servers said, are sent, too.",
+                step_noun="sending search texts and error texts",
+            ),
         ),
     ),
 )

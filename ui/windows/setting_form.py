@@ -34,6 +34,7 @@ from ui.windows.setting_fields import (
     Patterns,
     Rules,
     Switch,
+    Text,
     value_of,
 )
 
@@ -173,6 +174,8 @@ class SettingForm(QWidget):
             return self._choice(field)
         if isinstance(field, Rules):
             return self._rules(field)
+        if isinstance(field, Text):
+            return self._text(field)
         return self._switch(field) if isinstance(field, Switch) else self._patterns(field)
 
     def _number(self, field: Number) -> QSpinBox:
@@ -204,6 +207,17 @@ class SettingForm(QWidget):
         tick.toggled.connect(lambda on: self._give(field, on, "on" if on else "off"))
         self._shows[field.name] = tick.setChecked
         return tick
+
+    def _text(self, field: Text) -> QLineEdit:
+        line = QLineEdit()
+
+        def give() -> None:
+            line.setText(line.text().strip())
+            self._give(field, line.text(), line.text() or "nothing")
+
+        line.editingFinished.connect(give)
+        self._shows[field.name] = line.setText
+        return line
 
     def _patterns(self, field: Patterns) -> QLineEdit:
         line = QLineEdit()

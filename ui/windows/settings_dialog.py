@@ -18,6 +18,7 @@ from app.catalog.setting_checks import check_change
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.core.settings import Settings, with_settings
+from app.gateway.telemetry import check_receiver
 from app.tokens.menu import menu_tokens
 from store.typed import Json
 from ui.look.text import APPROX, count
@@ -241,6 +242,9 @@ class SettingsDialog(Dialog):
         """Toolcrib's own settings hold for all profiles, and are no step to undo."""
         services = self._services
         try:
+            own = services.ctx.settings
+            if (name == "telemetry" and value) or (name == "telemetry_endpoint" and own.telemetry):
+                check_receiver(str(own.telemetry_endpoint if name == "telemetry" else value))
             services.ctx.keep(**{name: value})
         except ToolcribError as error:
             self._show_error(error)

@@ -247,3 +247,29 @@ def test_the_verbs_export_use_and_leave(
     assert run(["policy", "leave"]) == 0
     assert run(["policy", "leave"]) == 1
     assert run(["policy", "import", file]) == 0
+
+
+def test_the_newest_writes_of_a_file_are_taken_back_one_by_one_after_a_look(
+    store: Any, ctx: Any, file: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    from app.cli.main import run
+
+    monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
+    assert run(["policy", "undo"]) == 1
+    writing.use_file(store, "default", file)
+    assert run(["policy", "undo"]) == 1
+    assert f"There is no write of {file} to undo." in capsys.readouterr().err
+    change(store, ctx, partial(change_settings, store, "default", {"budget.tokens": 8000}))
+    change(store, ctx, partial(change_settings, store, "default", {"budget.tokens": 7000}))
+    assert run(["policy", "undo"]) == 4
+    shown = capsys.readouterr().err
+    assert "-max_schema_tokens = 7000" in shown and "+max_schema_tokens = 8000" in shown
+    assert "Nothing was written." in shown and "7000" in file.read_text()
+    assert run(["policy", "undo", "--yes"]) == 0
+    assert file.read_text() == TEXT.replace("9000", "8000")
+    assert run(["policy", "undo", "--yes"]) == 0
+    assert file.read_text() == TEXT
+    assert load_catalog(store).settings.budget.tokens == 9000
+    assert run(["policy", "undo", "--yes"]) == 1
+    kept = [path.read_text() for path in ctx.paths.policy_copies.rglob("*undone*")]
+    assert sorted(kept) == [TEXT.replace("9000", "7000"), TEXT.replace("9000", "8000")]

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
@@ -101,7 +100,7 @@ class QuerySetActions(QObject):
 
     def _read_records(self, job: Job) -> tuple[LabelRecord, ...]:
         ctx = self._services.ctx
-        with closing(ctx.open_store()) as db:
+        with ctx.store() as db:
             return labels_from_records(
                 db,
                 self._services.places.home,
