@@ -319,3 +319,25 @@ def test_words_are_summed_by_scope_whatever_happens_to_servers(pool, make_team) 
                     (team.id,),
                 ).fetchall()
                 assert kept == summed
+
+
+def test_words_are_found_alike_among_few_and_many_tools_and_the_index_is_for_many(
+    pool, make_team
+) -> None:
+    team = make_team("a")
+    with as_member(pool, team.editor) as db:
+        server = servers.save(db, team.id, NewServer("s", "stdio"))
+        tools.save(db, team.id, server, [tool(f"name{n}") for n in range(40)])
+    found = {}
+    for few in (False, True):
+        with as_member(pool, team.member) as db:
+            weights = {"doe": 1.0, "name7": 3.0}
+            found[few] = search.matching(
+                db, weights, named=2.0, mean_length=3.0, most=20, finders=["doe"], few=few
+            )
+    assert found[True] == found[False] and len(found[True]) == 20
+    with as_owner(pool) as db:
+        (made,) = db.execute(
+            "SELECT pg_get_functiondef('toolcrib.matching_few'::regproc)"
+        ).fetchone()
+        assert "AND t.words @@" not in made and "ts_delete(t.words, '') @@" in made
