@@ -77,6 +77,8 @@ def text(result: Json) -> str:
 
 
 def _row(name: str, table: Json) -> str:
+    lite = table.get("sqlite_vec")
+
     def pair(value: Json) -> str:
         return f"{value['p50']:.1f} / {value['p95']:.1f}"
 
@@ -84,7 +86,7 @@ def _row(name: str, table: Json) -> str:
         f"| {name} | {table['tools']:,} | {table['plan']} | {table['recall_at_20']:.4f}"
         f" | {table['search_database_cpu_ms']:.0f} | {table['search_replica_cpu_ms']:.0f}"
         f" | {pair(table['search_ms'])} | {pair(table['nearest_ms'])}"
-        f" | {pair(table['sqlite_vec']['nearest_ms'])} |"
+        f" | {pair(lite['nearest_ms']) if lite else '-'} |"
     )
 
 
