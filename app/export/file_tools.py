@@ -51,9 +51,10 @@ def file_tools(
     """The tools of those files that count.
 
     `native`: the host's own switches in its files hide what is off, by a write of Toolcrib, but for
-    the entries named in `beside`, which came later.
+    the entries named in `beside`, which came later. Switches in the entries themselves are read.
     """
-    switched = native and host.native is not None and not host.native.partial
+    route = host.native
+    switched = native and route is not None and route.route != "entry" and not route.partial
     own, direct, unread = [], [], []
     again: list[tuple[str, CatalogTool]] = []  # of a server that has another entry already
     names_of: dict[int, set[str]] = {}
@@ -67,10 +68,10 @@ def file_tools(
         pruned = pruned or wrapped
         narrowed = switched and reading.scope not in _LEFT_ALONE and entry.name not in beside
         hidden = wrapped or (narrowed and server is not None and server.trusted)
-        kept = [row for row in rows if row.shown or not hidden]
+        kept = [row for row in rows if (row.shown or not hidden) and not entry.hides(row.tool.name)]
         names = names_of.setdefault(rows[0].server.id, set())
         again += [(entry.name, row) for row in kept if names and entry.name not in names]
-        names.add(entry.name)
+        names |= {entry.name} if kept else set()
         own += kept
         direct += [] if wrapped else kept
     sent = replace(as_sent(host, _once(own)), direct=tuple(_once(direct)))

@@ -14,7 +14,7 @@ from app.core.plain_read import read_plain
 from app.hosts.documents.values import Parsed, read_values
 from app.hosts.entries import THROUGH_NAME, EntryView, is_built_in, storable, view_entry
 from app.hosts.extensions import view_extension
-from app.hosts.facts import EntryStyle, HostFacts, HostFile, load_hosts
+from app.hosts.facts import EntryStyle, HostFacts, HostFile, NativeRoute, load_hosts
 from app.hosts.launch import LaunchSpec
 from app.hosts.places import Places
 from store.typed import JsonMapping
@@ -41,6 +41,12 @@ class FoundEntry:
     pruned: str = ""  # profile, when Toolcrib wrote this entry for one server
     server: str = ""  # catalogue name of that server; launch is None for a URL server
     behind: tuple[str, ...] | None = None  # of the entry for all servers: those that it reaches
+    allowed: tuple[str, ...] | None = None  # tools by the entry's own allow list, None for all
+    denied: tuple[str, ...] = ()  # tools by its own deny list
+
+    def hides(self, tool: str) -> bool:
+        """True if the entry's own lists keep a tool from the model."""
+        return tool in self.denied or (self.allowed is not None and tool not in self.allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +240,22 @@ def _entries(
         if isinstance(raw, Mapping) and (is_built_in(raw) or _is_nested_map(key, raw)):
             continue  # parts of the host; the map mcp.servers is read for itself
         name = _listed_name(key, raw) if isinstance(key, int) else str(key)
-        yield _entry(storable(name), raw, (*at, key), storable(scope), style_of(reading))
+        entry, profile = _entry(storable(name), raw, (*at, key), storable(scope), style_of(reading))
+        yield _with_lists(entry, raw, reading.host.native), profile
+
+
+def _with_lists(entry: FoundEntry, raw: Any, route: NativeRoute | None) -> FoundEntry:
+    """The entry with the host's per-tool lists in it, of hosts that keep them there."""
+    if route is None or route.route != "entry" or not isinstance(raw, Mapping):
+        return entry
+    allowed, denied = _names(raw.get(route.allow)), _names(raw.get(route.deny))
+    means_all = not allowed or allowed == route.all  # an empty list means every tool in some hosts
+    return replace(entry, allowed=None if means_all else allowed, denied=denied)
+
+
+def _names(listed: object) -> tuple[str, ...]:
+    """The names in a list of a host's file, nothing where it is no list."""
+    return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
 
 
 def _listed_name(number: int, raw: object) -> str:

@@ -13,8 +13,6 @@ from app.core.errors import ToolcribError
 
 WINDOWS = sys.platform == "win32"
 _PLAIN = re.compile(r"[\w+=:./\\~*?-]+")  # to cmd.exe, PowerShell and programs alike
-_BEFORE_QUOTE = re.compile(r'(\\*)"')
-_AT_END = re.compile(r"(\\+)$")
 _PIECE = re.compile(r"""(?P<marks>\\*")|(?P<blank>\s)|\\+|[^\s"\\]+""")
 _CMD_READS = re.compile(r"""[()\][%!^"`<>&|;, *?]""")
 
@@ -76,5 +74,5 @@ def cmd_line(shell: str, program: str, args: Sequence[str]) -> str:
 
 def _in_quotes(word: str) -> str:
     """A word for CommandLineToArgvW: backslashes count double before a quotation mark."""
-    escaped = _AT_END.sub(r"\1\1", _BEFORE_QUOTE.sub(r'\1\1\\"', word))
-    return f'"{escaped}"'
+    parts = [part + "\\" * (len(part) - len(part.rstrip("\\"))) for part in word.split('"')]
+    return '"{}"'.format('\\"'.join(parts))

@@ -34,7 +34,7 @@ FILES = {  # host -> file, key of its servers
 SERVERS = ("github", "time", "notes", "files", "mail")
 STEPS = ("write", "write", "mode", "undo", "outside", "scan", "entry", "entry")
 CHANGES = (EDIT, EDIT, "rename", REMOVE, DISABLE, ENABLE)  # of an entry, wherever it is
-SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11)  # the last four change pruned entries and those behind
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 21, 25, 29)  # 7 and later change entries behind Toolcrib
 TIMEOUT = 15_000
 
 
@@ -108,8 +108,9 @@ class Truth:
             return
         options = parse(words[1:])
         if options.server:
-            heard = json.loads(rehearse(self.database, "default", server=options.server).tools)
-            rows = [self._row(options.server, tool["name"]) for tool in heard["tools"]]
+            heard = rehearse(self.database, "default", server=options.server).tools
+            tools = json.loads(heard)["tools"] if heard else []  # of a server that is not known
+            rows = [self._row(options.server, tool["name"]) for tool in tools]
             self.tokens += sum(row.cost for row in rows)
             self.count += len(rows)
         else:

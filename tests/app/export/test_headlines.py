@@ -63,3 +63,20 @@ def test_what_a_host_gets_now_is_as_its_own_profile_sees_it(world, cursor):
     catalog = world.catalog
     made = prepare(world.db, world.places, catalog, host_id="cursor", mode="pruned")
     assert made.tokens_before == size_of(world).sent.tokens == 2_400
+
+
+def test_lists_of_a_file_count_as_the_file_has_them(world):
+    """A user's own lists, and one that was written before its server was another."""
+    servers = {
+        "one": {"command": "s1", "excludeTools": ["beta_delete"]},
+        "two": {"command": "s2", "includeTools": ["of_another_server"]},
+        "again": {"command": "s2"},
+    }
+    world.write(".gemini/settings.json", {"mcpServers": servers})
+    world.learn()
+    every = {row.server.name: 0 for row in world.catalog.tools}
+    for row in world.catalog.tools:
+        every[row.server.name] += row.cost if row.tool.name != "beta_delete" else 0
+    (hidden,) = {row.cost for row in world.catalog.tools if row.tool.name == "beta_delete"}
+    assert size_of(world).sent.tokens == sum(every.values()) + hidden * (len(every) - 1)
+    assert world.plan("gemini-cli", AS_IS).tokens_before == size_of(world).sent.tokens
