@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
 import wheels  # noqa: E402 - needs the path above
 
-MB = 1024 * 1024  # as du -m counts
+MB = 1024 * 1024
 MOST = {"toolcrib": (200, 530), "toolcrib-core": (115, 290)}  # MB fetched and installed
 MOST_BUNDLE = 260
 VARIES = {"__pycache__", "pip"}  # with who installs
@@ -36,8 +36,9 @@ def main() -> int:
     table = {"title": "What users install", "kinds": {"MB": "measured"}, "rows": rows}
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     notes = [
-        f"MB as `du -m` counts; Python {version}, without pip and compiled modules. No torch.",
-        "`make test-all` installs, starts and removes each of them, without a network.",
+        f"MB of 1,048,576 bytes, a hard link once; Python {version}, without pip and compiled "
+        "modules. No torch.",
+        "`make test-all` installs, starts and removes each of them, the wheels without a network.",
     ]
     print(json.dumps({"experiment": "packaging/sizes.py", "tables": [table], "notes": notes}))
     return 0
