@@ -348,3 +348,13 @@ def test_telemetry_is_off_until_it_is_switched_on_for_a_receiver_that_can_be(dia
     switch.click()
     assert not ctx.settings.telemetry and not switch.isChecked()
     assert "later is no address of a receiver." in dialog.problem.text()
+
+
+def test_a_price_turns_the_weeks_tokens_into_money_once_it_is_set(dialog, ctx):
+    field = dialog.reading.fields["price"]
+    assert (field.text(), ctx.settings.price) == ("Not set", 0)
+    field.setValue(3.25)
+    assert ctx.settings.price == 3.25
+    assert Settings.load(ctx.paths.settings_file).price == 3.25
+    field.setValue(0)
+    assert (field.text(), ctx.settings.price) == ("Not set", 0)

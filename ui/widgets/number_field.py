@@ -1,14 +1,26 @@
-"""A field for a whole number, the same everywhere."""
+"""Fields for numbers, the same everywhere."""
 
-from PySide6.QtWidgets import QSpinBox
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox
 
 
 def number_field(name: str, least: int, most: int, *, step: int = 1, unit: str = "") -> QSpinBox:
     """A spin box with that accessible name; a number counts once it is typed to its end."""
     spin = QSpinBox(minimum=least, maximum=most, singleStep=step)
-    spin.setGroupSeparatorShown(True)
     spin.setSuffix(unit)
+    _dress(spin, name)
+    return spin
+
+
+def amount_field(name: str, most: float, *, zero: str) -> QDoubleSpinBox:
+    """A spin box for an amount with two decimals; `zero` is shown in the place of 0."""
+    spin = QDoubleSpinBox(maximum=most, singleStep=0.5)
+    spin.setSpecialValueText(zero)
+    _dress(spin, name)
+    return spin
+
+
+def _dress(spin: QAbstractSpinBox, name: str) -> None:
+    spin.setGroupSeparatorShown(True)
     spin.setAccessibleName(name)
     spin.setKeyboardTracking(False)
     spin.lineEdit().setTextMargins(4, 0, 0, 0)  # the stylesheet's padding is not kept
-    return spin

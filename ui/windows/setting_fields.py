@@ -29,6 +29,14 @@ class Number(SettingField):
 
 
 @dataclass(frozen=True, slots=True)
+class Amount(SettingField):
+    """An amount with two decimals; `zero` is what 0 means."""
+
+    most: float
+    zero: str
+
+
+@dataclass(frozen=True, slots=True)
 class Choice(SettingField):
     """One of several values, each with its words."""
 
@@ -59,7 +67,7 @@ class Rules(SettingField):
     example: str
 
 
-Field = Number | Choice | Switch | Text | Patterns | Rules
+Field = Number | Amount | Choice | Switch | Text | Patterns | Rules
 Group = tuple[str, tuple[Field, ...]]  # a heading, and the fields below it
 
 POOL_WORDS = {
@@ -418,11 +426,24 @@ READING: tuple[Group, ...] = (
         ),
     ),
     (
+        "Cost",
+        (
+            Amount(
+                "price",
+                "Price of a million input to&kens",
+                999_999.0,
+                "Not set",
+                tip="In your currency, of the model that you use. The week in Activity, and"
+                " toolcrib usage show, turn tokens into money with it.",
+            ),
+        ),
+    ),
+    (
         "Telemetry",
         (
             Switch(
                 "telemetry",
-                "Send events to an &OpenTelemetry receiver",
+                "Send events to an OpenTelemetr&y receiver",
                 tip="Counts, times and the names of tools, servers and hosts leave this machine"
                 " for the address below, if it is on another one. Arguments and results never do.",
                 step_noun="sending events",
@@ -430,7 +451,7 @@ READING: tuple[Group, ...] = (
             Text("telemetry_endpoint", "&Receiver", tip="Its address: OTLP over HTTP."),
             Switch(
                 "telemetry_texts",
-                "With search texts and &error texts",
+                "With search te&xts and error texts",
                 tip="What models searched for, and what failed servers said, are sent, too.",
                 step_noun="sending search texts and error texts",
             ),

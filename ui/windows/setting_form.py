@@ -9,6 +9,7 @@ from PySide6.QtGui import QFocusEvent, QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QDoubleSpinBox,
     QFormLayout,
     QLabel,
     QLineEdit,
@@ -24,9 +25,10 @@ from store.typed import Json
 from ui.look.theme import GAP, MARGIN, Theme
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.label import PlainLabel
-from ui.widgets.number_field import number_field
+from ui.widgets.number_field import amount_field, number_field
 from ui.widgets.wheel import WheelGuard
 from ui.windows.setting_fields import (
+    Amount,
     Choice,
     Field,
     Group,
@@ -170,6 +172,8 @@ class SettingForm(QWidget):
     def _made(self, field: Field) -> QWidget:
         if isinstance(field, Number):
             return self._number(field)
+        if isinstance(field, Amount):
+            return self._amount(field)
         if isinstance(field, Choice):
             return self._choice(field)
         if isinstance(field, Rules):
@@ -190,6 +194,12 @@ class SettingForm(QWidget):
             spin.setValue(value)
 
         self._shows[field.name] = show
+        return spin
+
+    def _amount(self, field: Amount) -> QDoubleSpinBox:
+        spin = amount_field(field.label.replace("&", ""), field.most, zero=field.zero)
+        spin.valueChanged.connect(lambda value: self._give(field, value, spin.text()))
+        self._shows[field.name] = spin.setValue
         return spin
 
     def _choice(self, field: Choice) -> QComboBox:
