@@ -25,7 +25,7 @@ collect:  # writes the tests' bytecode and the encoder once, not once a worker
 	$(BIN)/python -m pytest --collect-only -q | tail -n 1
 
 pytest:
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "$(MARKS)"
 
 test-fast: $(TEST_STAMP)  ## a minute and a half: no real servers, hosts, processes or encoder
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 4 --dist loadfile -q \

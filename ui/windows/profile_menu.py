@@ -10,7 +10,7 @@ from app.core.changes import Changes
 from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.policy.profiles import DEFAULT, why_kept
-from ui.look.text import in_menu
+from ui.look.text import in_menu, plain_tip
 from ui.shell.project_policies import show_policies
 from ui.shell.services import Services
 from ui.windows.profile_commands import AddProfile, DeleteProfile, RenameProfile, ShowProfile
@@ -78,7 +78,7 @@ class ProfileMenu(QMenu):
         for action, text in ((self.edit, "&Edit for the team"), (self.send, "&Send to the team…")):
             action.setEnabled(not place.refusal)
             action.setText(f"{text} (for editors)" if place.refusal else text)
-            action.setToolTip(place.refusal)
+            action.setToolTip(plain_tip(place.refusal))
 
     def _show_menu(self) -> None:
         """The whole menu: once there are several profiles, or with everything shown."""
