@@ -1,5 +1,7 @@
 """Try a query: every tool's score, and why each one is in or out."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
@@ -12,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.catalog.catalog import CatalogTool
+from app.core.context import Db
 from app.core.errors import ToolcribError
 from app.ranking import phrases
 from app.ranking.ranked import RankedTool
@@ -37,6 +40,9 @@ from ui.shell.summaries import edit_summary
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.elided import ElidedChoice
 from ui.widgets.message_bar import INFO, WARN, Button, MessageBar
+
+if TYPE_CHECKING:
+    from app.indexing.request_writer import Lacking
 
 SIDE = 310  # px of the explain card
 _ENGINE_LETTERS = 12  # shown at least
@@ -207,12 +213,10 @@ class TryTab(QWidget):
         self._look_for_requests()
 
     def _look_for_requests(self) -> None:
-        from app.indexing.request_writer import find_lacking  # not needed for the window's start
-
         profile = self.services.live.profile
         self.services.tasks.latest(
             "lacking requests",
-            lambda db: find_lacking(db, profile),
+            lambda db: _lacking(db, profile),
             lambda lacks: self.empty.show_lacking(lacks.sentence if lacks.tools else ""),
             owner=self,
         )
@@ -395,3 +399,9 @@ class TryTab(QWidget):
         whole.addLayout(top)
         whole.addWidget(self.controls)
         whole.addWidget(self._stack, 1)
+
+
+def _lacking(db: Db, profile: str) -> "Lacking":
+    from app.indexing.request_writer import find_lacking  # ssl and http: off the Qt thread
+
+    return find_lacking(db, profile)
