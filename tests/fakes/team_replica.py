@@ -2,13 +2,18 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.team_server.sealing import new_key
+from tests.fakes.team_issuer import Issuer
+from tests.fakes.team_kit import cluster, fresh_database
 from tests.fakes.web_client import free_port
 
 SECONDS = 60
@@ -82,3 +87,21 @@ def program(environ: Mapping[str, str], *words: str, given: str = "") -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
+
+
+@contextmanager
+def team_with_an_issuer() -> Iterator[tuple[dict[str, str], Issuer]]:
+    """Environment of a replica over a database of its own, and the issuer where its member
+    jo signs in."""
+    folder = Path(tempfile.mkdtemp(prefix="tci"))
+    trial = cluster(folder / "pg")
+    try:
+        with fresh_database(trial) as dsn, Issuer() as issuer:
+            given = environment(dsn, new_key(), TOOLCRIB_TEAM_ISSUERS=issuer.url)
+            subject = ("--issuer", issuer.url, "--subject", "jo")
+            program(given, "user", "add", "jo", "--organisation", "acme", *subject)
+            with replica(given, folder / "err"):
+                yield given, issuer
+    finally:
+        trial.stop()
+        shutil.rmtree(folder)

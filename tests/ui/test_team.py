@@ -1,9 +1,6 @@
 """The team in the window: joining, what it says, a team that cannot be reached, leaving."""
 
-import shutil
-import tempfile
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from guarded import Browser
@@ -14,12 +11,9 @@ from shiboken6 import isValid
 from app.catalog.catalog import load_catalog
 from app.team import membership
 from app.team.client import TeamClient
-from app.team_server.sealing import new_key
 from store.connection import transaction
 from tests.fakes.team_fixtures import running_trial
-from tests.fakes.team_issuer import Issuer
-from tests.fakes.team_kit import cluster, fresh_database
-from tests.fakes.team_replica import environment, program, replica
+from tests.fakes.team_replica import team_with_an_issuer
 from ui.windows.team_dialog import TeamDialog, ago
 from ui.windows.team_draft import DraftDialog
 
@@ -227,37 +221,27 @@ def test_times_in_words(seconds, text):
 
 
 @pytest.fixture(scope="module")
-def team_with_an_issuer(no_process_left_behind):
-    folder = Path(tempfile.mkdtemp(prefix="tcw"))
-    trial = cluster(folder / "pg")
-    try:
-        with fresh_database(trial) as dsn, Issuer() as issuer:
-            given = environment(dsn, new_key(), TOOLCRIB_TEAM_ISSUERS=issuer.url)
-            subject = ("--issuer", issuer.url, "--subject", "jo")
-            program(given, "user", "add", "jo", "--organisation", "acme", *subject)
-            with replica(given, folder / "err"):
-                yield given["TOOLCRIB_TEAM_URL"]
-    finally:
-        trial.stop()
-        shutil.rmtree(folder)
+def url_of_a_team_with_an_issuer(no_process_left_behind):
+    with team_with_an_issuer() as (given, _issuer):
+        yield given["TOOLCRIB_TEAM_URL"]
 
 
 def test_joining_by_a_sign_in_in_the_browser(
-    dialog, window, qtbot, team_with_an_issuer, monkeypatch
+    dialog, window, qtbot, url_of_a_team_with_an_issuer, monkeypatch
 ):
     browser = Browser()
     pages = []
     monkeypatch.setattr(
         QDesktopServices, "openUrl", lambda page: pages.append(page.toString()) or True
     )
-    dialog.url.setText(team_with_an_issuer)
+    dialog.url.setText(url_of_a_team_with_an_issuer)
     press(qtbot, dialog.browser)
     qtbot.waitUntil(lambda: bool(pages), timeout=60_000)
     assert dialog.progress.text() == "Sign in on the page that was opened in your browser."
     browser.open(pages[0])
     qtbot.waitUntil(lambda: dialog.title.text() == "Team acme", timeout=60_000)
     browser.close()
-    assert dialog.role.text() == f"You are jo, member, at {team_with_an_issuer}."
+    assert dialog.role.text() == f"You are jo, member, at {url_of_a_team_with_an_issuer}."
     qtbot.waitUntil(lambda: window.tasks.idle, timeout=20_000)
 
 

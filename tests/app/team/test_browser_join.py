@@ -1,10 +1,8 @@
 """Joining a team by a sign-in at its issuer: a real replica, Postgres and a real issuer."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +19,10 @@ from app.core.errors import ToolcribError
 from app.team import membership
 from app.team.browser_join import join_by_browser
 from app.team.client import TeamClient
-from app.team_server.sealing import new_key
 from store import teams
 from tests.fakes.team_issuer import Issuer
-from tests.fakes.team_kit import cluster, fresh_database
 from tests.fakes.team_process import TrialProcess
-from tests.fakes.team_replica import environment, program, replica
+from tests.fakes.team_replica import program, team_with_an_issuer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -40,18 +36,8 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(no_process_left_behind: None) -> Iterator[World]:
-    folder = Path(tempfile.mkdtemp(prefix="tcb"))
-    trial = cluster(folder / "pg")
-    try:
-        with fresh_database(trial) as dsn, Issuer() as issuer:
-            given = environment(dsn, new_key(), TOOLCRIB_TEAM_ISSUERS=issuer.url)
-            subject = ("--issuer", issuer.url, "--subject", "jo")
-            program(given, "user", "add", "jo", "--organisation", "acme", *subject)
-            with replica(given, folder / "err"):
-                yield World(given["TOOLCRIB_TEAM_URL"], issuer, given)
-    finally:
-        trial.stop()
-        shutil.rmtree(folder)
+    with team_with_an_issuer() as (given, issuer):
+        yield World(given["TOOLCRIB_TEAM_URL"], issuer, given)
 
 
 @pytest.fixture
