@@ -251,6 +251,7 @@ def _through(
         work.warnings.append(
             f"Rules of {target.host.name} that name tools of these servers no longer apply."
         )
+    work.edits += [Delete(one.at) for one in _off_behind(target, reading)]
     for match in gone:
         work.edits.append(Delete(match.entry.at))
         work.changes.append(f"{match.entry.name}: behind toolcrib")
@@ -261,6 +262,15 @@ def _through(
             )
         if match.entry.launch is not None:
             _keep_secrets(work, match, match.entry.launch)
+
+
+def _off_behind(target: Target, reading: HostReading) -> Iterator[FoundEntry]:
+    """Entries that were switched off behind the one entry: the file has that, and not them."""
+    now = base_reading(target, target.current)
+    present = {(one.name, one.scope) for one in now.entries}
+    for one in reading.entries if now.through else ():
+        if one.disabled and (one.name, one.scope) not in present:
+            yield one
 
 
 def _file_notes(target: Target, address: Address) -> Iterator[str]:

@@ -12,6 +12,8 @@ from app.export.masking import masked_diff
 from app.export.plan import DISABLE, EDIT, ENABLE, REMOVE, EntryChange
 from app.host_status.drift import IN_SYNC, find_drift
 from app.host_status.entry_taken import register_entry
+from app.host_status.status import host_status
+from app.hosts.facts import host
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import Endpoint
 from store import exports, servers
@@ -217,6 +219,23 @@ def test_one_behind_toolcrib_is_switched_off_and_on_again(host_world, ctx, db, t
     off = world.file.read_text()
     assert off == through.replace("files%2Cgithub" if over_http else "files,github", "files")
     assert [one.disabled for one in servers.by_name(db, "github").entries] == [True]
+    assert not world.plan("kiro", THROUGH, endpoint=address).files
+    status = host_status(
+        world.places,
+        host("kiro"),
+        catalog=world.catalog,
+        gateway_path=world.gateway,
+        history=exports.for_host(db, "kiro"),
+        endpoint=address,
+    )
+    assert (status.changes, status.plan and status.plan.changes) == (0, ())
+    world.file.write_text(off.replace("Alt+Space", "Alt+X"))
+    assert not world.plan("kiro", THROUGH, endpoint=address).files
+    world.export("kiro", "pruned")
+    assert json.loads(world.file.read_text())["mcpServers"]["github"]["disabled"] is True
+    undo_host("kiro", ctx, db)
+    assert world.file.read_text() == off.replace("Alt+Space", "Alt+X")
+    world.file.write_text(off)
     switch(ENABLE)
     assert world.file.read_text() == through
     assert [one.disabled for one in servers.by_name(db, "github").entries] == [False]
@@ -227,3 +246,30 @@ def test_one_behind_toolcrib_is_switched_off_and_on_again(host_world, ctx, db, t
     for _ in range(3):
         undo_host("kiro", ctx, db)
     assert world.file.read_text() == JSON
+
+
+def test_one_that_was_off_before_stays_beside_and_one_switched_off_behind_stays_out(
+    host_world, ctx, db, tmp_path
+):
+    """A new tick is written without the entry that is off on purpose coming back."""
+    world = host_world.HostWorld(tmp_path, ctx, db)
+    known = json.loads(JSON)
+    known["mcpServers"]["idle"] = {"command": "idle", "disabled": True}
+    world.file = world.write(".kiro/settings/mcp.json", known)
+    world.learn()
+    world.export("kiro", THROUGH)
+    assert set(json.loads(world.file.read_text())["mcpServers"]) == {"idle", "toolcrib"}
+    mine = EntryRecord("kiro", "user", str(world.file), "github")
+    write(world, load_plan(ctx, db, world.places, EntryChange(mine, DISABLE)))
+    world.serve_another()
+    made = world.plan("kiro", THROUGH, also=("far",))
+    assert made.files and not any("github" in text for text in made.changes)
+    apply(made, ctx, db)
+    assert set(json.loads(world.file.read_text())["mcpServers"]) == {"idle", "toolcrib"}
+    assert behind(world) == ["files", "far"]
+    world.export("kiro", AS_IS)
+    entries = json.loads(world.file.read_text())["mcpServers"]
+    assert [one for one in entries if entries[one].get("disabled")] == ["github", "idle"]
+    for _ in range(4):
+        undo_host("kiro", ctx, db)
+    assert json.loads(world.file.read_text()) == known
