@@ -270,6 +270,15 @@ def names_like(db: apsw.Connection, skeleton: str, name: str) -> tuple[str, ...]
     return tuple(row[0] for row in db.execute(sql, (skeleton, name)))
 
 
+def page(db: apsw.Connection, after: int, without: str, most: int) -> tuple[ListedServer, ...]:
+    """The next servers by row id, but for those of the source with this URL."""
+    sql = (
+        f"SELECT {_LISTED} FROM market_servers WHERE id > ? AND source_id NOT IN"
+        " (SELECT id FROM market_sources WHERE url = ?) ORDER BY id LIMIT ?"
+    )
+    return tuple(_listed(row) for row in db.execute(sql, (after, without, most)))
+
+
 def newest_ids(db: apsw.Connection, most: int) -> tuple[int, ...]:
     """The servers that were updated last."""
     sql = "SELECT id FROM market_servers ORDER BY updated_at DESC, id LIMIT ?"

@@ -1,7 +1,7 @@
 """Facts about a listed server before it is installed, in words: tools, tokens, trust, doubts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
@@ -12,6 +12,7 @@ from app.market.guards import skeleton
 from app.market.launch import Choice, choices
 from app.market.records import entry_of
 from app.market.seed import SEED_URL
+from app.market.sources import passes_on
 from app.policy.budget import Budget, Verdict, verdict
 from app.ranking.text import split_name
 from app.safety.hidden import mixed_scripts
@@ -50,6 +51,7 @@ class Details:
     doubts: tuple[Doubt, ...]
     proof: str
     installed: str = ""  # name of the installed server that came from this entry
+    as_listed: bool = False  # its source cannot be asked for it again
 
     @property
     def tokens_text(self) -> str:
@@ -91,6 +93,9 @@ def details(
     entry = entry_of(listed)
     sources = {one.id: one for one in market.sources(db)}
     source = sources[listed.source_id]
+    as_listed = passes_on(db, source)
+    if as_listed:  # the list is of one's own network, what it lists is not
+        source = replace(source, private=0)
     tools = market.tools_of(db, listed.package)
     counted = [tool.tokens for tool in tools if tool.tokens]
     return Details(
@@ -107,6 +112,7 @@ def details(
         doubts=doubts(entry),
         proof=proof(entry, source),
         installed=market.installed_as(db, entry.name),
+        as_listed=as_listed,
     )
 
 

@@ -113,7 +113,7 @@ class MarketIndex:
 
     def __init__(self, db: apsw.Connection, encoder: "Encoding | None") -> None:
         self._db = db
-        self._encoder = encoder
+        self.encoder = encoder
         self._seen: tuple[int, int] = (-1, -1)
         self._mark: tuple[int, ...] = ()
         self._documents: Matrix | None = None
@@ -146,14 +146,14 @@ class MarketIndex:
 
     def _meaning(self, query: str, also: Iterable[int]) -> Mapping[int, float]:
         """Cosines of the nearest documents, and of these others."""
-        if self._encoder is None:
+        if self.encoder is None:
             return {}
-        self._load(self._encoder.key)
+        self._load(self.encoder.key)
         if self._vectors is None or self._documents is None or not len(self._vectors):
             return {}
         import numpy as np
 
-        vector = np.frombuffer(self._encoder.encode_bytes(query[:MOST_QUERY], query=True), "<f4")
+        vector = np.frombuffer(self.encoder.encode_bytes(query[:MOST_QUERY], query=True), "<f4")
         cosines = np.empty(len(self._vectors), dtype=np.float32)
         for start in range(0, len(cosines), _BLOCK):
             block = self._vectors[start : start + _BLOCK].astype(np.float32)

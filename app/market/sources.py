@@ -9,11 +9,13 @@ from app.core.errors import ToolcribError
 from app.market.client import OFFICIAL, Client, Limits, source_problem
 from app.market.seed import SEED_URL
 from app.secrets.secret_store import Secrets, SecretStore
-from store import market
+from store import market, teams
 from store.connection import transaction
 from store.market import MarketSource
+from store.teams import TeamRecord
 
 OFFICIAL_NAME = "official"
+_TEAM_HEADER = "Authorization"
 _HINT = "See the sources: toolcrib registry list"
 
 
@@ -66,6 +68,29 @@ def remove(ctx: AppContext, db: apsw.Connection, name: str) -> None:
         market.remove_source(db, source.id)
     if source.header:
         SecretStore.open(ctx.paths).delete(_key(source.url))
+
+
+def keep_team(ctx: AppContext, db: apsw.Connection, team: TeamRecord, token: str) -> None:
+    """Have the list of a joined team's server as a source, or without a token no more."""
+    known = next((one for one in market.sources(db) if one.url == team.url), None)
+    secrets = SecretStore.open(ctx.paths)
+    with transaction(db):
+        if token and known is None:
+            taken = any(one.name == team.organisation for one in all_sources(db))
+            name = team.url if taken else team.organisation
+            market.add_source(db, MarketSource(0, team.url, name, _TEAM_HEADER, private=1))
+        elif known is not None and not token:
+            market.remove_source(db, known.id)
+    if token:
+        secrets.put(_key(team.url), Secrets(headers={_TEAM_HEADER: f"Bearer {token}"}))
+    else:
+        secrets.delete(_key(team.url))
+
+
+def passes_on(db: apsw.Connection, source: MarketSource) -> bool:
+    """True for the shipped list and a team's: they hold what others list."""
+    team = teams.current(db)
+    return source.url == SEED_URL or (team is not None and source.url == team.url)
 
 
 def named(db: apsw.Connection, name: str) -> MarketSource:

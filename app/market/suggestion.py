@@ -6,14 +6,11 @@ gets the name and plainly spelled names of tools, and nothing of one that the sc
 
 import re
 
-import apsw
-
 from app.market.details import doubts
 from app.market.entry import ACTIVE
 from app.market.index import MarketIndex, ServerHit
 from app.market.launch import choices
 from app.market.records import entry_of
-from app.ranking.dense import Encoding
 
 MOST = 2  # servers that are named
 _TOOLS = 3  # of each
@@ -22,15 +19,16 @@ _SURE = (
 )
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 HEAD = "Not installed, ask the user (Toolcrib, Find servers):"
+TEAM_HEAD = "Not installed in the team, ask an editor of the team to add it:"
 
 
-def suggestion(db: apsw.Connection, encoder: Encoding | None, query: str) -> str:
+def suggestion(index: MarketIndex, query: str, head: str = HEAD) -> str:
     """Lines on listed servers that fit a request, "" where none does or meaning is unknown."""
-    if encoder is None:
+    if index.encoder is None:
         return ""
-    hits = MarketIndex(db, encoder).find(query, 2 * MOST + 4).hits
+    hits = index.find(query, 2 * MOST + 4).hits
     lines = [line for hit in hits if (line := _line(hit))]
-    return "\n".join([HEAD, *lines[:MOST]]) if lines else ""
+    return "\n".join([head, *lines[:MOST]]) if lines else ""
 
 
 def _line(hit: ServerHit) -> str:

@@ -115,6 +115,7 @@ class _Sync:
         """The source as this run continues or begins it."""
         if source.cursor and not full:
             return source
+        full = full or sources.passes_on(self._db, source)  # it says nothing of what has gone
         since = "" if full or not source.synced_at else earlier(source.newest)
         with transaction(self._db):
             market.begin_sync(self._db, source.id, since)

@@ -13,7 +13,7 @@ from app.market import sources, sync
 from app.market.details import Details
 from app.market.entry import DELETED, Entry, read_entry
 from app.market.launch import Choice
-from app.market.seed import SEED_NAME, SEED_URL
+from app.market.seed import SEED_URL
 from app.registry.importing import ImportResult, add_server
 from store import market, servers
 from store.connection import transaction
@@ -26,31 +26,31 @@ _LONGEST_QUERY = 400  # characters of a search that are remembered
 def listed_server(db: apsw.Connection, name: str, source: str = "") -> ListedServer:
     """The listed server of that name, or of the package so called; raises ToolcribError.
 
-    The shipped list gives way to the user's; where several of those name it, one must be chosen:
-    a list could name what another one is trusted for.
+    The shipped list and a team's give way to the user's; where several of those name it, one must
+    be chosen: a list could name what another one is trusted for.
     """
-    names = {one.id: one.name for one in market.sources(db)}
+    known = {one.id: one for one in market.sources(db)}
     rows = market.by_name(db, name) or market.by_identifier(db, name)
-    rows = tuple(row for row in rows if not source or names[row.source_id] == source)
+    rows = tuple(row for row in rows if not source or known[row.source_id].name == source)
     if not rows:
         raise ToolcribError(
             f"No list names a server called {name}.",
             f'Search for it: toolcrib find "{name}"; or fetch the lists: toolcrib registry sync',
         )
-    own = [row for row in rows if names[row.source_id] != SEED_NAME]
+    own = [row for row in rows if not sources.passes_on(db, known[row.source_id])]
     if len({row.source_id for row in own}) > 1 or len({row.name for row in own}) > 1:
-        called = ", ".join(f"{row.name} ({names[row.source_id]})" for row in own)
+        called = ", ".join(f"{row.name} ({known[row.source_id].name})" for row in own)
         raise ToolcribError(f"Several lists name {name}: {called}.", "Add --source or a full name.")
-    return (own or list(rows))[0]
+    return (own or sorted(rows, key=lambda row: known[row.source_id].url == SEED_URL))[0]
 
 
 def current(ctx: AppContext, known: Details, version: str = "") -> Entry:
-    """The entry to install: as its source has it now; the shipped list has no one to ask.
+    """The entry to install: as its source has it now, unless that passes on what others list.
 
     Raises ToolcribError where the version is gone or not what was shown.
     """
     entry = known.entry
-    if known.source.url == SEED_URL:
+    if known.as_listed:
         return with_version(entry, version)
     client = sources.client(ctx, known.source)
     try:

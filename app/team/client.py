@@ -37,6 +37,7 @@ class Membership:
     organisation: str
     member: str
     role: str
+    lists: bool = False  # the team server lists servers that could be installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class TeamClient:
         values = [answer.get(key) for key in ("organisation", "member", "role")]
         if not all(isinstance(value, str) and value for value in values):
             raise ToolcribError(f"{self.url} is no team server.", "Check the URL.")
-        return Membership(*map(str, values))
+        organisation, member, role = map(str, values)
+        return Membership(organisation, member, role, answer.get("lists") is True)
 
     def changes(self, cursor: int) -> Page:
         """Changes after a cursor, 0 for everything. Raises ToolcribError."""

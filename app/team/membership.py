@@ -8,6 +8,7 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.indexing.indexer import Indexer
+from app.market import sources
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import TEAM_TOKEN
 from app.team.catalogue import Applied, TeamCatalogue, place_of, remove_server
@@ -88,7 +89,9 @@ def join(ctx: AppContext, db: apsw.Connection, url: str, token: str) -> TeamReco
         )
     remember(ctx, url, token)
     with transaction(db):
-        return _remembered(ctx, db, present, url, me, token)
+        team = _remembered(ctx, db, present, url, me, token)
+    sources.keep_team(ctx, db, team, token if me.lists else "")
+    return team
 
 
 def remember(ctx: AppContext, url: str, token: str) -> None:
@@ -224,6 +227,7 @@ def leave(ctx: AppContext, db: apsw.Connection) -> Left:
         for server in rows:
             remove_server(db, secrets, server.id, place_of(team))
         teams.forget(db, team.id)
+    sources.keep_team(ctx, db, team, "")
     secrets.delete(TEAM_TOKEN)
     return Left(team, len(rows), names, hosts)
 

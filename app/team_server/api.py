@@ -1,4 +1,4 @@
-"""Requests below /v1/: who one is, what changed, what one sends, what editors change."""
+"""Requests below /v1/ and /v0.1/: who one is, what changed, what one sends, what editors change."""
 
 import datetime
 import json
@@ -20,6 +20,7 @@ from app.team_server.application import Request, read_body
 from app.team_server.caller_view import TEAM_POLICY
 from app.team_server.credentials import Credentials
 from app.team_server.identity import Caller
+from app.team_server.listed_servers import ListedServers
 from app.team_server.refusal import RefusedError
 from app.team_server.routes import fitting
 from app.team_server.service import in_thread
@@ -67,16 +68,19 @@ class TeamApi:
         pool: ConnectionPool[Connection],
         credentials: Credentials,
         sign_ins: SignIns,
+        listed: ListedServers,
         read: Callable[[Caller, Server], int],
     ) -> None:
         """`read` reads a server's tools with the caller's own sign-in; their number."""
         self._pool = pool
         self._credentials = credentials
         self._sign_ins = sign_ins
+        self._listed = listed
         self._read = read
         self.routes: Mapping[tuple[str, str], Answer] = {
             ("GET", "/v1/me"): self._me,
             ("GET", "/v1/changes"): self._changes,
+            ("GET", "/v0.1/servers"): self._market,
             ("POST", "/v1/labels"): self._labels,
             ("POST", "/v1/use"): self._use,
             ("POST", "/v1/tokens"): self._issue_token,
@@ -130,6 +134,7 @@ class TeamApi:
             "role": member.role,
             "profiles": seen,
             "cursor": last,
+            "lists": self._listed.allowed,
         }
 
     def _changes(self, request: Request, _body: bytes) -> Json:
@@ -142,6 +147,11 @@ class TeamApi:
             items = _Items(connection, organisation).of(rows)
         last = rows[-1].cursor if rows else cursor
         return {"items": items, "cursor": last, "more": len(rows) == limit}
+
+    def _market(self, request: Request, _body: bytes) -> Json:
+        """A page of what could be installed, by the registry protocol: a source for members."""
+        query = parse_qs(request.query, keep_blank_values=True, max_num_fields=8)
+        return self._listed.page(_number(query.get("cursor", ["0"]), 2**62))
 
     # ---- what members send
 

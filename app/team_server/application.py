@@ -204,7 +204,7 @@ class Application:
         if not self._parts.buckets.enter(key):
             raise RefusedError(429, "Too many requests at the same time.", wait=1)
         try:
-            if request.path.startswith("/v1/"):
+            if request.path.startswith(("/v1/", "/v0.1/")):
                 await self._api(request)
             else:
                 await self._mcp(request)

@@ -15,6 +15,7 @@ INSIDE = "TOOLCRIB_TEAM_INSIDE"
 PROGRAMS = "TOOLCRIB_TEAM_PROGRAMS"
 METRICS_TOKEN = "TOOLCRIB_TEAM_METRICS_TOKEN"
 TRACES = "TOOLCRIB_TEAM_TRACES"
+MARKET = "TOOLCRIB_TEAM_MARKET"
 LIMITS = {
     "TOOLCRIB_TEAM_RATE": "rate",
     "TOOLCRIB_TEAM_BURST": "burst",
@@ -35,6 +36,7 @@ class Configuration:
     limits: Limits = field(default_factory=Limits)
     metrics_token: str = field(default="", repr=False)
     traces: str = ""  # address of a receiver of OTLP over HTTP, "" for no traces
+    market: bool = True  # listed servers are named to members, never started
 
     @property
     def host(self) -> str:
@@ -61,7 +63,14 @@ def from_environ(environ: Mapping[str, str]) -> Configuration:
         limits=_limits(environ),
         metrics_token=environ.get(METRICS_TOKEN, ""),
         traces=_receiver(environ.get(TRACES, "")),
+        market=_is_on(environ.get(MARKET, "on")),
     )
+
+
+def _is_on(word: str) -> bool:
+    if word not in ("on", "off"):
+        raise ToolcribError(f"{MARKET} is neither on nor off.", "Correct it or leave it out.")
+    return word == "on"
 
 
 def _receiver(address: str) -> str:

@@ -22,6 +22,7 @@ from app.ranking.tiers import in_tiers
 from app.system.threads import start_thread
 from app.team_server.caller_view import CallerView
 from app.team_server.identity import Caller
+from app.team_server.listed_servers import ListedServers
 from app.team_server.ranking import Ranker, catalog_tool
 from store.team import tools
 from store.team.connecting import Connection, as_member
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from app.encoder.onnx import Encoder
 
 _LONGEST = 2_000  # characters of a query
-_LOAD_SECONDS = 60.0  # that an end waits for the encoder
+_LOAD_SECONDS = 60.0  # that an end waits for the encoder,
+_FIRST_SECONDS = 10.0  # and a search that needs it
 
 
 def load_encoder() -> "Encoder | None":
@@ -60,8 +62,9 @@ class _Rows:
 class TeamFinder:
     """Answers search_tools; the encoder joins in when it is loaded."""
 
-    def __init__(self, pool: ConnectionPool[Connection]) -> None:
+    def __init__(self, pool: ConnectionPool[Connection], listed: ListedServers) -> None:
         self._pool = pool
+        self._listed = listed
         self._ranker = Ranker(None)
         self._loading: threading.Thread = start_thread(self._load)
 
@@ -73,6 +76,7 @@ class TeamFinder:
     def close(self) -> None:
         """Let the loading end: a process that ends amid it is aborted by the runtime."""
         self._loading.join(_LOAD_SECONDS)
+        self._listed.close()
 
     def search(self, caller: Caller, view: CallerView, fields: Json) -> str:
         """The text of a search's answer."""
@@ -104,4 +108,9 @@ class TeamFinder:
             budget=int(gateway.search_tokens * CHARACTERS_A_TOKEN),
             level=gateway.slim,
         )
-        return answer.text("")
+        text = answer.text("")
+        if answer.best is not None or not gateway.marketplace:
+            return text
+        self._loading.join(_FIRST_SECONDS)  # by words alone nothing is sure enough to be named
+        more = self._listed.suggestion(self._ranker.encoder, query)
+        return "\n".join(filter(None, [text, more]))

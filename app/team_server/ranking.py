@@ -57,7 +57,7 @@ class Ranker:
     """Ranks for every member of every organisation; holds nothing that a replica could not read."""
 
     def __init__(self, encoder: Encoding | None) -> None:
-        self._encoder = encoder
+        self.encoder = encoder
         self._lock = Lock()
         self._derived: OrderedDict[int, _Derived] = OrderedDict()
 
@@ -90,13 +90,13 @@ class Ranker:
         )
         derived = self._derived_of(connection, member.organisation_id)
         sources = TeamSources(
-            connection, seen, within, settings=settings.routing, encoder=self._encoder
+            connection, seen, within, settings=settings.routing, encoder=self.encoder
         )
         sources.derived = derived
         catalog = sources.read(request, settings, {t.tool_id for t in ticks if t.pinned})
         if allows is not None:
             catalog = catalog.without(allows)
-        router = Router(sources, catalog, settings=settings.routing, encoder=self._encoder)
+        router = Router(sources, catalog, settings=settings.routing, encoder=self.encoder)
         return router.route(request, limit=limit)
 
     def _derived_of(self, connection: Connection, organisation_id: int) -> _Derived:
@@ -110,7 +110,7 @@ class Ranker:
         def blob(name: str) -> tuple[str, bytes] | None:
             return blobs.load(connection, organisation_id, name) if name in marks else None
 
-        model, dims = (self._encoder.key, self._encoder.dims) if self._encoder else ("", 0)
+        model, dims = (self.encoder.key, self.encoder.dims) if self.encoder else ("", 0)
         made = _Derived(marks, read_floor(blob, model, dims), read_taught(blob(TAUGHT), model))
         with self._lock:
             self._derived[organisation_id] = made

@@ -12,6 +12,7 @@ from psycopg_pool import ConnectionPool
 from uvicorn import Config, Server
 
 from app.core.errors import ToolcribError
+from app.core.paths import Paths
 from app.gateway.backend.web.bounded import bounded_config
 from app.team_server.api import TeamApi
 from app.team_server.application import Application, Parts
@@ -21,6 +22,7 @@ from app.team_server.credentials import Credentials
 from app.team_server.finding import TeamFinder, load_encoder
 from app.team_server.identity import Caller, Identities
 from app.team_server.limiting import Buckets
+from app.team_server.listed_servers import ListedServers
 from app.team_server.metrics import Metrics
 from app.team_server.reading import read_server
 from app.team_server.refusal import Resource
@@ -68,7 +70,8 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
     held = Upstreams(guard, given.programs)
     credentials = Credentials(pool, sealer, guard)
     sign_ins = SignIns(given.url, credentials, sealer, guard)
-    finder = TeamFinder(pool)
+    listed = ListedServers(Paths.default().database if given.market else None)
+    finder = TeamFinder(pool, listed)
     service = Service(pool, finder, credentials, held, given.limits, metrics, tracing)
     issuers = [Issuer(url, resource.audience) for url in given.issuers]
     parts = Parts(
@@ -85,7 +88,7 @@ def make(given: Configuration, sealer: Sealer) -> Replica:
         landing=sign_ins.landing,
         metrics_token=given.metrics_token,
     )
-    api = TeamApi(pool, credentials, sign_ins, partial(_read, given, credentials))
+    api = TeamApi(pool, credentials, sign_ins, listed, partial(_read, given, credentials))
     return Replica(Application(parts, api), pool, held, finder, tracing)
 
 

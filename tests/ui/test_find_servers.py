@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from app.market.launch import choices
 from app.market.records import row_of
 from app.registry.register import targets
 from app.registry.scan import ScanOptions, scan
-from store import market, servers, tools
+from store import market, profiles, servers, teams, tools
 from store.connection import transaction
 from store.records import EntryRecord, NewTool, ServerSpec, TokenCount
 from ui.pages.catalog.market.finder import FindServersDialog
@@ -129,6 +130,23 @@ def test_filters_leave_only_what_passes(dialog, qtbot):
     dialog.recent.setChecked(True)
     qtbot.waitUntil(lambda: dialog._services.tasks.idle, timeout=WAIT)
     assert names(dialog) == []  # the shipped list tells no dates
+
+
+def test_in_a_team_profile_an_editor_is_to_be_asked(dialog, window, qtbot):
+    with closing(window.services.ctx.open_store()) as db, transaction(db):
+        team = teams.join(db, "https://tools.example", "acme", "mia", "member", 1.0)
+        made = profiles.create(db, "everyday@acme")
+        teams.own(db, made.id, team.id, "everyday", 1)
+    type_in(dialog, qtbot, "read pdf")
+    choose(dialog, qtbot, names(dialog)[0])
+    assert "acme" not in dialog.details.facts.text()
+    window.live.show_profile("everyday@acme")
+    qtbot.waitUntil(lambda: window.live.catalog.profile.name == "everyday@acme", timeout=WAIT)
+    choose(dialog, qtbot, names(dialog)[1])
+    assert (
+        "Not installed in acme: ask an editor of the team to add it. Add installs it for your own"
+        " profiles alone." in dialog.details.facts.text()
+    )
 
 
 def test_a_strangers_text_is_shown_as_it_is_written(dialog, window, qtbot):

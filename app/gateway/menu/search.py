@@ -251,11 +251,14 @@ class ToolSearch:
         catalog = self._catalog
         if catalog is None or not catalog.settings.gateway.marketplace:
             return ""
-        from app.market.suggestion import suggestion  # most profiles have no use for it
+        from app.market.index import MarketIndex  # most profiles have no use for it
+        from app.market.suggestion import HEAD, TEAM_HEAD, suggestion
+        from store import teams
 
         query = str(fields.get("query") or fields.get("tool") or "")
         with self._lock:
-            return suggestion(self._db, self.encoder, query)
+            head = TEAM_HEAD if catalog.profile.id in teams.profiles(self._db) else HEAD
+            return suggestion(MarketIndex(self._db, self.encoder), query, head)
 
     def candidates(self, text: str, state: "State", generation: int) -> list[str]:
         """Names of tools that a wrong name or query may have meant."""

@@ -139,6 +139,12 @@ def me(visit: Visit) -> None:
     assert given["cursor"] == numbers(visit, "SELECT last FROM cursors WHERE organisation_id = %s")
 
 
+def listed_servers(visit: Visit) -> None:
+    """The operator's lists, the same for every organisation."""
+    given = visit.json("GET", f"/v0.1/servers?cursor={visit.rng.randint(0, 3)}")
+    assert set(given) == {"servers", "metadata"}
+
+
 def numbers(visit: Visit, statement: str) -> int:
     """A number of the caller's organisation as the operator sees it."""
     with as_owner(visit.home.replica.pool) as db:
@@ -383,6 +389,7 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
     ("GET", "/oauth/callback"): stray_callback,
     ("GET", "/v1/me"): me,
     ("GET", "/v1/changes"): changes,
+    ("GET", "/v0.1/servers"): listed_servers,
     ("POST", "/v1/labels"): labels,
     ("POST", "/v1/use"): use,
     ("GET", "/v1/profiles/{name}"): concerned,

@@ -12,6 +12,10 @@ from ui.pages.catalog.market.work import Shown
 from ui.widgets.label import PlainLabel
 
 _NOTHING = "Select a server to see its tools, its tokens and the command that would run."
+_IN_TEAM = (
+    "Not installed in {}: ask an editor of the team to add it. Add installs it for your own"
+    " profiles alone."
+)
 _SAFE = (
     "Secret values go to the system's keychain, or without one to a file that only you can read."
     " Nothing is started yet. Its tools are held until you approve them in Review."
@@ -171,6 +175,7 @@ def _facts(shown: Shown) -> list[str]:
         f"Licence: {entry.licence}." if entry.licence else "No licence is given.",
         f"Updated {entry.updated_at[:10]}." if entry.updated_at else "",
         f"Installed as {known.installed}." if known.installed else "",
+        _IN_TEAM.format(shown.team) if shown.team else "",
         f"From: {known.source.name}.",
     ]
     return [line for line in lines if line]

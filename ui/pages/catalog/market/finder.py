@@ -216,8 +216,12 @@ class FindServersDialog(Dialog):
             self._services.tasks.overtake("market details")
             return
         ctx, server_id = self._services.ctx, int(item.data(0, Qt.ItemDataRole.UserRole))
+        catalog = self._services.live.catalog
+        profile = catalog.profile.id if catalog is not None else 0
         self._services.tasks.latest(
-            "market details", lambda db: show(ctx, db, server_id), self.details.show_server,
+            "market details",
+            lambda db: show(ctx, db, server_id, profile),
+            self.details.show_server,
             lambda error: self.details.show_nothing(f"{error.title} {error.hint}".strip()),
             owner=self,
         )  # fmt: skip

@@ -146,18 +146,21 @@ class Shown:
     details: Details
     proposed: int | None
     reason: str
+    team: str = ""  # whose profile is in view
 
 
-def show(ctx: AppContext, db: Db, server_id: int) -> Shown:
+def show(ctx: AppContext, db: Db, server_id: int, profile: int = 0) -> Shown:
     """Everything that is known of a listed server before it is installed."""
-    from store import market
+    from store import market, teams
 
     listed = market.by_ids(db, [server_id]).get(server_id)
     if listed is None:
         raise ToolcribError("That server is no longer listed.", "Search again.")
     known = details(db, listed, load_catalog(db, encoding=ctx.settings.encoding))
     proposed, reason = best(known.ways, runtimes())
-    return Shown(known, proposed.number if proposed else None, reason)
+    team = teams.current(db) if profile in teams.profiles(db) else None
+    number = proposed.number if proposed else None
+    return Shown(known, number, reason, team.organisation if team is not None else "")
 
 
 class MoreValuesError(ToolcribError):
