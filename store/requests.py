@@ -107,6 +107,17 @@ def usable(db: apsw.Connection, model: str) -> list[tuple[int, str, bytes]]:
     return [(row[0], row[1], row[2]) for row in db.execute(sql, (model,))]
 
 
+def counts(db: apsw.Connection) -> tuple[int, int]:
+    """Numbers of live requests of usable tools that are there, and of these tools."""
+    sql = (
+        "SELECT (SELECT count(*) FROM requests r JOIN tools t ON t.id = r.tool_id WHERE r.live = 1"
+        " AND t.gone = 0 AND t.problem = ''),"
+        " (SELECT count(*) FROM tools WHERE gone = 0 AND problem = '')"
+    )
+    written, tools = next(db.execute(sql))
+    return int(written), int(tools)
+
+
 def vector_count(db: apsw.Connection, model: str) -> int:
     """Number of live requests of usable tools with a vector of this model."""
     return int(next(db.execute(f"SELECT count(*) FROM {_USABLE}", (model,)))[0])

@@ -22,6 +22,9 @@ POOL = 60
 # must not lose to it. Chosen on half of four public sets, of our queries, and of 135 searches
 # worded as an agent words them.
 REQUEST = 0.6
+# By so much nearer a request must be where only a part of the tools has some (see partly()).
+LEAD = 0.1
+USUAL = 3  # requests of a tool that has some
 _MOST_SCOPES = 16  # whose tools are kept
 _CHUNK = 256  # requests compared with all others at once
 
@@ -130,6 +133,7 @@ class NearestRetriever:
         written: Sequence[tuple[int, bytes]] = (),
     ) -> None:
         self._db = db
+        self._lead = request_lead(*requests.counts(db))
         self.tools = VectorTable(list(stored.items()))
         self._requests = VectorTable(written) if written else None
         self._allowed: dict[Scope, tuple[Indices, Indices | None]] = {}  # places in both tables
@@ -183,19 +187,36 @@ class NearestRetriever:
 
     def _raised(self, query: bytes, own: dict[int, float]) -> dict[int, float]:
         """Tools' own cosines moved to their best requests."""
-        return raised_by(own, self._requests.cosines(query, own)) if self._requests else own
+        if not self._requests:
+            return own
+        return raised_by(own, self._requests.cosines(query, own), self._lead)
 
     def own(self, query: bytes, tools: Iterable[int]) -> dict[int, float]:
         """Cosines of these tools' own vectors, without their requests."""
         return self.tools.cosines(query, tools)
 
 
-def raised_by(own: Mapping[int, float], requests: Mapping[int, float]) -> dict[int, float]:
-    """Tools' own cosines moved towards their best request's where that is nearer."""
+def raised_by(
+    own: Mapping[int, float], requests: Mapping[int, float], lead: float
+) -> dict[int, float]:
+    """Tools' own cosines moved towards their best request's where that is nearer by the lead."""
     return {
-        tool: cosine + REQUEST * max(0.0, requests.get(tool, cosine) - cosine)
+        tool: cosine + REQUEST * max(0.0, requests.get(tool, cosine) - cosine - lead)
         for tool, cosine in own.items()
     }
+
+
+def request_lead(written: int, tools: int) -> float:
+    """By how much a request must be nearer than its tool among so many requests of so many."""
+    return LEAD * partly(written, tools)
+
+
+def partly(written: int, tools: int) -> float:
+    """1 where half of the tools or fewer have requests, 0 where all have their number.
+
+    Requests raise the tools that have them over those without; so they count less then.
+    """
+    return min(1.0, 2.0 * max(0.0, 1.0 - written / max(1, USUAL * tools)))
 
 
 class MatrixRetriever:
@@ -205,16 +226,20 @@ class MatrixRetriever:
     """
 
     def __init__(
-        self, stored: Mapping[int, bytes], requests: Sequence[tuple[int, bytes]] = ()
+        self,
+        stored: Mapping[int, bytes],
+        requests: Sequence[tuple[int, bytes]] = (),
+        lead: float = 0.0,
     ) -> None:
         self._ids = list(stored)
         self._matrix = _rows(list(stored.values()))
-        self._requests = RequestMatrix.of(self._ids, requests)
+        self._requests = RequestMatrix.of(self._ids, requests, lead)
 
     @classmethod
     def from_store(cls, db: apsw.Connection, model: str) -> "MatrixRetriever":
         """Every vector that the store holds of a model."""
-        return cls(vectors.load(db, model), requests.vectors(db, model))
+        lead = request_lead(*requests.counts(db))
+        return cls(vectors.load(db, model), requests.vectors(db, model), lead)
 
     @property
     def count(self) -> int:
@@ -261,22 +286,26 @@ class MatrixRetriever:
 class RequestMatrix:
     """Requests' vectors, and the column of a table of cosines that each belongs to."""
 
-    def __init__(self, columns: "Matrix", matrix: "Matrix") -> None:
+    def __init__(self, columns: "Matrix", matrix: "Matrix", lead: float) -> None:
         import numpy
 
         # requests of one tool are adjacent: the start of each tool's
         self._starts = numpy.flatnonzero(numpy.diff(columns, prepend=-1))
         self._columns = columns[self._starts]
         self._matrix = matrix
+        self._lead = lead
 
     @classmethod
-    def of(cls, tools: Sequence[int], requests: Sequence[tuple[int, bytes]]) -> "RequestMatrix":
+    def of(
+        cls, tools: Sequence[int], requests: Sequence[tuple[int, bytes]], lead: float
+    ) -> "RequestMatrix":
         """The requests of these tools; others are left out."""
         import numpy
 
         column = {tool: place for place, tool in enumerate(tools)}
         kept = [(column[tool], data) for tool, data in requests if tool in column]
-        return cls(numpy.array([c for c, _ in kept], dtype=int), _rows([d for _, d in kept]))
+        columns = numpy.array([c for c, _ in kept], dtype=int)
+        return cls(columns, _rows([d for _, d in kept]), lead)
 
     def rows(self, places: "Indices") -> "Matrix":
         """The vectors of these requests."""
@@ -317,7 +346,7 @@ class RequestMatrix:
         best = numpy.maximum.reduceat(cosines, self._starts, axis=1)
         raised = table.copy()
         own = table[:, self._columns]
-        raised[:, self._columns] = own + REQUEST * numpy.maximum(best - own, 0)
+        raised[:, self._columns] = own + REQUEST * numpy.maximum(best - own - self._lead, 0)
         return raised
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.ranking.dense import Encoding, MatrixRetriever
+from app.ranking.dense import Encoding, MatrixRetriever, request_lead
 from app.ranking.query.language import is_english
 from app.ranking.requests import texts_mark
 from app.ranking.world import BLOB as WORLD_BLOB
@@ -151,7 +151,8 @@ def set_scan_floor(
     """
     chit_chat = [encoder.encode_bytes(text, query=True) for text in own_chit_chat()]
     kept = vectors.load_usable(db, encoder.key)
-    matrix = MatrixRetriever(kept, requests.vectors(db, encoder.key))
+    lead = request_lead(*requests.counts(db))
+    matrix = MatrixRetriever(kept, requests.vectors(db, encoder.key), lead)
     best = [max(row.values(), default=0.0) for row in matrix.all(chit_chat)]
     written = matrix.held_out()
     least = floor = calibrated_floor(best)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
+from app.ranking.dense import partly
 from app.ranking.text import content_words, distinct, split_name, words
 from store.records import ToolRecord
 from store.search import WEIGHTS, KeywordRow, Scope, keyword_scores
@@ -12,6 +13,8 @@ from store.typed import Json
 
 # a long schema would drown the name and the description (bm25 divides by length)
 MOST_PARAMETER_WORDS = 40
+# share of their words' weight that goes where half of the tools or fewer have requests
+REQUEST_WORDS = 0.5
 _ENDINGS = re.compile(r"(?:ies|ied|ing|ed|es|s|y|e)$")
 
 
@@ -58,6 +61,12 @@ def word_scores(
     `weights` are of name, description, parameters, server and requests.
     """
     return keyword_scores(db, distinct(content_words(query)), scope=scope, weights=weights)
+
+
+def word_weights(weights: Sequence[float], written: int, tools: int) -> Sequence[float]:
+    """The same with less for requests, where so many are not enough for so many tools."""
+    *others, of_requests = weights
+    return (*others, of_requests * (1.0 - REQUEST_WORDS * partly(written, tools)))
 
 
 def stem(word: str) -> str:

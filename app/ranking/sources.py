@@ -8,7 +8,7 @@ import apsw
 
 from app.catalog.catalog import Catalog
 from app.ranking.dense import Encoding
-from app.ranking.keyword import word_scores
+from app.ranking.keyword import word_scores, word_weights
 from app.ranking.learning.labelled import LabelledQueries
 from app.ranking.meaning import DenseRetriever, DenseScores
 from app.ranking.query.spelling import Speller
@@ -76,12 +76,16 @@ class StoreSources:
         self._db = db
         self._catalog = catalog
         self._labels = LabelledQueries(db)
+        self._counts: tuple[int, int] | None = None  # of requests and tools, once needed
 
     def word_scores(
         self, text: str, *, scope: Scope | None, weights: Sequence[float]
     ) -> dict[int, float]:
         """bm25 by FTS5."""
-        return word_scores(self._db, text, scope=scope, weights=weights)
+        if self._counts is None:
+            self._counts = requests.counts(self._db)
+        discounted = word_weights(weights, *self._counts)
+        return word_scores(self._db, text, scope=scope, weights=discounted)
 
     def has_word(self, word: str) -> bool:
         """True if any tool's keywords hold a form of the word."""

@@ -15,9 +15,10 @@ from app.catalog.catalog import Catalog, CatalogTool
 from app.core.settings import ProfileSettings, RoutingSettings
 from app.ranking import hierarchy
 from app.ranking.dense import POOL as NEAREST
-from app.ranking.dense import Encoding, raised_by
+from app.ranking.dense import Encoding, raised_by, request_lead
 from app.ranking.floor import Floor, read_floor
 from app.ranking.fuse import Extras
+from app.ranking.keyword import word_weights
 from app.ranking.learning.labelled import key_of
 from app.ranking.learning.teaching import BLOB as TAUGHT
 from app.ranking.learning.teaching import read_taught
@@ -222,11 +223,12 @@ class TeamSources:
         if self._encoder is None:
             return
         model = self._encoder.key
+        lead = request_lead(*self._counts)
         for text, (vector, own) in self._cosines.items():
             lacking = [id_ for id_ in ids if id_ not in own]
             own.update(search.cosines(self._db, self._organisation, model, vector, lacking))
             best = search.request_cosines(self._db, self._organisation, model, vector, list(own))
-            self._cosines[text] = vector, raised_by(own, best)
+            self._cosines[text] = vector, raised_by(own, best, lead)
 
     # ---- words
 
@@ -273,6 +275,11 @@ class TeamSources:
         return chosen
 
     @property
+    def _counts(self) -> tuple[int, int]:
+        """Numbers of requests and tools that the caller sees."""
+        return self._seen.requests.seen, self._seen.tools
+
+    @property
     def _mean_length(self) -> float:
         return self._seen.lengths / max(1, self._seen.tools)
 
@@ -286,6 +293,7 @@ class TeamSources:
         self, text: str, *, scope: Scope | None, weights: Sequence[float]
     ) -> dict[int, float]:
         """bm25 of the text's content words, by FTS5's formula, of the candidates."""
+        weights = word_weights(weights, *self._counts)
         words = self._words.get(text)
         if words is None:
             words = self._words[text] = self._match(text)

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from app.ranking.dense import Encoding, RequestMatrix
+from app.ranking.dense import Encoding, RequestMatrix, request_lead
 from app.ranking.fuse import GAPS, LONGQ, NOTHING, SHORT, Lengths, shares
 from app.ranking.hierarchy import parse_request
+from app.ranking.keyword import word_weights
 from app.ranking.query.literals import read_literals
 from app.ranking.query.reading import read_query
 from app.ranking.query.steps import steps_of
 from app.ranking.siblings import Siblings, prior_weight
 from app.ranking.text import MOST_QUERY, content_words, distinct
+from store.requests import counts
 from store.search import WEIGHTS, has_word, keyword_scores
 
 if TYPE_CHECKING:
@@ -79,9 +81,9 @@ class BaseScores:
         self._taught = taught
         self._encoder = encoder
         self._tools = tools
-        self._requests = RequestMatrix.of(keys, requests)
+        self._requests = RequestMatrix.of(keys, requests, request_lead(*counts(db)))
         self._siblings = Siblings(tools, servers) if prior_weight(servers) else None
-        self._weights = weights
+        self._weights = word_weights(weights, *counts(db))
         self._rows = {key: row for row, key in enumerate(keys)}
         self._words: dict[str, Matrix] = {}
 

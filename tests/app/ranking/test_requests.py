@@ -11,15 +11,19 @@ from app.core.settings import RoutingSettings
 from app.indexing import requests as editing
 from app.ranking import floor
 from app.ranking.dense import (
+    LEAD,
     REQUEST,
     MatrixRetriever,
     NearestRetriever,
 )
+from app.ranking.keyword import word_scores
 from app.ranking.requests import MOST, REGISTRY, pack_key, read_pack, tool_text_hash
 from app.ranking.router import Router
+from app.ranking.sources import StoreSources
 from store import queries, requests, serving, tools
 from store.connection import transaction
 from store.records import NewTool, ToolRecord
+from store.search import WEIGHTS
 from tests.fakes.routing_fakes import WordEncoder, embed_requests, filled
 
 LISTED = [
@@ -69,11 +73,30 @@ def test_every_form_of_the_search_counts_the_best_request_the_same(store, encode
     likest = float(one @ encoder.encode(["hungry tigers"])[0])
     own = MatrixRetriever.from_store(db, encoder.key).own([query])[0][tool.id]
     assert own < likest
-    expected = own + REQUEST * (likest - own)
+    expected = own + REQUEST * (likest - own - LEAD)  # two of three tools have none
     whole = MatrixRetriever.from_store(db, encoder.key).all([query])[0]
     near = NearestRetriever.from_store(db, encoder.key).nearest([query], limit=1)[0]
     assert whole[tool.id] == pytest.approx(expected, abs=1e-5)
     assert near[tool.id] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("given", "lead"), [(1, LEAD), (2, LEAD * 2 / 3), (3, 0.0)])
+def test_requests_count_less_where_only_some_tools_have_them(store, encoder, given, lead):
+    """All that makes the tools without requests lose: their neighbours' luck."""
+    db, catalog = store
+    for name, animal in (("feed", "tigers"), ("transfer", "seals"), ("statement", "owls"))[:given]:
+        give(db, encoder, name, f"{animal} look hungry", f"{animal} one", f"{animal} two")
+    query = encoder.encode_bytes("hungry tigers", query=True)
+    every = MatrixRetriever.from_store(db, encoder.key)
+    feed = tool_id(db, "feed")
+    (likest,) = encoder.encode(["tigers look hungry"]) @ encoder.encode(["hungry tigers"])[0]
+    own = every.own([query])[0][feed]
+    expected = own + REQUEST * (float(likest) - own - lead)
+    assert every.all([query])[0][feed] == pytest.approx(expected, abs=1e-5)
+    sources = StoreSources(db, catalog)
+    scores = sources.word_scores("tigers", scope=None, weights=WEIGHTS)
+    full = word_scores(db, "tigers", weights=WEIGHTS)
+    assert (scores[feed] < full[feed]) == (given < 3)
 
 
 def test_the_nearest_of_a_large_catalogue_have_the_cosines_of_the_whole_table(tmp_path, encoder):
