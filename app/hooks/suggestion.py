@@ -18,7 +18,7 @@ MOST = 3  # tools that are suggested at once
 MOST_LISTED = 10  # tools that stay in a list that is narrowed: what is left out cannot be called
 MOST_TOKENS = 300  # of a suggestion's text
 MOST_KEPT = 500  # characters of a prompt, where the user keeps them
-LONGEST = 8_000  # characters; a longer prompt is mostly pasted text
+LONGEST = 32_000  # characters; a longer prompt is mostly pasted text
 # A tool must be nearer to the prompt than the nearest small talk by this cosine: the largest that
 # answers 96 % of the prompts of six public sets' even-hash halves with the default encoder.
 MARGIN = 0.09

@@ -32,6 +32,7 @@ NOT_INDEXED = "Meaning scores are off (tools not indexed yet). Words only."
 _READ = "Read “{}” as “{}”."
 _GLOSS = "Read in English as “{}”."
 _PASTE = "Read of the paste: “{}”."
+_PROMPT = "Read of the prompt: “{}”."
 _LITERALS = "Paths, links and ids count as what they are: “{}”."
 _MOST_SHOWN = 120  # characters of a query as it was read
 # tools that words make candidates, per query text, when only the best tools are wanted
@@ -373,6 +374,8 @@ def _as_translated(reading: Reading) -> str:
     text = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
     if reading.pasted:
         return _PASTE.format(text)
+    if reading.shortened:
+        return _PROMPT.format(text)
     return _GLOSS.format(text) if reading.translated else ""
 
 

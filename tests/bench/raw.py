@@ -12,6 +12,7 @@ from pathlib import Path
 from app.encoder.onnx import Encoder
 from app.ranking.router import Router
 from tests.bench.data.embeddings import CachedEncoder
+from tests.bench.data.long_prompts import PLACES, long_prompts
 from tests.bench.data.metrics import Judged, judge, mean
 from tests.bench.data.raw import KINDS, RawQuery, raw_queries, raw_servers
 from tests.bench.data.sets import QuerySet, SetTool
@@ -29,24 +30,36 @@ _NOTES = (
     " are the queries whose first tool is in it or not.",
     "The index of servers holds names and descriptions only: no parameters.",
 )
+_LONG_NOTE = (
+    "Long prompts: 200 to 2,150 words of story, rules and pasted files with a request at the"
+    " beginning, in the middle or at the end; alone is the request without them."
+)
 
 
-def run(data: Path, encoder: Encoder, *, half: str, cache: Path | None = None) -> Report:
-    """Every kind of query of a half, cold and with requests for a half of the tools."""
+def run(
+    data: Path, encoder: Encoder, *, half: str, long: bool = False, cache: Path | None = None
+) -> Report:
+    """Every kind of query of a half, cold and with requests for a half of the tools; or `long`
+    prompts."""
     tools = raw_servers(read_registry(data / FILE))
     texts = pack_requests(tools)
     lucky = {tool: written for tool, written in texts.items() if _is_lucky(tool)}
-    queries = raw_queries(half)
+    queries = long_prompts(half) if long else raw_queries(half)
     cached = CachedEncoder(encoder, cache)
     rows: list[tuple[Cell, ...]] = []
     try:
         for way, used in (("cold", {}), ("half", lucky), ("pack", texts)):
             rows += _way(way, used, tools, queries, cached)
+            if long:
+                alone = long_prompts(half, alone=True)
+                rows += _way(f"{way}, alone", used, tools, alone, cached)
     finally:
         cached.close()
     heads = [label("requests"), label("kind"), Column("queries"), *map(Column, _SHOWN)]
     heads += [Column("first step"), Column("refused %"), Column("cpu ms")]
-    return Report("raw", (table(f"Raw queries, {half} half", heads, rows),), _NOTES)
+    name = "Long prompts" if long else "Raw queries"
+    notes = (*_NOTES, _LONG_NOTE) if long else _NOTES
+    return Report("raw", (table(f"{name}, {half} half", heads, rows),), notes)
 
 
 def _is_lucky(tool: str) -> bool:
@@ -63,10 +76,12 @@ def _way(
     with scanned(QuerySet("raw", tuple(tools), {}, ()), encoder, texts) as (_db, router):
         outcomes = [(query, *_outcome(router, query)) for query in queries]
     groups: dict[str, list[tuple[RawQuery, Judged | None, float, bool]]] = {
-        kind: [one for one in outcomes if one[0].kind == kind] for kind in KINDS
+        kind: [one for one in outcomes if one[0].kind == kind]
+        for kind in dict.fromkeys((*KINDS, *PLACES))
+        if any(query.kind == kind for query in queries)
     }
     answerable = [one for one in outcomes if one[0].gold.tools]
-    for language in sorted({one[0].language for one in groups["other"]}):
+    for language in sorted({one[0].language for one in groups.get("other", ())}):
         groups[f"other: {language}"] = [o for o in groups["other"] if o[0].language == language]
     groups["answerable"] = answerable
     if way == "half":

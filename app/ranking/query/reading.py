@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.ranking.query.gloss import gloss
+from app.ranking.query.prompts import read_prompt
 from app.ranking.query.traces import read_paste
 from app.ranking.text import content_words, distinct
 
@@ -22,11 +23,12 @@ class Reading:
     unknown: float = 0.0  # share of the words that no translation is known of
     own: str = ""  # words as typed that tools have beside their translations
     pasted: tuple[str, ...] = ()  # of a paste, the question and what failed
+    shortened: bool = False  # to the sentences of a long prompt that ask for something
 
     @property
     def is_changed(self) -> bool:
         """True if it is not what was typed."""
-        return self.translated or bool(self.pasted)
+        return self.translated or bool(self.pasted) or self.shortened
 
     @property
     def margin(self) -> float:
@@ -39,6 +41,9 @@ AS_TYPED = Reading("")
 
 def read_query(query: str, has_word: Callable[[str], bool]) -> Reading:
     """The reading of a query; `has_word` tells whether any tool's texts have a word."""
+    asking = read_prompt(query)
+    if asking:
+        return replace(_in_english(asking, has_word), shortened=True)
     paste = read_paste(query)
     if paste is None:
         return _in_english(query, has_word)

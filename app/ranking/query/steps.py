@@ -52,6 +52,11 @@ _ASIDE = re.compile(
 )
 
 
+def begins_with_order(sentence: str) -> bool:
+    """True if a sentence begins with an order that tools are asked by."""
+    return bool(_BEGIN.match(sentence)) and not _ASIDE.match(sentence)
+
+
 def orders(query: str) -> list[str]:
     """The orders of a request in their own order, as typed; [] where there is one alone.
 

@@ -55,7 +55,7 @@ def read_paste(query: str) -> Pasted | None:
     if "\n" not in query:
         return None
     lines = [line for line in _ends(query).splitlines() if line.strip()]
-    prose = [place for place, line in enumerate(lines) if _is_prose(line)]
+    prose = [place for place, line in enumerate(lines) if is_prose(line)]
     if len(lines) < _LEAST_LINES or 2 * len(prose) > len(lines) or not _is_printed(lines):
         return None
     asked_at = _edges(prose, len(lines))
@@ -112,7 +112,7 @@ def _is_printed(lines: list[str]) -> bool:
     return len(signs) > 1 or any(_ERROR.search(line) for line in signs)
 
 
-def _is_prose(line: str) -> bool:
+def is_prose(line: str) -> bool:
     """True for a line as people write it: words, or a sentence with a name of code in it."""
     typed = _WORD.findall(line)
     if len(typed) < 2 or _FRAME.match(line) or _NOISE.match(line) or _FAULT.match(line):
