@@ -82,7 +82,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     raw.add_argument("--data", type=Path, required=True, metavar="DIR")
     raw.add_argument("--half", choices=("open", "kept"), default="open")
-    raw.add_argument("--long", action="store_true", help="long prompts instead")
+    which = raw.add_mutually_exclusive_group()
+    which.add_argument("--long", action="store_true", help="long prompts instead")
+    which.add_argument("--set", dest="number", type=int, choices=(1, 2), default=1)
     raw.add_argument("--cache", type=Path, metavar="DIR", help="keep embeddings here")
     raw.set_defaults(run=run_raw)
     surfaces = kinds.add_parser(
@@ -217,7 +219,8 @@ def run_raw(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
     from tests.bench.raw import run
 
     encoder = prepared_encoder(ctx, console)
-    _print(run(args.data, encoder, half=args.half, long=args.long, cache=args.cache), console)
+    which = {"number": args.number, "long": args.long}
+    _print(run(args.data, encoder, half=args.half, **which, cache=args.cache), console)
     return 0
 
 

@@ -14,7 +14,7 @@ from app.ranking.router import Router
 from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.long_prompts import PLACES, long_prompts
 from tests.bench.data.metrics import Judged, judge, mean
-from tests.bench.data.raw import KINDS, RawQuery, raw_queries, raw_servers
+from tests.bench.data.raw import KINDS, RawQuery, listed_tools, raw_queries, raw_servers
 from tests.bench.data.sets import QuerySet, SetTool
 from tests.bench.registry import FILE, read_registry
 from tests.bench.report import Cell, Column, Report, label, table
@@ -28,7 +28,8 @@ _NOTES = (
     "refused: queries that get no tool, of those that no tool answers (none) and of the others.",
     "half: a half of the tools, by hash, has the shipped pack's requests; with and without"
     " are the queries whose first tool is in it or not.",
-    "The index of servers holds names and descriptions only: no parameters.",
+    "The index of set 1's servers holds names and descriptions only: no parameters. The pack knows"
+    " set 1's tools; it knows none of set 2's, whose ways are alike.",
 )
 _LONG_NOTE = (
     "Long prompts: 200 to 2,150 words of story, rules and pasted files with a request at the"
@@ -37,14 +38,20 @@ _LONG_NOTE = (
 
 
 def run(
-    data: Path, encoder: Encoder, *, half: str, long: bool = False, cache: Path | None = None
+    data: Path,
+    encoder: Encoder,
+    *,
+    half: str,
+    number: int = 1,
+    long: bool = False,
+    cache: Path | None = None,
 ) -> Report:
-    """Every kind of query of a half, cold and with requests for a half of the tools; or `long`
-    prompts."""
-    tools = raw_servers(read_registry(data / FILE))
+    """Every kind of query of a set's half, cold and with requests for a half of the tools; or
+    `long` prompts."""
+    tools = raw_tools(data, number)
     texts = pack_requests(tools)
     lucky = {tool: written for tool, written in texts.items() if _is_lucky(tool)}
-    queries = long_prompts(half) if long else raw_queries(half)
+    queries = long_prompts(half) if long else raw_queries(half, number)
     cached = CachedEncoder(encoder, cache)
     rows: list[tuple[Cell, ...]] = []
     try:
@@ -57,9 +64,15 @@ def run(
         cached.close()
     heads = [label("requests"), label("kind"), Column("queries"), *map(Column, _SHOWN)]
     heads += [Column("first step"), Column("refused %"), Column("cpu ms")]
-    name = "Long prompts" if long else "Raw queries"
+    name = "long prompts" if long else f"set {number}"
     notes = (*_NOTES, _LONG_NOTE) if long else _NOTES
-    return Report("raw", (table(f"{name}, {half} half", heads, rows),), notes)
+    made = table(f"Raw queries, {name}, {half} half", heads, rows)
+    return Report(f"raw: {name}, {half} half", (made,), notes)
+
+
+def raw_tools(data: Path, number: int) -> tuple[SetTool, ...]:
+    """The tools of a set's servers; those of the first are in the registry."""
+    return raw_servers(read_registry(data / FILE)) if number == 1 else listed_tools()
 
 
 def _is_lucky(tool: str) -> bool:

@@ -6,7 +6,7 @@ the journal, what a host reads of it from their answers.
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +19,10 @@ from app.ranking.text import query_hash
 from store import events
 from store.connection import open_store
 from tests.bench.data.embeddings import CachedEncoder
-from tests.bench.data.raw import raw_queries, raw_servers
+from tests.bench.data.raw import SETS, raw_queries
 from tests.bench.data.sets import QuerySet
 from tests.bench.hooks.live import Connection, Home, home_with
-from tests.bench.registry import FILE, read_registry
+from tests.bench.raw import raw_tools
 from tests.bench.report import Cell, Column, Report, label, table
 
 FIRST = 5  # tools that are compared
@@ -66,12 +66,14 @@ class Surfaces:
 
 
 def run(data: Path, encoder: Encoder, *, cache: Path | None = None) -> Report:
-    """Every raw query of the open half over its servers."""
-    tools = raw_servers(read_registry(data / FILE))
-    queries = [(one.query, one.kind, one.language) for one in raw_queries("open")]
+    """Every raw query of the open halves over its set's servers."""
     cached = CachedEncoder(encoder, cache)
+    rows = {}
     try:
-        rows = compared(QuerySet("raw", tools, {}, ()), cached, queries)
+        for number in SETS:
+            given = QuerySet("raw", raw_tools(data, number), {}, ())
+            queries = [(q.query, q.kind, q.language) for q in raw_queries("open", number)]
+            rows[number] = compared(given, cached, queries)
     finally:
         cached.close()
     return report(rows)
@@ -138,16 +140,25 @@ def _rows(
         db.close()
 
 
-def report(rows: Sequence[Surfaces]) -> Report:
-    """Shares of queries on which the surfaces agree, by kind and language."""
+def report(sets: Mapping[int, Sequence[Surfaces]]) -> Report:
+    """Shares of queries on which the surfaces agree, by set, kind and language."""
+    titles = ("queries", f"gateway's first {FIRST} %", "answer %", "hook %", "hook ranked")
+    heads = [label("set"), label("kind"), *map(Column, titles)]
+    cells = [(number, *cell) for number, rows in sets.items() for cell in _by_kind(rows)]
+    return Report(
+        "surfaces", (table("The Playground's first tools elsewhere", heads, cells),), _NOTES
+    )
+
+
+def _by_kind(rows: Sequence[Surfaces]) -> Iterator[tuple[Cell, ...]]:
     groups: dict[str, list[Surfaces]] = {}
     for row in rows:
         groups.setdefault(row.kind, []).append(row)
         if row.kind == "other":
             groups.setdefault(f"other: {row.language}", []).append(row)
     groups["all"] = list(rows)
-    cells: list[tuple[Cell, ...]] = [
-        (
+    for name, chosen in sorted(groups.items()):
+        yield (
             name,
             len(chosen),
             _share([row.gateway_agrees for row in chosen]),
@@ -155,13 +166,6 @@ def report(rows: Sequence[Surfaces]) -> Report:
             _share([row.hook_agrees for row in chosen]),
             sum(bool(row.hook) for row in chosen),
         )
-        for name, chosen in sorted(groups.items())
-    ]
-    titles = ("queries", f"gateway's first {FIRST} %", "answer %", "hook %", "hook ranked")
-    heads = [label("kind"), *map(Column, titles)]
-    return Report(
-        "surfaces", (table("The Playground's first tools elsewhere", heads, cells),), _NOTES
-    )
 
 
 def _share(values: Sequence[bool]) -> float:

@@ -1,5 +1,11 @@
-"""240 queries as people type and paste them, over 34 servers; gold written before any run."""
+"""Queries as people type and paste them; their gold was written before any run.
 
+Set 1: 240 over 34 servers of the registry, whose tools the shipped pack knows. Set 2: 220 over 20
+servers (raw_servers_2.json: package, version, licence) that were started and read for it, of which
+neither the pack nor a public set knows a tool.
+"""
+
+import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -11,6 +17,7 @@ from tests.bench.data.sets import SetTool
 
 KINDS = ("short", "other", "trace", "steps", "none")
 HALVES = ("open", "kept")
+SETS = (1, 2)
 _INPUTS = Path(__file__).parent.parent / "inputs"
 
 
@@ -29,9 +36,10 @@ class RawQuery:
         return HALVES[hashlib.sha256(self.query.encode()).digest()[0] % 2]
 
 
-def raw_queries(half: str) -> tuple[RawQuery, ...]:
-    """The queries of one half, in the order of the file."""
-    lines = (_INPUTS / "raw_queries.jsonl").read_text(encoding="utf-8").splitlines()
+def raw_queries(half: str, number: int = 1) -> tuple[RawQuery, ...]:
+    """The queries of one half of a set, in the order of the file."""
+    name = "raw_queries.jsonl" if number == 1 else f"raw_queries_{number}.jsonl"
+    lines = (_INPUTS / name).read_text(encoding="utf-8").splitlines()
     queries = []
     for line in lines:
         row = json.loads(line)
@@ -42,9 +50,16 @@ def raw_queries(half: str) -> tuple[RawQuery, ...]:
 
 
 def raw_servers(registry: Sequence[SetTool]) -> tuple[SetTool, ...]:
-    """The tools of the queries' servers, under the short names that people give them."""
+    """The tools of the first set's servers, under the short names that people give them."""
     names = json.loads((_INPUTS / "raw_servers.json").read_text(encoding="utf-8"))
     short = {package: name for name, package in names.items()}
     return tuple(
         replace(tool, server=short[tool.server]) for tool in registry if tool.server in short
     )
+
+
+def listed_tools() -> tuple[SetTool, ...]:
+    """The tools of the second set's servers, as the servers list them."""
+    packed = (_INPUTS / "raw_tools_2.jsonl.gz").read_bytes()
+    rows = map(json.loads, gzip.decompress(packed).decode().splitlines())
+    return tuple(SetTool(row.pop("server"), row["name"], row) for row in rows)

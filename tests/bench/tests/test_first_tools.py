@@ -46,5 +46,5 @@ def test_a_host_gets_the_playground_s_first_tools(
         assert row.answer_agrees, row.query
     assert sum(len(row.gateway) >= FIRST for row in rows) > len(rows) // 2
     assert all(row.hook for row in rows)
-    every = report(rows).as_json()["tables"][0]["rows"]
+    every = report({1: rows}).as_json()["tables"][0]["rows"]
     assert {row["kind"]: row["hook %"] for row in every}["all"] == 100

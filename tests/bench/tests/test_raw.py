@@ -4,16 +4,22 @@ import json
 from collections import Counter
 from importlib.resources import files
 
+import pytest
+
 from tests.bench.data.long_prompts import PLACES, long_prompts
-from tests.bench.data.raw import HALVES, KINDS, raw_queries
+from tests.bench.data.raw import HALVES, KINDS, SETS, listed_tools, raw_queries
+from tests.bench.requests import pack_requests
+
+COUNTS = {1: {"none": 40}, 2: {"none": 20}}
 
 
-def test_halves_are_apart_and_hold_every_kind() -> None:
-    halves = {half: raw_queries(half) for half in HALVES}
+@pytest.mark.parametrize("number", SETS)
+def test_halves_are_apart_and_hold_every_kind(number: int) -> None:
+    halves = {half: raw_queries(half, number) for half in HALVES}
     texts = [query.query for queries in halves.values() for query in queries]
-    assert len(texts) == len(set(texts)) == 240
     counts = Counter(query.kind for queries in halves.values() for query in queries)
-    assert counts == {"short": 50, "other": 50, "trace": 50, "steps": 50, "none": 40}
+    assert counts == dict.fromkeys(KINDS, 50) | COUNTS[number]
+    assert len(texts) == len(set(texts)) == sum(counts.values())
     assert all({query.kind for query in queries} == set(KINDS) for queries in halves.values())
 
 
@@ -34,3 +40,23 @@ def test_long_prompts_hold_their_requests_at_every_place() -> None:
         for prompt, request in zip(prompts, requests, strict=True):
             assert request.query in prompt.query
             assert 200 <= len(prompt.query.split()) < 2200
+
+
+def test_second_set_s_gold_is_of_its_tools_and_the_pack_knows_none() -> None:
+    tools = listed_tools()
+    listed = {f"{tool.server}/{tool.name}" for tool in tools}
+    for half in HALVES:
+        for query in raw_queries(half, 2):
+            named = {*query.gold.tools, *query.gold.same}
+            assert named <= listed
+            assert bool(named) == (query.kind != "none")
+    assert not any(pack_requests(tools).values())
+
+
+def test_second_set_s_servers_name_their_package_and_licence() -> None:
+    path = files("tests.bench").joinpath("inputs", "raw_servers_2.json")
+    servers = json.loads(path.read_text(encoding="utf-8"))
+    counts = Counter(tool.server for tool in listed_tools())
+    assert {name: server["tools"] for name, server in servers.items()} == counts
+    assert all(server["licence"] in ("MIT", "Apache-2.0") for server in servers.values())
+    assert all(server["package"] and server["version"] for server in servers.values())
