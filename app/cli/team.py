@@ -1,7 +1,9 @@
 """`toolcrib team`: the team that this machine is in."""
 
 import argparse
+import json
 import threading
+from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import quote
 
@@ -14,6 +16,7 @@ from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership, sending
 from app.team.client import TeamClient, plain_url
+from app.team.reviewing import APPROVED, KEPT, TeamTool, decide, named, team_tools
 from store import profiles, teams
 from store.teams import TeamRecord
 from store.typed import Json
@@ -24,12 +27,13 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     verb = verbs.add_parser(
         "team",
         parents=[common],
-        help="a team's catalogue beside your own: join, status, sync, send, credential, sign-in,"
-        " sign-out, leave",
+        help="a team's catalogue beside your own: join, status, sync, review, send, credential,"
+        " sign-in, sign-out, leave",
         description="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
-        '"sends"}; of leave also {"hosts"}.',
+        '"sends"}; of leave also {"hosts"}; of review {"tools": [{"tool", "here", "problem", '
+        '"definition"}]}.',
     )
     parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
     join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
@@ -43,6 +47,19 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     status.set_defaults(run=run_status)
     sync = parts.add_parser("sync", parents=[common], help="fetch what changed")
     sync.set_defaults(run=run_sync)
+    review = parts.add_parser(
+        "review", parents=[common], help="tools that the team holds; an editor decides about them"
+    )
+    review.add_argument("tools", nargs="*", metavar="SERVER/TOOL", help="show its definition")
+    decision = review.add_mutually_exclusive_group()
+    for option, value, text in (
+        ("--approve", APPROVED, "every member gets it with this text"),
+        ("--keep", KEPT, "no member gets it with this text"),
+    ):
+        decision.add_argument(option, dest="decision", action="store_const", const=value, help=text)
+    review.add_argument("--reason", default="", help="for the team's log")
+    review.add_argument("--yes", action="store_true", help="decide without asking")
+    review.set_defaults(run=run_review)
     send = parts.add_parser("send", parents=[common], help="what is sent to the team")
     send.add_argument(
         "kinds", nargs="*", metavar="KIND", help="labels, use; `nothing` switches sending off"
@@ -128,6 +145,52 @@ def run_status(_args: argparse.Namespace, ctx: AppContext, console: Console) -> 
         value, text = _json(db, team), _text(db, team)
     console.result(value, lambda: text)
     return 0
+
+
+def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:
+    """List what the team holds, show a definition, or decide about it after a yes."""
+    with ctx.store() as db:
+        known = team_tools(db)
+        shown = named(known, args.tools) if args.tools else [one for one in known if one.problem]
+        if not args.decision:
+            console.result(_definitions(shown), lambda: _reviewed(shown, whole=bool(args.tools)))
+            return 0
+        if not args.tools:
+            raise ToolcribError("No tool is named.", "Write SERVER/TOOL after review.")
+        console.note(_reviewed(shown, whole=True))
+        effect = "Give {} to" if args.decision == APPROVED else "Keep {} from"
+        question = f"{effect.format(_count(len(shown)))} every member?"
+        if not args.yes and not (console.can_ask and console.confirm(question)):
+            raise ToolcribError("Nothing was decided.", "Repeat with --yes.")
+        decide(ctx, db, shown, args.decision, args.reason)
+        names = {one.name for one in shown}
+        now = [one for one in team_tools(db) if one.name in names]
+    console.result(_definitions(now), lambda: f"Decided for every member: {_count(len(now))}.")
+    return 0
+
+
+def _definitions(rows: Sequence[TeamTool]) -> Json:
+    return {
+        "tools": [
+            {"tool": one.name, "here": one.here, "problem": one.problem, "definition": one.raw}
+            for one in rows
+        ]
+    }
+
+
+def _reviewed(rows: Sequence[TeamTool], *, whole: bool) -> str:
+    if not rows:
+        return "The team holds no tool."
+    lines: list[str] = []
+    for one in rows:
+        lines.append(f"{one.name}  {one.problem or 'Members get this tool.'}")
+        if whole:
+            lines.append(json.dumps(one.raw, indent=2, ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def _count(number_of: int) -> str:
+    return "1 tool" if number_of == 1 else f"{number(number_of)} tools"
 
 
 def run_send(args: argparse.Namespace, ctx: AppContext, console: Console) -> int:

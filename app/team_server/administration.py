@@ -2,37 +2,38 @@
 
 import argparse
 import datetime
-import getpass
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import DATABASE as DATABASE_FILE
-from app.secrets.secret_store import Secrets
+from app.core.text import visible
 from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
 from app.team_server.configuration import from_environ as configured
-from app.team_server.credentials import seal
 from app.team_server.finding import load_encoder
 from app.team_server.importing import import_store
-from app.team_server.reading import read_server
 from app.team_server.sealing import Sealer, new_key
-from app.team_server.url_guard import UrlGuard
 from store.connection import open_store
-from store.team import members, organisations, servers, tokens, tools, upstream_secrets
+from store.team import audit, members, organisations, tokens, tools
 from store.team.connecting import Connection, as_operator
 from store.team.migrate import migrate, newest, version
-from store.team.records import EVERYBODY, MEMBER, Member, NewServer, Organisation
+from store.team.records import MEMBER, Member, Organisation
 from store.team.upkeep import analyse, build_indexes, upkeep
+from store.typed import Json
+
+_LONGEST = 200  # characters of one value in the audit log's lines
 
 
 def say(text: str) -> None:
-    """A line for the person, or the program, that runs this."""
-    sys.stdout.write(f"{text}\n")
+    """A line for the person, or the program, that runs this; a server's text shows its control
+    characters."""
+    sys.stdout.write(f"{visible(text)}\n")
     sys.stdout.flush()
 
 
@@ -196,6 +197,23 @@ def run_user_add(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_user_change(args: argparse.Namespace) -> int:
+    """`toolcrib-team user change`: another role, other groups; counts from the next request."""
+    if args.role is None and args.group is None and not args.no_group:
+        raise ToolcribError("Nothing is to change.", "Give --role, --group or --no-group.")
+    with as_operator(database()) as db:
+        member = member_of(db, args.organisation, args.name)
+        own = member.organisation_id, member.member_id
+        if args.role is not None:
+            members.set_role(db, *own, args.role)
+        if args.group is not None or args.no_group:
+            members.set_groups(db, *own, args.group or ())
+        now = member_of(db, args.organisation, args.name)
+    groups = f", in {', '.join(now.groups)}" if now.groups else ", in no group"
+    say(f"{now.name} is a {now.role} of {args.organisation}{groups}.")
+    return 0
+
+
 def run_user_remove(args: argparse.Namespace) -> int:
     """`toolcrib-team user remove`."""
     with as_operator(database()) as db:
@@ -255,78 +273,31 @@ def run_new_key(_args: argparse.Namespace) -> int:
     return 0
 
 
-# ---- servers
+# ---- what was done
 
 
-def run_server_add(args: argparse.Namespace) -> int:
-    """`toolcrib-team server add`."""
-    given = configured(os.environ)
-    if args.url:
-        UrlGuard(given.inside).check_text(args.url)
-    new = NewServer(
-        name=args.name,
-        transport="http" if args.url else "stdio",
-        spec={"command": args.program} if args.program else {},
-        url=args.url or "",
-        sign_in=args.sign_in,
-        grants=_grants(args.group),
-    )
-    with as_operator(given.database) as db:
-        organisation = organisation_of(db, args.organisation)
-        servers.save(db, organisation.id, new)
-    if args.sign_in == "none":
-        number = read_server(given, organisation.id, args.name, encoder=load_encoder())
-        say(f"{args.name} was added with {number} tools.")
-    else:
-        say(f"{args.name} was added. Its tools are read once it has a credential.")
-    return 0
-
-
-def _grants(groups: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
-
-
-def run_server_credential(args: argparse.Namespace) -> int:
-    """`toolcrib-team server credential`: the value comes from a prompt or from stdin."""
-    given, sealer = configured(os.environ), Sealer.from_environ(os.environ)
-    asking = sys.stdin.isatty()
-    value = getpass.getpass(f"{args.header}: ") if asking else sys.stdin.readline().rstrip("\n")
-    if not value:
-        raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
-    secrets = Secrets(headers={args.header: value})
-    with as_operator(given.database) as db:
-        organisation = organisation_of(db, args.organisation)
-        server = servers.named(db, organisation.id, args.name)
-        if server is None or server.sign_in != "organisation":
-            raise ToolcribError(
-                f"{args.name} takes no credential of the organisation.",
-                "Add it with --sign-in organisation.",
-            )
-        upstream_secrets.save(
-            db,
-            organisation.id,
-            server.id,
-            seal(sealer, secrets, organisation.id, server.id, 0),
-            key_name=sealer.name,
-        )
-    number = read_server(given, organisation.id, args.name, secrets, encoder=load_encoder())
-    say(f"The credential of {args.name} is kept, and {number} tools were read.")
-    return 0
-
-
-def run_server_list(args: argparse.Namespace) -> int:
-    """`toolcrib-team server list`."""
+def run_audit(args: argparse.Namespace) -> int:
+    """`toolcrib-team audit`: who changed what, oldest first."""
     with as_operator(database()) as db:
-        id_ = organisation_of(db, args.organisation).id
-        rows = servers.every(db, id_)
-        of_server: dict[int, list[bool]] = {}
-        after = 0
-        while page := tools.every(db, id_, after=after):
-            for tool in page:
-                of_server.setdefault(tool.server_id, []).append(tool.held)
-            after = page[-1].id
+        organisation = organisation_of(db, args.organisation)
+        names = {row.id: row.name for row in members.every(db, organisation.id)}
+        rows = audit.since(db, organisation.id, after=args.after, most=args.most)
+        decided = [int(row.subject) for row in rows if row.kind == "decisions"]
+        of_tool = {str(one.id): one.tool_id for one in tools.some(db, organisation.id, decided)}
     for row in rows:
-        states = of_server.get(row.id, [])
-        held = f", {sum(states)} held" if any(states) else ""
-        say(f"{row.name}  {row.url or row.spec.get('command', '')}  {len(states)} tools{held}")
+        who = names.get(row.member_id, "") if row.member_id else "operator"
+        subject = of_tool.get(row.subject) if row.kind == "decisions" else row.subject
+        changes = "; ".join(_differences(row.before or {}, row.after or {}))
+        say(
+            f"{row.id}  {row.at:%Y-%m-%d %H:%M:%S}  {who}  {row.action} {row.kind}"
+            f" {subject or row.subject}  {changes}".rstrip()
+        )
     return 0
+
+
+def _differences(before: Json, after: Json) -> Iterator[str]:
+    """Fields of a row that differ, each with its two values."""
+    for name in sorted({*before, *after}):
+        old, new = (json.dumps(row.get(name), ensure_ascii=False) for row in (before, after))
+        if old != new:
+            yield f"{name}: {old[:_LONGEST]} → {new[:_LONGEST]}"

@@ -49,6 +49,7 @@ _DEFAULT = 500
 _MOST_SENT = 500  # labels or counts of one request
 _LONGEST_QUERY = 500
 _LONGEST_POLICY = 100_000
+_LONGEST_REASON = 500
 _MOST_TICKS = 20_000
 _KINDS = frozenset({"search", "call", "error", "miss"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -88,6 +89,7 @@ class TeamApi:
             ("PUT", "/v1/profiles/{name}"): self._save_profile,
             ("DELETE", "/v1/profiles/{name}"): self._delete_profile,
             ("PUT", "/v1/policies/{name}"): self._save_policy,
+            ("POST", "/v1/reviews"): self._review,
             ("PUT", "/v1/credentials/{name}"): self._save_credential,
             ("POST", "/v1/sign-ins/{name}"): self._begin_sign_in,
             ("PUT", "/v1/sign-ins/{name}"): self._finish_sign_in,
@@ -285,6 +287,37 @@ class TeamApi:
             policies.save(connection, request.caller.member.organisation_id, name, text)
         return {"name": name, "everywhere": name == TEAM_POLICY}
 
+    def _review(self, request: Request, body: bytes) -> Json:
+        """Approve or keep tools with the texts that the editor has read."""
+        _need(request.caller, (EDITOR, ADMIN))
+        given = _object(body)
+        decision, reason = given.get("decision"), given.get("reason", "")
+        if decision not in reviews.DECISIONS or not _is_text(reason, _LONGEST_REASON):
+            raise RefusedError(400, "A review has a decision, approved or kept, and a reason.")
+        rows = _objects(given, "tools", _MOST_NAMED)
+        named = _tool_ids([row.get("tool") for row in rows])
+        member = request.caller.member
+        with as_member(self._pool, member) as connection:
+            for name, row in zip(named, rows, strict=True):
+                tool = tools.named(connection, member.organisation_id, name)
+                if tool is None:
+                    raise refusal.no_right()
+                if row.get("hash") != tool.hash:
+                    raise ChangedMeanwhileError(
+                        f"{name} has another text by now.",
+                        "Synchronise, read it again.",
+                    )
+                reviews.decide(
+                    connection,
+                    member.organisation_id,
+                    tool.id,
+                    str(decision),
+                    hash_=tool.hash,
+                    member_id=member.member_id,
+                    reason=str(reason),
+                )
+        return {"decision": decision, "tools": named}
+
 
 class _Items:
     """Changed rows as JSON; a row that the caller does not see is gone for him."""
@@ -446,6 +479,10 @@ def _count(row: Json) -> tuple[datetime.date, str, str, int]:
     if tool != "":
         _tool_ids([tool])
     return day, str(kind), str(tool), number
+
+
+def _is_text(value: object, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most
 
 
 def _headers(value: object) -> dict[str, str]:

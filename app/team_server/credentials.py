@@ -38,6 +38,11 @@ def seal(sealer: Sealer, secrets: Secrets, organisation: int, server: int, membe
     return sealer.seal(json.dumps(secrets.to_json()), place(organisation, server, member))
 
 
+def open_sealed(sealer: Sealer, sealed: bytes, organisation: int, server: int) -> Secrets:
+    """The organisation's credential that the database keeps. Raises SealedError."""
+    return Secrets.from_json(json.loads(sealer.open(sealed, place(organisation, server, 0))))
+
+
 class Credentials:
     """Opens the credentials of servers for calls; keeps none."""
 

@@ -11,6 +11,7 @@ import psycopg
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.team_server import administration as admin
+from app.team_server import server_verbs
 from app.team_server.configuration import DATABASE
 from app.team_server.configuration import from_environ as configured
 from app.team_server.sealing import KEY_VARIABLE, Sealer
@@ -51,6 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_running(verbs)
     _add_people(verbs)
     _add_servers(verbs)
+    _add_reviews(verbs)
     return parser
 
 
@@ -91,7 +93,7 @@ def _add_running(verbs: "Verbs[argparse.ArgumentParser]") -> None:
 
 
 def _add_people(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    user = verbs.add_parser("user", help="add, list and remove members").add_subparsers(
+    user = verbs.add_parser("user", help="add, change, list and remove members").add_subparsers(
         required=True, metavar="ACTION"
     )
     add = _verb(user, "add", "add a member; makes the organisation too", admin.run_user_add)
@@ -100,6 +102,12 @@ def _add_people(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add.add_argument("--group", action="append", default=[])
     add.add_argument("--issuer", default="", help="OIDC issuer that knows this member")
     add.add_argument("--subject", default="", help="the issuer's subject of this member")
+    change = _verb(user, "change", "give another role or other groups", admin.run_user_change)
+    change.add_argument("name")
+    change.add_argument("--role", choices=_ROLES)
+    groups = change.add_mutually_exclusive_group()
+    groups.add_argument("--group", action="append", help="again for each group; replaces them all")
+    groups.add_argument("--no-group", action="store_true")
     remove = _verb(user, "remove", "end a member's access at once", admin.run_user_remove)
     remove.add_argument("name")
     listing = _verb(user, "list", "list members", admin.run_user_list)
@@ -116,15 +124,15 @@ def _add_people(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     revoke = _verb(token, "revoke", "end a token at once", admin.run_token_revoke)
     revoke.add_argument("id", type=int)
     _verb(token, "new-key", f"print a key for {KEY_VARIABLE}", admin.run_new_key)
-    for one in (add, remove, listing, issue, tokens):
+    for one in (add, change, remove, listing, issue, tokens):
         one.add_argument("--organisation", required=True)
 
 
 def _add_servers(verbs: "Verbs[argparse.ArgumentParser]") -> None:
-    server = verbs.add_parser("server", help="add, read and list servers").add_subparsers(
-        required=True, metavar="ACTION"
-    )
-    add = _verb(server, "add", "add a server and read its tools", admin.run_server_add)
+    server = verbs.add_parser(
+        "server", help="add, read, change, list and remove servers"
+    ).add_subparsers(required=True, metavar="ACTION")
+    add = _verb(server, "add", "add a server and read its tools", server_verbs.run_server_add)
     add.add_argument("name")
     place = add.add_mutually_exclusive_group(required=True)
     place.add_argument("--url")
@@ -132,12 +140,52 @@ def _add_servers(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     add.add_argument("--sign-in", choices=("none", "member", "organisation"), default="none")
     add.add_argument("--group", action="append", help="only members of this group see it")
     credential = _verb(
-        server, "credential", "keep the organisation's credential", admin.run_server_credential
+        server,
+        "credential",
+        "keep the organisation's credential",
+        server_verbs.run_server_credential,
     )
     credential.add_argument("name")
     credential.add_argument("--header", default="Authorization")
-    listing = _verb(server, "list", "list servers with their tools", admin.run_server_list)
-    for one in (add, credential, listing):
+    listing = _verb(server, "list", "list servers with their tools", server_verbs.run_server_list)
+    read = _verb(server, "read", "read a server's tools again", server_verbs.run_server_read)
+    change = _verb(
+        server, "change", "who sees it, on or off for all", server_verbs.run_server_change
+    )
+    seen = change.add_mutually_exclusive_group()
+    seen.add_argument("--group", action="append", help="only members of these groups see it")
+    seen.add_argument("--everyone", action="store_true", help="all members see it")
+    state = change.add_mutually_exclusive_group()
+    state.add_argument("--on", dest="state", action="store_const", const=True)
+    state.add_argument("--off", dest="state", action="store_const", const=False)
+    remove = _verb(
+        server, "remove", "with its tools and credentials", server_verbs.run_server_remove
+    )
+    for one in (read, change, remove):
+        one.add_argument("name")
+    for one in (add, credential, listing, read, change, remove):
+        one.add_argument("--organisation", required=True)
+
+
+def _add_reviews(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    review = verbs.add_parser(
+        "review", help="read tools that are held, and decide about them"
+    ).add_subparsers(required=True, metavar="ACTION")
+    listing = _verb(review, "list", "list tools that are held", server_verbs.run_review_list)
+    show = _verb(review, "show", "print a tool's definition", server_verbs.run_review_show)
+    approve = _verb(review, "approve", "members get it", server_verbs.run_review_decide)
+    keep = _verb(review, "keep", "members do not get it", server_verbs.run_review_decide)
+    for one, decision in ((approve, "approved"), (keep, "kept")):
+        one.set_defaults(decision=decision)
+        one.add_argument("--text", required=True, help="beginning of the text's hash, see: show")
+        one.add_argument("--member", required=True, help="an editor or admin, who decides")
+        one.add_argument("--reason", default="")
+    for one in (show, approve, keep):
+        one.add_argument("tool", metavar="SERVER/TOOL")
+    log = _verb(verbs, "audit", "list who changed what", admin.run_audit)
+    log.add_argument("--after", type=int, default=0, help="entries after this number")
+    log.add_argument("--most", type=int, default=500)
+    for one in (listing, show, approve, keep, log):
         one.add_argument("--organisation", required=True)
 
 

@@ -45,7 +45,7 @@ class Sealer:
         if not keys or any(len(key) != _KEY_BYTES for key in keys):
             raise ToolcribError(
                 f"{KEY_VARIABLE} holds no key of 32 bytes in base64.",
-                "Make one: toolcrib-team token --new-key",
+                "Make one: toolcrib-team token new-key",
             )
         return cls(keys)
 

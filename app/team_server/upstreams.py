@@ -93,6 +93,7 @@ class Held:
         self.listed: dict[str, Json] | None = None
         self.listed_at = -math.inf
         self.changes = -1
+        self.doubted: dict[str, Json] = {}  # trusted definitions that the list was read again for
 
     @property
     def fresh(self) -> bool:
@@ -211,7 +212,17 @@ async def listed(held: Held) -> dict[str, Json]:
 
 async def is_trusted(held: Held, name: str, trusted: Json) -> bool:
     """True if the server lists the tool as the team's catalogue has it."""
-    present = (await listed(held)).get(name)
+    if _lists(await listed(held), name, trusted):
+        return True
+    if held.doubted.get(name) == trusted:
+        return False
+    held.doubted[name] = trusted
+    held.listed = None  # the review may be of a list that is younger than this one
+    return _lists(await listed(held), name, trusted)
+
+
+def _lists(entries: Mapping[str, Json], name: str, trusted: Json) -> bool:
+    present = entries.get(name)
     return present is not None and same_definition(present, trusted)
 
 

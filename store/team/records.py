@@ -268,12 +268,3 @@ class SealedSecret:
     sealed: bytes
     key_name: str
     expires: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session of revision 2025-11-25, which any replica can go on with."""
-
-    id: str
-    data: Json
-    expires: datetime

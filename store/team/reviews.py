@@ -6,6 +6,8 @@ from store.team.connecting import Connection
 from store.team.reading import all_of, changed, number_of
 from store.team.records import Decision, Finding
 
+APPROVED, KEPT = "approved", "kept"
+DECISIONS = (APPROVED, KEPT)
 _DECISION = "id, tool_id, hash, decision, reason, member_id, at"
 
 

@@ -113,16 +113,6 @@ def count(connection: Connection, organisation_id: int) -> int:
     return rows[0]
 
 
-def set_held(connection: Connection, organisation_id: int, tool_id: int, *, held: bool) -> bool:
-    """Keep a tool from all members, or let it go."""
-    sql = (
-        "UPDATE tools SET held = %(held)s, updated = now()"
-        " WHERE organisation_id = %(organisation)s AND id = %(id)s"
-    )
-    values = {"organisation": organisation_id, "id": tool_id, "held": held}
-    return changed(connection, sql, values) > 0
-
-
 def vectors(
     connection: Connection, organisation_id: int, model: str, ids: Sequence[int]
 ) -> dict[int, tuple[str, bytes]]:

@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from fnmatch import fnmatchcase
 
 from store.team import (
@@ -16,7 +16,6 @@ from store.team import (
     profiles,
     reviews,
     servers,
-    sessions,
     tokens,
     tools,
     upstream_secrets,
@@ -118,8 +117,6 @@ def fill(
             tenant.agents.append(Agent(named, value))
         labels.add(db, who, f"{tenant.text} {who.name}", [f"{tenant.mark}/t"], words="same words")
         use.count(db, who, [(TODAY, "call", f"{tenant.mark}/t", 1)])
-        later = datetime.now(UTC) + timedelta(hours=1)
-        sessions.save(db, who, f"{who.member_id}", {"x": tenant.text}, later)
     return tenant
 
 

@@ -229,6 +229,17 @@ def save_policy(visit: Visit) -> None:
     assert answer.status in (200, 403, 400)
 
 
+def review(visit: Visit) -> None:
+    """A tool of another organisation is refused like one that does not exist."""
+
+    def ask(mark: str) -> Answer:
+        rows = [{"tool": f"{mark}0/{mark}0", "hash": f"{mark}0"}]
+        body = json.dumps({"decision": "kept", "tools": rows}).encode()
+        return visit.client("/v1/reviews").send("POST", body)
+
+    assert visit.alike(ask).status == 403
+
+
 def save_credential(visit: Visit) -> None:
     body = {"headers": {"X-Key": "k"}, "shared": visit.rng.random() < 0.5}
     sent = json.dumps(body).encode()
@@ -396,6 +407,7 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
     ("PUT", "/v1/profiles/{name}"): save_profile,
     ("DELETE", "/v1/profiles/{name}"): delete_profile,
     ("PUT", "/v1/policies/{name}"): save_policy,
+    ("POST", "/v1/reviews"): review,
     ("PUT", "/v1/credentials/{name}"): save_credential,
     ("POST", "/v1/tokens"): no_token,
     **{(method, "/v1/sign-ins/{name}"): sign_in(method) for method in ("POST", "PUT", "DELETE")},

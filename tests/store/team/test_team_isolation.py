@@ -6,7 +6,6 @@ The same with every WHERE of ours taken out: row-level security alone keeps them
 import random
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 import psycopg
@@ -25,7 +24,6 @@ from store.team import (
     reviews,
     search,
     servers,
-    sessions,
     tokens,
     tools,
     upstream_secrets,
@@ -77,7 +75,6 @@ READS: dict[str, Call] = {
     "labels.expected": lambda db, me, o: labels.expected(db, o.id, "same words"),
     "use.since": lambda db, me, o: use.since(db, o.id, TODAY),
     "upstream_secrets.load": lambda db, me, o: upstream_secrets.load(db, o.id, o.server_ids[0]),
-    "sessions.load": lambda db, me, o: sessions.load(db, o.people[0], str(o.people[0].member_id)),
     "blobs.load": lambda db, me, o: blobs.load(db, o.id, "other"),
     "blobs.fingerprints": lambda db, me, o: blobs.fingerprints(db, o.id),
     "audit.since": lambda db, me, o: audit.since(db, o.id),
@@ -128,7 +125,6 @@ WRITES: dict[str, Call] = {
     "servers.set_grants": lambda db, me, o: servers.set_grants(db, o.id, o.server_ids[0], ("organisation",)),
     "servers.delete": lambda db, me, o: servers.delete(db, o.id, o.server_ids[0]),
     "tools.save": lambda db, me, o: tools.save(db, o.id, o.server_ids[0], [made(random.Random(1), me, "x", 9)]),
-    "tools.set_held": lambda db, me, o: tools.set_held(db, o.id, next(iter(o.tool_ids)), held=True),
     "reviews.save_findings": lambda db, me, o: reviews.save_findings(
         db, o.id, next(iter(o.tool_ids)), [Finding(0, "new", "info", "", "")]),
     "reviews.decide": lambda db, me, o: reviews.decide(
@@ -143,9 +139,6 @@ WRITES: dict[str, Call] = {
     "upstream_secrets.save": lambda db, me, o: upstream_secrets.save(
         db, o.id, o.server_ids[0], b"mine", key_name="k"),
     "upstream_secrets.delete": lambda db, me, o: upstream_secrets.delete(db, o.id, o.server_ids[0]),
-    "sessions.save": lambda db, me, o: sessions.save(
-        db, o.people[0], str(o.people[0].member_id), {"mine": 1}, datetime.now(UTC)),
-    "sessions.delete": lambda db, me, o: sessions.delete(db, o.people[0], str(o.people[0].member_id)),
     "blobs.save": lambda db, me, o: blobs.save(db, o.id, "other", fingerprint="", data=b""),
 }  # fmt: skip
 
@@ -196,7 +189,7 @@ def test_every_function_of_the_store_is_called_here() -> None:
     """A function that is added to the store is added to this test."""
     modules = (
         audit, blobs, changes, labels, members, organisations, policies, profiles, reviews,
-        search, servers, sessions, tokens, tools, upstream_secrets, use,
+        search, servers, tokens, tools, upstream_secrets, use,
     )  # fmt: skip
     named = {
         f"{module.__name__.rpartition('.')[2]}.{name}"
@@ -206,7 +199,7 @@ def test_every_function_of_the_store_is_called_here() -> None:
         and not name.startswith("_") and not isinstance(value, type)
     }  # fmt: skip
     of_operator = {
-        "members.of_subject", "tokens.holder", "tokens.digest", "sessions.delete_expired",
+        "members.of_subject", "tokens.holder", "tokens.digest",
         "search.index_name", "search.index_scan", "search.uses_exact", "tools.half",
         "tokens.note_use", "servers.save_vectors", "tools.refresh_mean",
     }  # fmt: skip
@@ -299,7 +292,7 @@ TABLES = (
     "organisations", "members", "tokens", "scopes", "servers", "tools", "tool_vectors", "requests",
     "request_vectors", "vocabulary", "stems",
     "scope_vocabulary", "scope_stems", "findings", "decisions", "profiles", "profile_tools",
-    "policies", "labels", "use", "upstream_secrets", "sessions", "blobs", "audit", "cursors",
+    "policies", "labels", "use", "upstream_secrets", "blobs", "audit", "cursors",
     "changes",
 )  # fmt: skip
 
@@ -353,7 +346,7 @@ def test_without_any_where_row_level_security_keeps_them_apart(pool, tenants) ->
                     if table in ("tool_vectors", "requests", "request_vectors", "findings"):
                         server = mine.tool_ids[row["tool_id"]].split("/")[0]
                         assert mine.sees(who, server), (table, who)
-                    if table in ("tokens", "sessions", "use"):
+                    if table in ("tokens", "use"):
                         assert who.role == "admin" or row["member_id"] == who.member_id
                     if table == "audit":
                         assert who.role == "admin"

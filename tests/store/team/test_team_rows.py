@@ -16,7 +16,6 @@ from store.team import (
     profiles,
     reviews,
     servers,
-    sessions,
     tokens,
     tools,
     upstream_secrets,
@@ -266,20 +265,6 @@ def test_credentials_are_read_by_their_member_alone(pool, make_team) -> None:
         assert b"sealed".hex() not in str(audit.since(db, team.id))
 
 
-def test_sessions_are_their_members_and_expire(pool, make_team) -> None:
-    team = make_team("a")
-    soon = datetime.now(UTC) + timedelta(minutes=5)
-    with as_member(pool, team.member) as db:
-        sessions.save(db, team.member, "s1", {"revision": "2025-11-25"}, soon)
-        assert sessions.load(db, team.member, "s1").data == {"revision": "2025-11-25"}
-        sessions.save(db, team.member, "s0", {}, soon - timedelta(hours=1))
-        assert sessions.load(db, team.member, "s0") is None
-    with as_member(pool, team.editor) as db:
-        assert sessions.load(db, team.editor, "s1") is None
-    with as_owner(pool) as db:
-        assert sessions.delete_expired(db) == 1
-
-
 def test_the_log_says_who_changed_what_and_cannot_be_changed(pool, make_team) -> None:
     team = make_team("a")
     with as_member(pool, team.admin) as db:
@@ -303,11 +288,16 @@ def test_a_cursor_brings_each_changed_row_once(pool, make_team) -> None:
         assert {(c.kind, c.row_id) for c in changes.since(db, team.id, 0)} == {
             ("servers", server), *(("tools", id_) for id_ in ids),
         }  # fmt: skip
-        tools.set_held(db, team.id, ids[0], held=True)
+        text = tools.some(db, team.id, [ids[0]])[0].hash
+        who = team.editor.member_id
+        decision = reviews.decide(db, team.id, ids[0], "kept", hash_=text, member_id=who)
         tools.save(db, team.id, server, [tool("read")])
     with as_member(pool, team.member) as db:
         later = [(c.kind, c.row_id, c.gone) for c in changes.since(db, team.id, at)]
-    assert later == [("tools", ids[0], False), ("tools", ids[1], True), ("servers", server, False)]
+    assert later == [
+        ("decisions", decision, False), ("tools", ids[0], False), ("tools", ids[1], True),
+        ("servers", server, False),
+    ]  # fmt: skip
 
 
 def test_no_change_appears_behind_a_reader(pool, make_team) -> None:

@@ -1,0 +1,247 @@
+"""Verbs of toolcrib-team for servers and for the review of their tools, as the operator."""
+
+import argparse
+import getpass
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from app.core.errors import ToolcribError
+from app.secrets.secret_store import Secrets
+from app.team_server.administration import database, member_of, organisation_of, say
+from app.team_server.configuration import from_environ as configured
+from app.team_server.credentials import open_sealed, seal
+from app.team_server.finding import load_encoder
+from app.team_server.reading import read_server
+from app.team_server.sealing import Sealer
+from app.team_server.url_guard import UrlGuard
+from store.team import reviews, servers, tools, upstream_secrets
+from store.team.connecting import Connection, as_operator
+from store.team.records import EVERYBODY, MEMBER, NewServer, Organisation, Server, Tool
+
+
+def run_server_add(args: argparse.Namespace) -> int:
+    """`toolcrib-team server add`."""
+    given = configured(os.environ)
+    if args.url:
+        UrlGuard(given.inside).check_text(args.url)
+    new = NewServer(
+        name=args.name,
+        transport="http" if args.url else "stdio",
+        spec={"command": args.program} if args.program else {},
+        url=args.url or "",
+        sign_in=args.sign_in,
+        grants=_grants(args.group),
+    )
+    with as_operator(given.database) as db:
+        organisation = organisation_of(db, args.organisation)
+        servers.save(db, organisation.id, new)
+    if args.sign_in == "none":
+        number = read_server(given, organisation.id, args.name, encoder=load_encoder())
+        say(f"{args.name} was added with {number} tools.")
+    else:
+        say(f"{args.name} was added. Its tools are read once it has a credential.")
+    return 0
+
+
+def _grants(groups: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
+
+
+def run_server_credential(args: argparse.Namespace) -> int:
+    """`toolcrib-team server credential`: the value comes from a prompt or from stdin."""
+    given, sealer = configured(os.environ), Sealer.from_environ(os.environ)
+    asking = sys.stdin.isatty()
+    value = getpass.getpass(f"{args.header}: ") if asking else sys.stdin.readline().rstrip("\n")
+    if not value:
+        raise ToolcribError("There is no value.", "Type it, or send it to stdin.")
+    secrets = Secrets(headers={args.header: value})
+    with as_operator(given.database) as db:
+        organisation = organisation_of(db, args.organisation)
+        server = servers.named(db, organisation.id, args.name)
+        if server is None or server.sign_in != "organisation":
+            raise ToolcribError(
+                f"{args.name} takes no credential of the organisation.",
+                "Add it with --sign-in organisation.",
+            )
+        upstream_secrets.save(
+            db,
+            organisation.id,
+            server.id,
+            seal(sealer, secrets, organisation.id, server.id, 0),
+            key_name=sealer.name,
+        )
+    number = read_server(given, organisation.id, args.name, secrets, encoder=load_encoder())
+    say(f"The credential of {args.name} is kept, and {number} tools were read.")
+    return 0
+
+
+def run_server_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team server list`."""
+    with as_operator(database()) as db:
+        id_ = organisation_of(db, args.organisation).id
+        rows = servers.every(db, id_)
+        of_server: dict[int, list[bool]] = {}
+        for tool in _tools(db, id_):
+            of_server.setdefault(tool.server_id, []).append(tool.held)
+    for row in rows:
+        states = of_server.get(row.id, [])
+        held = f", {sum(states)} held" if any(states) else ""
+        state = "" if row.enabled else "  off"
+        place = row.url or row.spec.get("command", "")
+        say(f"{row.name}  {place}  {len(states)} tools{held}  {_seen_by(row.grants)}{state}")
+    return 0
+
+
+def run_server_read(args: argparse.Namespace) -> int:
+    """`toolcrib-team server read`: the list anew; changed tools are held until a review."""
+    given = configured(os.environ)
+    with as_operator(given.database) as db:
+        organisation = organisation_of(db, args.organisation)
+        server = _server(db, organisation, args.name)
+        secrets = _secrets(db, organisation, server)
+    number = read_server(given, organisation.id, server.name, secrets, encoder=load_encoder())
+    with as_operator(given.database) as db:
+        held = sum(tool.held for tool in _tools(db, organisation.id) if tool.server_id == server.id)
+    after = "; see: toolcrib-team review list" if held else ""
+    say(f"{server.name} has {number} tools, {held} held{after}.")
+    return 0
+
+
+def _secrets(db: Connection, organisation: Organisation, server: Server) -> Secrets:
+    if server.sign_in == MEMBER:
+        raise ToolcribError(
+            f"{server.name} is read with a member's sign-in.",
+            f"An editor does it: toolcrib team sign-in {server.name}",
+        )
+    if server.sign_in == "none":
+        return Secrets()
+    row = upstream_secrets.load(db, organisation.id, server.id)
+    if row is None:
+        raise ToolcribError(
+            f"The team has no credential for {server.name}.",
+            f"Store it: toolcrib-team server credential {server.name}",
+        )
+    return open_sealed(Sealer.from_environ(os.environ), row.sealed, organisation.id, server.id)
+
+
+def run_server_change(args: argparse.Namespace) -> int:
+    """`toolcrib-team server change`: who sees it, on or off for all."""
+    if args.group is None and not args.everyone and args.state is None:
+        raise ToolcribError("Nothing is to change.", "Give --group, --everyone, --on or --off.")
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        server = _server(db, organisation, args.name)
+        if args.group is not None or args.everyone:
+            servers.set_grants(db, organisation.id, server.id, _grants(args.group))
+        if args.state is not None:
+            servers.set_enabled(db, organisation.id, server.id, enabled=args.state)
+        now = _server(db, organisation, args.name)
+    say(f"{now.name} is {'on' if now.enabled else 'off'}, seen by {_seen_by(now.grants)}.")
+    return 0
+
+
+def run_server_remove(args: argparse.Namespace) -> int:
+    """`toolcrib-team server remove`: with its tools, its labels and its credentials."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        servers.delete(db, organisation.id, _server(db, organisation, args.name).id)
+    say(f"{args.name} was removed with its tools and credentials.")
+    return 0
+
+
+def _server(db: Connection, organisation: Organisation, name: str) -> Server:
+    known = servers.named(db, organisation.id, name)
+    if known is None:
+        raise ToolcribError(
+            f"There is no server {name}.",
+            f"See: toolcrib-team server list --organisation {organisation.name}",
+        )
+    return known
+
+
+def _seen_by(grants: Sequence[str]) -> str:
+    if tuple(grants) == EVERYBODY:
+        return "everyone"
+    return ", ".join(one.partition(":")[2] or one for one in grants)
+
+
+def _tools(db: Connection, organisation: int) -> Iterator[Tool]:
+    after = 0
+    while page := tools.every(db, organisation, after=after):
+        yield from page
+        after = page[-1].id
+
+
+# ---- review of tools
+
+
+def run_review_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team review list`: tools that members do not get, each with the reasons."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        rows = [tool for tool in _tools(db, organisation.id) if tool.held]
+        reasons: dict[int, list[str]] = {}
+        for one in reviews.findings(db, organisation.id, [tool.id for tool in rows]):
+            reasons.setdefault(one.tool_id, []).append(f"  {one.rule} {one.severity}: {one.detail}")
+    for tool in rows:
+        say(f"{tool.tool_id}  {_state(tool)}")
+        for reason in reasons.get(tool.id, ()):
+            say(reason)
+    if not rows:
+        say("No tool is held.")
+    return 0
+
+
+def _state(tool: Tool) -> str:
+    if tool.decision == reviews.KEPT:
+        return "kept from members by a review"
+    changed = tool.trusted_hash and tool.trusted_hash != tool.hash
+    return "changed since its review" if changed else "waits for a review"
+
+
+def run_review_show(args: argparse.Namespace) -> int:
+    """`toolcrib-team review show`: the definition that a decision is about."""
+    with as_operator(database()) as db:
+        tool = _tool(db, organisation_of(db, args.organisation), args.tool)
+    for line in json.dumps(tool.raw, indent=2, ensure_ascii=False).splitlines():
+        say(line)
+    say(f"Text {tool.hash[:12]}: {_state(tool) if tool.held else 'members get it'}.")
+    return 0
+
+
+def run_review_decide(args: argparse.Namespace) -> int:
+    """`toolcrib-team review approve` and `keep`: for this text alone."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        member = member_of(db, args.organisation, args.member)
+        if member.role == MEMBER:
+            raise ToolcribError(f"{member.name} is a member.", "Name an editor or an admin.")
+        tool = _tool(db, organisation, args.tool)
+        if not tool.hash.startswith(args.text):
+            raise ToolcribError(
+                f"The text of {tool.tool_id} is another now: {tool.hash[:12]}.",
+                f"Read it first: toolcrib-team review show {tool.tool_id}",
+            )
+        reviews.decide(
+            db,
+            organisation.id,
+            tool.id,
+            args.decision,
+            hash_=tool.hash,
+            member_id=member.member_id,
+            reason=args.reason,
+        )
+    done = "Members get" if args.decision == reviews.APPROVED else "Members do not get"
+    say(f"{done} {tool.tool_id} with this text.")
+    return 0
+
+
+def _tool(db: Connection, organisation: Organisation, tool_id: str) -> Tool:
+    known = tools.named(db, organisation.id, tool_id)
+    if known is None:
+        raise ToolcribError(
+            f"There is no tool {tool_id}.", "It is written SERVER/TOOL; see: review list"
+        )
+    return known

@@ -1,0 +1,265 @@
+"""What an operator and an editor change while members work: real Postgres, replica and server."""
+
+import io
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from app.cli.main import run
+from app.core.context import AppContext
+from app.core.paths import Paths
+from app.core.settings import Settings
+from app.team import membership
+from app.team_server.program import main
+from app.team_server.sealing import new_key
+from tests.fakes.team_kit import cluster, fresh_database
+from tests.fakes.team_replica import environment, replica
+from tests.fakes.web_client import WebClient
+
+pytestmark = pytest.mark.timeout(180)
+SERVER = Path(__file__).parents[2] / "fakes" / "changing_server.py"
+Command = Callable[..., "Ended"]
+WHERE = ("--organisation", "acme")
+FIRST, SECOND, THIRD = "Reads a note.", "Reads any note, by name.", "Reads notes, newest first."
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class World:
+    given: dict[str, str]
+    tools: Path
+    tokens: dict[str, str]
+
+    def run(self, *words: str) -> str:
+        """The output of a verb of toolcrib-team."""
+        done = self.ended(*words, *WHERE)
+        assert done.code == 0, done.err
+        return done.out.strip()
+
+    def refused(self, *words: str) -> str:
+        done = self.ended(*words)
+        assert (done.code, done.out) == (1, "")
+        return done.err
+
+    def ended(self, *words: str) -> Ended:
+        out, err = io.StringIO(), io.StringIO()
+        with patch.dict(os.environ, self.given), redirect_stdout(out), redirect_stderr(err):
+            code = main(words)
+        return Ended(code, out.getvalue(), err.getvalue())
+
+    def offer(self, text: str) -> None:
+        """The server lists one tool with this description from now on."""
+        schema = {"type": "object"}
+        rows = [{"name": "read", "description": text, "inputSchema": schema}]
+        self.tools.write_text(json.dumps(rows), encoding="utf-8")
+
+    def call(self, member: str = "mia") -> str:
+        url = self.given["TOOLCRIB_TEAM_URL"]
+        web = WebClient(int(url.rpartition(":")[2]), self.tokens[member], "/mcp")
+        return web.ask(
+            "tools/call", {"name": "call_tool", "arguments": {"name": "notes/read"}}
+        ).text
+
+    def text(self) -> str:
+        """The hash by which a review names the present text."""
+        shown = re.search(r"^Text (\w+):", self.run("review", "show", "notes/read"), re.M)
+        assert shown
+        return shown[1]
+
+
+@pytest.fixture(scope="module")
+def world(no_process_left_behind: None) -> Iterator[World]:
+    folder = Path(tempfile.mkdtemp(prefix="tco"))
+    trial = cluster(folder / "pg")
+    file = folder / "tools.json"
+    how = f"CHANGING_TOOLS={file} CHANGING_LOG={folder / 'log'} {sys.executable} {SERVER}"
+    try:
+        with fresh_database(trial) as dsn:
+            given = environment(dsn, new_key(), TOOLCRIB_TEAM_PROGRAMS=f"notes = {how}")
+            tokens: dict[str, str] = {}
+            made = World(given, file, tokens)
+            for name, role in (("ed", "editor"), ("mia", "member")):
+                made.run("user", "add", name, "--role", role)
+                tokens[name] = made.run("token", "issue", name)
+            made.offer(FIRST)
+            assert made.run("server", "add", "notes", "--program", "notes").endswith("1 tools.")
+            with replica(given, folder / "err"):
+                yield made
+            assert not (folder / "err").read_text()
+    finally:
+        trial.stop()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def approved(world: World) -> World:
+    """The world where members get the first text of the tool."""
+    world.offer(FIRST)
+    world.run("server", "read", "notes")
+    world.run("review", "approve", "notes/read", "--text", world.text(), "--member", "ed")
+    assert world.call() == "read done"
+    return world
+
+
+def test_a_changed_text_is_held_until_an_editor_approves_it(approved: World) -> None:
+    world = approved
+    world.offer(SECOND)
+    done = world.run("server", "read", "notes")
+    assert done == "notes has 1 tools, 1 held; see: toolcrib-team review list."
+    assert "read done" not in world.call()
+    assert "notes/read  changed since its review" in world.run("review", "list")
+    assert SECOND in world.run("review", "show", "notes/read")
+    world.run("review", "approve", "notes/read", "--text", world.text(), "--member", "ed")
+    assert world.call() == "read done"
+    assert world.run("review", "list") == "No tool is held."
+
+
+def test_a_decision_is_for_the_text_that_was_read(approved: World) -> None:
+    world, earlier = approved, approved.text()
+    world.offer(THIRD)
+    world.run("server", "read", "notes")
+    approve = ("review", "approve", "notes/read", "--text", earlier, *WHERE, "--member")
+    assert "is another now" in world.refused(*approve, "ed")
+    assert "mia is a member" in world.refused(*approve, "mia")
+    assert "read done" not in world.call()
+
+
+def test_a_tool_that_is_kept_comes_back_by_an_approval(approved: World) -> None:
+    world, text = approved, approved.text()
+    keep = ("review", "keep", "notes/read", "--text", text, "--member", "ed")
+    world.run(*keep, "--reason", "not yet")
+    assert "read done" not in world.call()
+    assert "kept from members by a review" in world.run("review", "list")
+    world.run("review", "approve", "notes/read", "--text", text, "--member", "ed")
+    assert world.call() == "read done"
+
+
+def test_groups_open_and_close_a_server_from_the_next_request_on(approved: World) -> None:
+    world = approved
+    done = world.run("server", "change", "notes", "--group", "ops")
+    assert done == "notes is on, seen by ops."
+    assert "read done" not in world.call()
+    assert "in ops" in world.run("user", "change", "mia", "--group", "ops")
+    assert world.call() == "read done"
+    assert "in no group" in world.run("user", "change", "mia", "--no-group")
+    assert "read done" not in world.call()
+    world.run("server", "change", "notes", "--everyone", "--off")
+    assert world.run("server", "list").endswith("everyone  off")
+    assert "read done" not in world.call()
+    world.run("server", "change", "notes", "--on")
+    assert world.call() == "read done"
+
+
+def test_the_log_names_who_did_what(approved: World) -> None:
+    world = approved
+    world.run("user", "change", "mia", "--role", "editor")
+    last = world.run("audit").splitlines()[-1]
+    assert "operator  update members mia" in last
+    assert 'role: "member" → "editor"' in last
+    world.run("user", "change", "mia", "--role", "member")
+    number = last.partition(" ")[0]
+    after = world.run("audit", "--after", number).splitlines()
+    assert len(after) == 1
+    assert 'role: "editor" → "member"' in after[0]
+    tokens = world.run("audit")
+    assert not any(token in tokens for token in world.tokens.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("server", "read", "none"), "There is no server none."),
+        (("server", "change", "notes"), "Nothing is to change."),
+        (("server", "remove", "none"), "There is no server none."),
+        (("user", "change", "mia"), "Nothing is to change."),
+        (("user", "change", "none", "--role", "admin"), "There is no member none."),
+        (("review", "show", "notes/none"), "There is no tool notes/none."),
+        (("audit",), ""),
+    ],
+)
+def test_wrong_words_get_a_sentence(world: World, words: tuple[str, ...], sentence: str) -> None:
+    where = WHERE if sentence else ("--organisation", "none")
+    assert (sentence or "There is no organisation none.") in world.refused(*words, *where)
+
+
+def test_a_server_goes_with_its_tools(world: World) -> None:
+    world.run("server", "add", "second", "--program", "notes")
+    assert world.run("server", "remove", "second").startswith("second was removed")
+    assert "second" not in world.run("server", "list")
+
+
+# ---- from an editor's machine
+
+
+@pytest.fixture
+def machine(
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[[str], Command]:
+    """The command line of a member who has joined, by TOOLCRIB_HOME of the last one."""
+
+    def verb(*words: str) -> Ended:
+        capsys.readouterr()
+        code = run([*words])
+        return Ended(code, *capsys.readouterr())
+
+    def joined(member: str) -> Command:
+        home = tmp_path / member
+        ctx = AppContext(Paths(home, home / "models"), Settings())
+        ctx.paths.create()
+        with closing(ctx.open_store()) as db:
+            membership.join(ctx, db, world.given["TOOLCRIB_TEAM_URL"], world.tokens[member])
+            membership.synchronise(ctx, db)
+        monkeypatch.setenv("TOOLCRIB_HOME", str(home))
+        return verb
+
+    return joined
+
+
+def test_an_editor_decides_from_the_own_machine(
+    approved: World, machine: Callable[[str], Command]
+) -> None:
+    world, ed = approved, machine("ed")
+    assert ed("team", "review").out == "The team holds no tool.\n"
+    world.offer(SECOND)
+    world.run("server", "read", "notes")
+    stale = ed("team", "review", "notes/read", "--approve", "--yes")
+    assert stale.code == 1
+    assert "notes/read has another text by now." in stale.err
+    ed("team", "sync")
+    assert "notes/read  Your team holds this tool for review." in ed("team", "review").out
+    assert SECOND in ed("team", "review", "notes/read").out
+    asked = ed("team", "review", "notes/read", "--approve")
+    assert (asked.code, "Repeat with --yes." in asked.err) == (1, True)
+    done = ed("team", "review", "notes/read", "--approve", "--yes")
+    assert done.out == "Decided for every member: 1 tool.\n"
+    assert world.call() == "read done"
+    assert re.search(r"  ed  (insert|update) decisions notes/read  ", world.run("audit"))
+
+
+def test_a_member_decides_nothing_for_the_team(
+    approved: World, machine: Callable[[str], Command]
+) -> None:
+    mia = machine("mia")
+    done = mia("team", "review", "notes/read", "--keep", "--yes")
+    assert (done.code, "Your role in the team does not allow this." in done.err) == (1, True)
+    assert mia("team", "review", "notes/none").code == 1
+    assert approved.call() == "read done"
