@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, settings
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
+from app.encoder.onnx import Encoder
 from app.encoder.runtime import opt_out
-from app.encoder.weights import ensure_model
+from app.encoder.weights import ModelFiles, ensure_model
 
 MARKER = "TOOLCRIB_TEST_RUN"
 os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
@@ -31,6 +32,7 @@ settings.register_profile(
 settings.load_profile("any machine")
 opt_out()  # before any test file imports onnxruntime by itself
 os.environ.setdefault("TOOLCRIB_MODELS", str(Path(__file__).parents[1] / ".venv" / "models"))
+MODELS = Path(os.environ["TOOLCRIB_MODELS"])
 
 
 _PROCESSES = (  # folders whose tests start processes, or run whole experiments
@@ -81,6 +83,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _length(marks: set[str]) -> int:
     """Rank of a file: real hosts and servers, then other processes, then the rest."""
     return 0 if _LONG & marks else 1 if "processes" in marks else 2
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_encoder() -> Iterator[None]:
+    """Load each exported encoder once a process; one whose files changed is loaded anew."""
+    real = Encoder.load.__func__  # type: ignore[attr-defined]
+    loaded: dict[tuple[object, ...], Encoder] = {}
+
+    def load(cls: type[Encoder], files: ModelFiles, threads: int = 1) -> Encoder:
+        if MODELS not in files.onnx.parents:
+            return real(cls, files, threads)
+        states = [(s.st_mtime_ns, s.st_size) for s in (files.onnx.stat(), files.tokenizer.stat())]
+        key = (files, threads, *states)
+        if key not in loaded:
+            loaded[key] = real(cls, files, threads)
+        return loaded[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "load", classmethod(load))
+        yield
 
 
 @pytest.fixture

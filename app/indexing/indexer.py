@@ -14,7 +14,7 @@ from app.indexing.recheck import recheck
 from app.indexing.requests import index_keywords, offer_pack
 from app.ranking.floor import floor_is_stale, lacks_world, set_scan_floor
 from app.ranking.learning import teaching
-from app.ranking.requests import read_pack, texts_mark
+from app.ranking.requests import texts_mark
 from app.ranking.summary import make_summary
 from app.ranking.views import View, mixed, views_hash, views_of
 from app.ranking.world import World
@@ -72,7 +72,7 @@ class Indexer:
             if server_id in (None, tool.server_id) and (only is None or tool.id in only)
         ]
         with transaction(self._db):
-            reworded = offer_pack(self._db, rows, read_pack())
+            reworded = offer_pack(self._db, rows)
             index_keywords(self._db, [tool for tool in rows if tool.id in reworded])
         known = tools.summaries(self._db)
         counts = [tools.token_counts(self._db, encoding) for encoding in ENCODINGS]

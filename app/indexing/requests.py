@@ -7,7 +7,7 @@ import apsw
 
 from app.core.changes import Changes
 from app.ranking.keyword import keyword_row
-from app.ranking.requests import LONGEST, MOST, pack_key, tool_text_hash
+from app.ranking.requests import LONGEST, MOST, pack_key, read_pack, tool_text_hash
 from app.safety import patterns
 from app.safety.sightings import ORDER_RULE
 from store import requests, search
@@ -40,13 +40,17 @@ def request_problem(text: str) -> str:
 
 
 def offer_pack(
-    db: apsw.Connection, rows: Sequence[ToolRecord], pack: Mapping[str, Sequence[str]]
+    db: apsw.Connection,
+    rows: Sequence[ToolRecord],
+    pack: Mapping[str, Sequence[str]] | None = None,
 ) -> set[int]:
     """Give these tools their shipped requests; the tools whose requests changed in any way.
 
     Runs inside the caller's transaction.
     """
     hashes = {tool.id: tool_text_hash(tool) for tool in rows if not tool.problem}
+    if pack is None:
+        pack = read_pack({pack_key(hash_) for hash_ in hashes.values()})
     shipped = [
         RequestRecord(0, tool_id, text, PACK, hash_)
         for tool_id, hash_ in hashes.items()

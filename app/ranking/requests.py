@@ -1,6 +1,6 @@
 """Requests shipped for well-known tools, found by the hash of what a tool says of itself."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import apsw
 
@@ -10,6 +10,7 @@ from store.records import ToolRecord
 
 MOST = 5  # of one source for a tool
 LONGEST = 120  # characters of a request
+_KEY = 16  # digits of a text hash that a pack's line begins with
 REGISTRY = "registry"  # the folder of requests by an index of servers, a file a letter
 
 
@@ -18,12 +19,14 @@ def tool_text_hash(tool: ToolRecord) -> str:
     return text_hash(f"{tool.name}\0{' '.join(tool.description.split())}")
 
 
-def read_pack() -> Mapping[str, tuple[str, ...]]:
-    """The shipped requests by (shortened) text hash."""
-    return {key: texts for key, (_name, texts) in read_named_pack().items()}
+def read_pack(wanted: Container[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+    """The shipped requests by (shortened) text hash, of the wanted hashes or of all."""
+    return {key: texts for key, (_name, texts) in read_named_pack(wanted).items()}
 
 
-def read_named_pack() -> Mapping[str, tuple[str, tuple[str, ...]]]:
+def read_named_pack(
+    wanted: Container[str] | None = None,
+) -> Mapping[str, tuple[str, tuple[str, ...]]]:
     """The name of the tool that each shipped text is of, and its requests, by text hash.
 
     Each line of a file is: the hash's first 16 digits, the tool's name, its requests, by tabs.
@@ -38,8 +41,9 @@ def read_named_pack() -> Mapping[str, tuple[str, tuple[str, ...]]]:
         for file in sorted(folder.iterdir(), key=lambda file: file.name):  # servers share tools
             if file.name.endswith(".tsv"):
                 for line in file.read_text(encoding="utf-8").splitlines():
-                    key, name, *texts = line.split("\t")
-                    pack[key] = (name, tuple(texts[:MOST]))
+                    if wanted is None or line[:_KEY] in wanted:
+                        key, name, *texts = line.split("\t")
+                        pack[key] = (name, tuple(texts[:MOST]))
     return pack
 
 
@@ -53,4 +57,4 @@ def texts_mark(db: apsw.Connection, model: str) -> str:
 
 def pack_key(hash_: str) -> str:
     """Key of a pack's lines."""
-    return hash_[:16]
+    return hash_[:_KEY]

@@ -43,8 +43,9 @@ def indexed(
     held until a decision. Without an encoder tools are found by words alone.
     """
     records = [_record(server, at, raw, reviewed or {}) for at, raw in enumerate(raws)]
-    pack = read_pack() if pack is None else pack
-    written = {tool.id: tuple(pack.get(pack_key(tool_text_hash(tool)), ())) for tool in records}
+    keys = {tool.id: pack_key(tool_text_hash(tool)) for tool in records}
+    pack = read_pack(set(keys.values())) if pack is None else pack
+    written = {tool.id: tuple(pack.get(keys[tool.id], ())) for tool in records}
     summaries = [Summary(tool.id, make_summary(tool), "made", tool.hash) for tool in records]
     vectors = _vectors(records, summaries, encoder)
     by_text = _request_vectors([text for texts in written.values() for text in texts], encoder)
