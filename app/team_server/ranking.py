@@ -256,7 +256,6 @@ class TeamSources:
             most=WORD_CANDIDATES,
             apart=self._within.apart,
             finders=self._finders(list(weights)),
-            few=self._seen.tools <= search.EXACT,
         )
         return _Words(stems, idf, {match.tool_id: match for match in matches})
 

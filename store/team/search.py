@@ -3,11 +3,11 @@
 HNSW finds least for those who may see least, without an error: at 100,000 rows a scope of 1 % gets
 3 % of its true neighbours. So visible rows are counted first, and the plan is chosen here, never by
 the planner: up to EXACT rows are compared one by one, more go through the organisation's own index
-(store.team.upkeep builds it).
+(store.team.upkeep builds it, in parts for a large one).
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 
@@ -21,7 +21,8 @@ EXACT = 20_000  # visible rows that are compared one by one: 8 ms of a core
 # Of an index's rows, at least this share must be visible: below, an index scan reads rows that it
 # may not return, and gives up before it has enough.
 LEAST_SHARE = 0.4
-_EF = 1_000  # candidates of an index scan: of 500,000 rows 400 find 87 %, 1,000 94 %
+_EF = 1_000  # candidates of an index scan
+_EF_OF_PART = 400  # the same of one of several
 _MOST_EF = 1_000  # of pgvector
 TOOLS, REQUESTS = "tool_vectors", "request_vectors"  # tables of vectors
 
@@ -32,7 +33,12 @@ class Vectors:
 
     seen: int  # by the caller
     every: int  # of the organisation
-    indexed: bool  # the organisation has an HNSW index over them
+    parts: int  # HNSW indexes that the organisation has over them, each over as many rows
+
+    @property
+    def indexed(self) -> bool:
+        """True if an index scan finds all of them."""
+        return self.parts > 0
 
     @property
     def share(self) -> float:
@@ -86,16 +92,16 @@ def visible(connection: Connection, organisation_id: int) -> Visible:
         "SELECT o.id, coalesce(sum(s.tools) FILTER (WHERE v.seen), 0)::bigint,"
         " coalesce(sum(s.lengths) FILTER (WHERE v.seen), 0)::bigint,"
         " coalesce(sum(s.tool_vectors) FILTER (WHERE v.seen), 0)::bigint,"
-        f" coalesce(sum(s.tool_vectors), 0)::bigint, {_has_index(TOOLS)},"
+        f" coalesce(sum(s.tool_vectors), 0)::bigint, {built_parts(TOOLS)},"
         " coalesce(sum(s.request_vectors) FILTER (WHERE v.seen), 0)::bigint,"
-        f" coalesce(sum(s.request_vectors), 0)::bigint, {_has_index(REQUESTS)}"
+        f" coalesce(sum(s.request_vectors), 0)::bigint, {built_parts(REQUESTS)}"
         " FROM organisations o"
         " LEFT JOIN scopes s ON s.organisation_id = o.id"
         " CROSS JOIN LATERAL (SELECT s.id = ANY(toolcrib.scopes()) AS seen) v"
         " WHERE o.id = %(organisation)s GROUP BY o.id"
     )
     row = first_of(connection, _visible, statement, {"organisation": organisation_id})
-    return row or _visible(organisation_id, 0, 0, 0, 0, False, 0, 0, False)
+    return row or _visible(organisation_id, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def limits(
@@ -182,8 +188,8 @@ class Nearest:
     k: int
     within: Limits = Limits()
 
-    def statement(self, *, exact: bool) -> tuple[sql.Composed, dict[str, object]]:
-        """SQL with its values: tools and cosines, best first."""
+    def statement(self, *, parts: int) -> tuple[sql.Composed, dict[str, object]]:
+        """SQL with its values: tools and cosines, best first, from so many indexes (0: exact)."""
         conditions = [
             # a literal: the planner takes a partial index for no parameter
             sql.SQL("v.organisation_id = {}").format(sql.Literal(self.organisation_id)),
@@ -198,24 +204,43 @@ class Nearest:
             conditions.append(sql.SQL("v.tool_id <> ALL(%(apart)s)"))
             values["apart"] = list(self.within.apart)
         # an order that is no operator alone keeps the planner from the index
-        order = sql.SQL("(v.v <=> %(query)s) + 0" if exact else "v.v <=> %(query)s")
+        order = sql.SQL("v.v <=> %(query)s" if parts else "(v.v <=> %(query)s) + 0")
+        lists = [
+            sql.SQL(
+                "(SELECT v.tool_id, v.v <=> %(query)s AS distance"
+                " FROM {} v WHERE {} ORDER BY {} LIMIT %(k)s)"
+            ).format(
+                sql.Identifier(self.table),
+                sql.SQL(" AND ").join([*conditions, *in_part(part, parts)]),
+                order,
+            )
+            for part in range(max(1, parts))
+        ]
         statement = sql.SQL(
-            "SELECT tool_id, 1 - distance FROM (SELECT v.tool_id, v.v <=> %(query)s AS distance"
-            " FROM {} v WHERE {} ORDER BY {} LIMIT %(k)s) n ORDER BY distance, tool_id"
-        ).format(sql.Identifier(self.table), sql.SQL(" AND ").join(conditions), order)
+            "SELECT tool_id, 1 - distance FROM ({}) n ORDER BY distance, tool_id LIMIT %(k)s"
+        ).format(sql.SQL(" UNION ALL ").join(lists))
         return statement, values
 
 
+def in_part(part: int, parts: int) -> list[sql.Composed]:
+    """The condition that a row is in one of several indexes."""
+    if parts <= 1:
+        return []
+    return [sql.SQL("mod(tool_id, {}) = {}").format(sql.Literal(parts), sql.Literal(part))]
+
+
 def _near(connection: Connection, wanted: Nearest, counted: Vectors) -> list[tuple[int, float]]:
-    exact = uses_exact(counted, wanted.within)
-    with nullcontext() if exact else index_scan(connection, counted.share):
-        return _pairs(connection, *wanted.statement(exact=exact))
+    if uses_exact(counted, wanted.within):
+        return _pairs(connection, *wanted.statement(parts=0))
+    with index_scan(connection, counted):
+        return _pairs(connection, *wanted.statement(parts=counted.parts))
 
 
 @contextmanager
-def index_scan(connection: Connection, share: float) -> Iterator[None]:
-    """Keep the planner on the index, with candidates for a caller who sees this share of it."""
-    candidates = min(_MOST_EF, ceil(_EF / max(share, LEAST_SHARE)))
+def index_scan(connection: Connection, counted: Vectors) -> Iterator[None]:
+    """Keep the planner on the index, with candidates for a caller who sees a share of it."""
+    least = _EF_OF_PART if counted.parts > 1 else _EF
+    candidates = min(_MOST_EF, ceil(least / max(counted.share, LEAST_SHARE)))
     connection.execute(
         "SELECT set_config('hnsw.ef_search', %s, true),"
         " set_config('hnsw.iterative_scan', 'relaxed_order', true),"
@@ -284,21 +309,18 @@ def matching(
     most: int,
     apart: Sequence[int] = (),
     finders: Sequence[str] | None = None,
-    few: bool = False,
 ) -> list[WordMatch]:
     """The tools that hold words (with each word's weight), best first as far as counted here.
 
     Only tools that hold one of the `finders` (None: any word) are looked at.
-    `named` is the weight of a name's word, `mean_length` the words of a tool in the mean. `few`
-    says that the caller sees few tools, which are read without the index.
+    `named` is the weight of a name's word, `mean_length` the words of a tool in the mean.
     """
     if not weights:
         return []
     statement = (
         "SELECT t.id, t.length, array_agg(u.lexeme), "
         " array_agg(array_to_string(u.positions, ','))"
-        f" FROM toolcrib.{'matching_few' if few else 'matching'}(%(stems)s, %(weights)s,"
-        " %(finders)s, %(named)s, %(mean)s,"
+        " FROM toolcrib.matching(%(stems)s, %(weights)s, %(finders)s, %(named)s, %(mean)s,"
         # one by one: the planner, which takes scopes for small, would read all tools of the caller
         " %(apart)s, %(most)s) m,"
         " LATERAL (SELECT id, length, words FROM tools WHERE id = m.id OFFSET 0) t,"
@@ -366,15 +388,21 @@ def like_words(
     return dict(all_of(connection, _count, statement, values))
 
 
-def index_name(table: str, organisation_id: int) -> str:
-    """The HNSW index of one organisation's vectors."""
-    return f"{table}_near_{organisation_id}"
+def index_name(table: str, organisation_id: int, part: int = 0, parts: int = 1) -> str:
+    """An HNSW index of one organisation's vectors: over all, or over one of several parts."""
+    name = f"{table}_near_{organisation_id}"
+    return name if parts == 1 else f"{name}_{part}_of_{parts}"
 
 
-def _has_index(table: str) -> str:
+def built_parts(table: str) -> str:
+    """SQL of the number of parts of an organisation's index; 0 unless all of them are valid."""
     return (
-        "EXISTS (SELECT FROM pg_index i WHERE i.indisvalid AND"
-        f" i.indexrelid = to_regclass('toolcrib.{table}_near_' || o.id))"
+        "(SELECT coalesce(max(p.parts), 0)::int FROM (SELECT"
+        " coalesce(substring(c.relname from '_of_([0-9]+)$')::int, 1) AS parts, count(*) AS valid"
+        " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        f" WHERE i.indrelid = 'toolcrib.{table}'::regclass AND i.indisvalid"
+        f" AND c.relname ~ ('^{table}_near_' || o.id || '(_[0-9]+_of_[0-9]+)?$')"
+        " GROUP BY 1) p WHERE p.valid = p.parts)"
     )
 
 
@@ -396,17 +424,17 @@ def _visible(
     lengths: int,
     vectors: int,
     every_vector: int,
-    indexed: bool,
+    parts: int,
     requests: int,
     every_request: int,
-    requests_indexed: bool,
+    request_parts: int,
 ) -> Visible:
     return Visible(
         organisation_id,
         tools,
         lengths,
-        Vectors(vectors, every_vector, indexed),
-        Vectors(requests, every_request, requests_indexed),
+        Vectors(vectors, every_vector, parts),
+        Vectors(requests, every_request, request_parts),
     )
 
 

@@ -3,22 +3,25 @@
 Statements here run outside of a transaction: readers and writers go on meanwhile.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
 
 from psycopg import sql
 
 from store.errors import StoreError
 from store.team import search
 from store.team.connecting import PATH, Connection, connect
-from store.team.reading import all_of, first_of
-from store.team.search import REQUESTS, TOOLS, index_name
+from store.team.reading import first_of
+from store.team.search import REQUESTS, TOOLS, in_part, index_name
 
 _ANALYSED = (
     "organisations", "members", "scopes", "servers", "tools", "tool_vectors", "requests",
     "request_vectors", "vocabulary", "stems", "scope_vocabulary", "scope_stems",
     "findings", "decisions", "profiles", "profile_tools", "labels", "changes",
 )  # fmt: skip
+PART = 50_000  # rows of one of several indexes
 _LOCK = 7_305_131_208  # advisory lock of those who build indexes
 
 
@@ -57,45 +60,77 @@ def build_indexes(
 ) -> int:
     """Give an organisation an index over each kind of vectors of which it has more than EXACT.
 
-    One for all organisations would find least for the smallest. One that is not needed any more,
-    or was not finished, goes. The number of indexes that it has afterwards.
+    One for all organisations would find least for the smallest. One over 500,000 rows misses whole
+    groups of like tools, whose links lead to each other alone: a large one is built in parts. What
+    is not needed any more, or was not finished, goes. The number of kinds that have an index.
     """
     present = 0
     for table, word in ((TOOLS, "tools"), (REQUESTS, "requests")):
         statement = (
-            f"SELECT coalesce(sum({table}), 0)::bigint FROM scopes WHERE organisation_id = %(id)s"
+            f"SELECT coalesce(sum(s.{table}), 0)::bigint, {search.built_parts(table)}"
+            " FROM organisations o LEFT JOIN scopes s ON s.organisation_id = o.id"
+            " WHERE o.id = %(id)s GROUP BY o.id"
         )
-        (count,) = all_of(connection, int, statement, {"id": organisation_id})
-        wanted = count > search.EXACT
-        present += wanted
-        state = _state(connection, table, organisation_id)
-        if state is not None and not (wanted and state):
-            _drop(connection, table, organisation_id)
-        if wanted and not state:
-            progress(f"Indexing the vectors of {count:,} {word}.")
-            _create(connection, table, organisation_id)
+        row = first_of(connection, _Size, statement, {"id": organisation_id})
+        size = row or _Size(0, 0)
+        parts = _parts_wanted(size)
+        names = [index_name(table, organisation_id, part, parts) for part in range(parts)]
+        present += bool(names)
+        built = _built(connection, table, organisation_id)
+        lacking = [(part, name) for part, name in enumerate(names) if not built.get(name)]
+        if lacking:
+            progress(f"Indexing the vectors of {size.rows:,} {word}.")
+        for part, name in lacking:
+            if name in built:
+                _drop(connection, name)
+            _create(connection, table, organisation_id, name, in_part(part, parts))
+        for name in built.keys() - set(names):
+            _drop(connection, name)
     return present
 
 
-def _create(connection: Connection, table: str, organisation_id: int) -> None:
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Vectors of an organisation, and the parts of the index that it has."""
+
+    rows: int
+    parts: int
+
+
+def _parts_wanted(size: _Size) -> int:
+    """Indexes that so many rows need; as many as there are while they are not far from right."""
+    if size.rows <= search.EXACT:
+        return 0
+    wanted = ceil(size.rows / PART)
+    return size.parts if wanted <= 2 * size.parts and size.parts <= 2 * wanted else wanted
+
+
+def _create(
+    connection: Connection,
+    table: str,
+    organisation_id: int,
+    name: str,
+    of_part: Sequence[sql.Composed],
+) -> None:
+    rows = [sql.SQL("organisation_id = {}").format(sql.Literal(organisation_id)), *of_part]
     statement = sql.SQL(
-        "CREATE INDEX CONCURRENTLY {} ON {} USING hnsw (v halfvec_cosine_ops)"
-        " WHERE organisation_id = {}"
+        "CREATE INDEX CONCURRENTLY {} ON {} USING hnsw (v halfvec_cosine_ops) WHERE {}"
     )
-    name = sql.Identifier(index_name(table, organisation_id))
-    table_name, id_ = sql.Identifier(table), sql.Literal(organisation_id)
-    connection.execute(statement.format(name, table_name, id_))
+    connection.execute(
+        statement.format(sql.Identifier(name), sql.Identifier(table), sql.SQL(" AND ").join(rows))
+    )
 
 
-def _drop(connection: Connection, table: str, organisation_id: int) -> None:
-    name = sql.Identifier(index_name(table, organisation_id))
-    connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(name))
+def _drop(connection: Connection, name: str) -> None:
+    connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
 
 
-def _state(connection: Connection, table: str, organisation_id: int) -> bool | None:
-    """True for an index that can be used, False for one that was not finished, None for none."""
+def _built(connection: Connection, table: str, organisation_id: int) -> dict[str, bool]:
+    """The organisation's indexes; True for those that can be used, False for unfinished ones."""
     statement = (
-        "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('toolcrib.' || %(name)s)"
+        "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+        " WHERE i.indrelid = %(table)s::regclass AND c.relname ~ %(names)s"
     )
-    values = {"name": index_name(table, organisation_id)}
-    return first_of(connection, bool, statement, values)
+    values = {"table": f"toolcrib.{table}", "names": f"^{index_name(table, organisation_id)}(_|$)"}
+    rows = connection.execute(statement, values).fetchall()
+    return {str(name): bool(valid) for name, valid in rows}

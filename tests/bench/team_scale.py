@@ -426,8 +426,8 @@ def _explained(pool: ConnectionPool[Connection], one: _Caller, query: bytes, mod
         counted = search.visible(db, organisation).vectors
         exact = search.uses_exact(counted)
         wanted = search.Nearest(search.TOOLS, organisation, model, query, K)
-        statement, values = wanted.statement(exact=exact)
-        with nullcontext() if exact else search.index_scan(db, counted.share):
+        statement, values = wanted.statement(parts=0 if exact else counted.parts)
+        with nullcontext() if exact else search.index_scan(db, counted):
             rows = db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall()
     plan = "\n".join(str(row[0]) for row in rows)
     used = search.index_name(search.TOOLS, organisation) in plan

@@ -4,6 +4,7 @@ import json
 import os
 import random
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from app.encoder.onnx import Encoder
 from app.encoder.weights import ensure_model
 from app.ranking.text import split_name
 from store.team import members, organisations, search, servers, tools
+from store.team import upkeep as upkeep_module
 from store.team.connecting import as_member, as_owner
 from store.team.records import NewRequest, NewServer, NewTool
 from store.team.upkeep import analyse, build_indexes, upkeep
@@ -138,9 +140,10 @@ def test_the_planner_takes_the_index_wherever_it_was_chosen(
     for who in people:
         with as_member(pool, who) as db:
             wanted = search.Nearest(search.TOOLS, organisation, MODEL, unit(1), 5)
+            counted = search.visible(db, organisation).vectors
             for exact in (False, True):
-                statement, values = wanted.statement(exact=exact)
-                with nullcontext() if exact else search.index_scan(db, 0.5):
+                statement, values = wanted.statement(parts=0 if exact else 1)
+                with nullcontext() if exact else search.index_scan(db, counted):
                     plan = db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall()
                 used = search.index_name(search.TOOLS, organisation) in str(plan)
                 assert used is not exact, plan
@@ -176,6 +179,57 @@ def test_requests_have_an_index_of_their_own(pool, real_vectors, monkeypatch) ->
         for n in range(0, 80, 7):
             near = search.nearest_by_request(db, seen, MODEL, vectors[n].tobytes(), k=3)
             assert near[0] == ids[n % 4]
+
+
+def test_a_large_organisation_s_index_is_in_parts_which_come_and_go_together(
+    pool, real_vectors, monkeypatch
+) -> None:
+    """Each part is read and the nearest of all are found; none is used until all are there."""
+    monkeypatch.setattr(search, "EXACT", 50)
+    vectors = variants(real_vectors, 1_200, seed=6)
+    with as_owner(pool) as db:
+        organisation = organisations.create(db, "parts").id
+        member = members.add(db, organisation, "ada")
+        ids = copy_vectors(db, organisation, NewServer("s", "stdio"), vectors, MODEL)
+
+    def parts() -> int:
+        with as_member(pool, member) as db:
+            seen = search.visible(db, organisation)
+            query = vectors[7].tobytes()
+            near = search.nearest(db, seen, MODEL, query, k=K)
+            best = np.argsort(-(vectors @ vectors[7]))[:K]
+            assert set(near) == {ids[place] for place in best}
+            if seen.vectors.indexed:
+                statement, values = search.Nearest(
+                    search.TOOLS, organisation, MODEL, query, K
+                ).statement(parts=seen.vectors.parts)
+                with search.index_scan(db, seen.vectors):
+                    plan = str(db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall())
+                for part in range(seen.vectors.parts):
+                    name = search.index_name(search.TOOLS, organisation, part, seen.vectors.parts)
+                    assert plan.count(f"using {name} ") == 1, plan
+            return seen.vectors.parts
+
+    def names() -> list[str]:
+        with as_owner(pool) as db:
+            like = f"{search.index_name(search.TOOLS, organisation)}%"
+            rows = db.execute("SELECT relname FROM pg_class WHERE relname LIKE %s", (like,))
+            return sorted(row[0] for row in rows.fetchall())
+
+    # as many as there are while those hold about the right number of rows
+    for size, count in ((5_000, 1), (700, 1), (400, 3), (200, 3), (150, 8), (700, 2)):
+        monkeypatch.setattr(upkeep_module, "PART", size)
+        with upkeep(pool.conninfo) as db:
+            assert build_indexes(db, organisation) == 1
+        assert parts() == count and len(names()) == count
+    with upkeep(pool.conninfo) as db:
+        db.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
+            (f"toolcrib.{search.index_name(search.TOOLS, organisation, 1, 2)}",),
+        )
+        assert parts() == 0
+        assert build_indexes(db, organisation) == 1
+        assert parts() == 2 and len(names()) == 2
 
 
 def test_an_organisation_that_shrinks_loses_its_index(pool, real_vectors, monkeypatch) -> None:
@@ -321,23 +375,73 @@ def test_words_are_summed_by_scope_whatever_happens_to_servers(pool, make_team) 
                 assert kept == summed
 
 
-def test_words_are_found_alike_among_few_and_many_tools_and_the_index_is_for_many(
-    pool, make_team
+def test_words_are_found_alike_by_scope_and_by_reading_all_of_the_caller_s_tools(
+    pool, make_team, monkeypatch
 ) -> None:
-    team = make_team("a")
+    """Few and many scopes, an allowlist, tools apart: matching() finds what Python finds."""
+    team, rng = make_team("a"), random.Random(3)
+    words = ("alpha", "beta", "gamma", "delta", "epsilon")
+    grants = ["organisation", "role:editor", *(f"group:g{n}" for n in range(120))]
+    named: dict[str, int] = {}
     with as_member(pool, team.editor) as db:
-        server = servers.save(db, team.id, NewServer("s", "stdio"))
-        tools.save(db, team.id, server, [tool(f"name{n}") for n in range(40)])
-    found = {}
-    for few in (False, True):
-        with as_member(pool, team.member) as db:
-            weights = {"doe": 1.0, "name7": 3.0}
-            found[few] = search.matching(
-                db, weights, named=2.0, mean_length=3.0, most=20, finders=["doe"], few=few
-            )
-    assert found[True] == found[False] and len(found[True]) == 20
+        for at, grant in enumerate(grants):
+            server = NewServer(f"s{at}", "stdio", grants=(grant,))
+            chosen = sorted(set(rng.choices(words, k=3)))
+            for name, id_ in zip(chosen, tools.save(
+                db, team.id, servers.save(db, team.id, server), [tool(n) for n in chosen]
+            ), strict=True):  # fmt: skip
+                named[f"s{at}/{name}"] = id_
     with as_owner(pool) as db:
-        (made,) = db.execute(
-            "SELECT pg_get_functiondef('toolcrib.matching_few'::regproc)"
-        ).fetchone()
-        assert "AND t.words @@" not in made and "ts_delete(t.words, '') @@" in made
+        groups = [f"g{n}" for n in range(0, 120, 3)]
+        few = members.add(db, team.id, "few", groups=groups)
+    agent = replace(few, allow=("s5/*", "s8/*", "s11/alpha"))
+    for who, sees in {
+        team.editor: lambda _at: True,
+        few: lambda at: at == 0 or (at >= 2 and (at - 2) % 3 == 0),
+        agent: lambda at: at in (5, 8, 11),
+    }.items():
+        true = {
+            id_ for name, id_ in named.items()
+            if sees(int(name[1:].partition("/")[0])) and name.endswith(("/alpha", "/delta"))
+            and not (who is agent and name == "s11/delta")
+        }  # fmt: skip
+        apart = sorted(true)[:1]
+        with as_member(pool, who) as db:
+            stems = [Tokens().of(word)[0] for word in ("alpha", "delta")]
+            found = search.matching(
+                db, dict.fromkeys(stems, 1.0), named=2.0, mean_length=3.0, most=500, apart=apart
+            )
+        assert {match.tool_id for match in found} == true - set(apart)
+        assert len(found) == len(true) - 1 and (who is agent or len(true) > 20)
+
+
+def test_a_search_by_words_reads_no_tool_that_the_caller_does_not_see(pool, make_team) -> None:
+    """Rows of a common word in another scope cost a caller nothing: the index knows scopes."""
+    team = make_team("a")
+    literal, _ = Tokens().literal((0, "name", "common word", "", "s", ""))
+    with as_member(pool, team.editor) as db:
+        for name, grant, count in (("open", "organisation", 40), ("closed", "role:editor", 9_000)):
+            server = servers.save(db, team.id, NewServer(name, "stdio", grants=(grant,)))
+            db.execute(
+                "INSERT INTO tools (organisation_id, server_id, scope_id, tool_id, name, raw, hash,"
+                " summary, words, length) SELECT s.organisation_id, s.id, s.scope_id,"
+                " s.name || '/' || n, n, '{}', '', repeat('x', 500), %s::tsvector, 3 FROM servers s, generate_series(1, %s) n"
+                " WHERE s.id = %s",
+                (literal, count, server),
+            )
+    with upkeep(pool.conninfo) as db:
+        analyse(db)
+
+    reads = (
+        "SELECT pg_stat_get_xact_numscans('tools_by_scope_and_words'::regclass),"
+        " pg_stat_get_xact_tuples_returned('tools'::regclass)"
+        " + pg_stat_get_xact_tuples_fetched('tools'::regclass)"
+    )
+    with as_member(pool, team.member) as db:
+        weights = {"common": 1.0, "word": 1.0}
+        before = db.execute(reads).fetchone()
+        found = search.matching(db, weights, named=2.0, mean_length=3.0, most=100)
+        after = db.execute(reads).fetchone()
+    assert len(found) == 40
+    assert after[0] - before[0] == 1, (before, after)
+    assert after[1] - before[1] <= 120  # the 40, and once more for their words
