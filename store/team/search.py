@@ -21,8 +21,7 @@ EXACT = 20_000  # visible rows that are compared one by one: 8 ms of a core
 # Of an index's rows, at least this share must be visible: below, an index scan reads rows that it
 # may not return, and gives up before it has enough.
 LEAST_SHARE = 0.4
-_EF = 1_000  # candidates of an index scan
-_EF_OF_PART = 400  # the same of one of several
+_EF = 400  # candidates of an index scan: .999 of the nearest among 50,000 rows
 _MOST_EF = 1_000  # of pgvector
 TOOLS, REQUESTS = "tool_vectors", "request_vectors"  # tables of vectors
 
@@ -223,7 +222,7 @@ class Nearest:
 
 
 def in_part(part: int, parts: int) -> list[sql.Composed]:
-    """The condition that a row is in one of several indexes."""
+    """The condition that a row is in this one of several indexes; none for one of one."""
     if parts <= 1:
         return []
     return [sql.SQL("mod(tool_id, {}) = {}").format(sql.Literal(parts), sql.Literal(part))]
@@ -239,8 +238,7 @@ def _near(connection: Connection, wanted: Nearest, counted: Vectors) -> list[tup
 @contextmanager
 def index_scan(connection: Connection, counted: Vectors) -> Iterator[None]:
     """Keep the planner on the index, with candidates for a caller who sees a share of it."""
-    least = _EF_OF_PART if counted.parts > 1 else _EF
-    candidates = min(_MOST_EF, ceil(least / max(counted.share, LEAST_SHARE)))
+    candidates = min(_MOST_EF, ceil(_EF / max(counted.share, LEAST_SHARE)))
     connection.execute(
         "SELECT set_config('hnsw.ef_search', %s, true),"
         " set_config('hnsw.iterative_scan', 'relaxed_order', true),"
@@ -388,20 +386,19 @@ def like_words(
     return dict(all_of(connection, _count, statement, values))
 
 
-def index_name(table: str, organisation_id: int, part: int = 0, parts: int = 1) -> str:
-    """An HNSW index of one organisation's vectors: over all, or over one of several parts."""
-    name = f"{table}_near_{organisation_id}"
-    return name if parts == 1 else f"{name}_{part}_of_{parts}"
+def index_name(table: str, organisation_id: int, part: int, parts: int) -> str:
+    """An HNSW index of one organisation's vectors: over one of several parts of them."""
+    return f"{table}_near_{organisation_id}_{part}_of_{parts}"
 
 
 def built_parts(table: str) -> str:
     """SQL of the number of parts of an organisation's index; 0 unless all of them are valid."""
     return (
         "(SELECT coalesce(max(p.parts), 0)::int FROM (SELECT"
-        " coalesce(substring(c.relname from '_of_([0-9]+)$')::int, 1) AS parts, count(*) AS valid"
+        " substring(c.relname from '_of_([0-9]+)$')::int AS parts, count(*) AS valid"
         " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
         f" WHERE i.indrelid = 'toolcrib.{table}'::regclass AND i.indisvalid"
-        f" AND c.relname ~ ('^{table}_near_' || o.id || '(_[0-9]+_of_[0-9]+)?$')"
+        f" AND c.relname ~ ('^{table}_near_' || o.id || '_[0-9]+_of_[0-9]+$')"
         " GROUP BY 1) p WHERE p.valid = p.parts)"
     )
 

@@ -200,7 +200,8 @@ def test_every_function_of_the_store_is_called_here() -> None:
     }  # fmt: skip
     of_operator = {
         "members.of_subject", "tokens.holder", "tokens.digest",
-        "search.index_name", "search.index_scan", "search.uses_exact", "tools.half",
+        "search.built_parts", "search.in_part", "search.index_name", "search.index_scan",
+        "search.uses_exact", "tools.half",
         "tokens.note_use", "servers.save_vectors", "tools.refresh_mean",
     }  # fmt: skip
     assert named - of_operator == READS.keys() | COUNTS.keys() | WRITES.keys()

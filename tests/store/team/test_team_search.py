@@ -101,7 +101,7 @@ def test_the_index_is_used_only_where_it_was_chosen(pool, real_vectors, monkeypa
     with upkeep(pool.conninfo) as db:
         build_indexes(db, organisation)
     scans = "SELECT coalesce(idx_scan, 0) FROM pg_stat_user_indexes WHERE indexrelname = %s"
-    name = search.index_name(search.TOOLS, organisation)
+    name = search.index_name(search.TOOLS, organisation, 0, 1)
 
     def scanned() -> int:
         with psycopg.connect(pool.conninfo) as db:
@@ -145,7 +145,7 @@ def test_the_planner_takes_the_index_wherever_it_was_chosen(
                 statement, values = wanted.statement(parts=0 if exact else 1)
                 with nullcontext() if exact else search.index_scan(db, counted):
                     plan = db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall()
-                used = search.index_name(search.TOOLS, organisation) in str(plan)
+                used = search.index_name(search.TOOLS, organisation, 0, 1) in str(plan)
                 assert used is not exact, plan
             assert db.execute("SHOW enable_sort").fetchone() == ("on",)
 
@@ -212,12 +212,12 @@ def test_a_large_organisation_s_index_is_in_parts_which_come_and_go_together(
 
     def names() -> list[str]:
         with as_owner(pool) as db:
-            like = f"{search.index_name(search.TOOLS, organisation)}%"
-            rows = db.execute("SELECT relname FROM pg_class WHERE relname LIKE %s", (like,))
+            like = f"^tool_vectors_near_{organisation}_"
+            rows = db.execute("SELECT relname FROM pg_class WHERE relname ~ %s", (like,))
             return sorted(row[0] for row in rows.fetchall())
 
     # as many as there are while those hold about the right number of rows
-    for size, count in ((5_000, 1), (700, 1), (400, 3), (200, 3), (150, 8), (700, 2)):
+    for size, count in ((5_000, 1), (700, 2), (400, 2), (300, 4), (150, 8), (700, 2)):
         monkeypatch.setattr(upkeep_module, "PART", size)
         with upkeep(pool.conninfo) as db:
             assert build_indexes(db, organisation) == 1
@@ -249,7 +249,7 @@ def test_an_organisation_that_shrinks_loses_its_index(pool, real_vectors, monkey
         assert build_indexes(db, organisation) == 1
         assert indexed()
         # as one whose building was ended: it must neither be used nor be taken for done
-        name = search.index_name(search.TOOLS, organisation)
+        name = search.index_name(search.TOOLS, organisation, 0, 1)
         db.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
             (f"toolcrib.{name}",),
@@ -425,8 +425,8 @@ def test_a_search_by_words_reads_no_tool_that_the_caller_does_not_see(pool, make
             db.execute(
                 "INSERT INTO tools (organisation_id, server_id, scope_id, tool_id, name, raw, hash,"
                 " summary, words, length) SELECT s.organisation_id, s.id, s.scope_id,"
-                " s.name || '/' || n, n, '{}', '', repeat('x', 500), %s::tsvector, 3 FROM servers s, generate_series(1, %s) n"
-                " WHERE s.id = %s",
+                " s.name || '/' || n, n, '{}', '', repeat('x', 500), %s::tsvector, 3"
+                " FROM servers s, generate_series(1, %s) n WHERE s.id = %s",
                 (literal, count, server),
             )
     with upkeep(pool.conninfo) as db:
