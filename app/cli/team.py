@@ -32,8 +32,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
-        '"sends"}; of leave also {"hosts"}; of review {"tools": [{"tool", "here", "problem", '
-        '"definition"}]}.',
+        '"sends"}; of leave also {"hosts", "token_problem"}; of review {"tools": '
+        '[{"tool", "here", "problem", "definition"}]}.',
     )
     parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
     join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
@@ -262,7 +262,10 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
     """Leave the team after a yes."""
     with ctx.store() as db:
         team = membership.current(db)
-        question = f"Leave {team.organisation}? Its servers, tools and profiles go from here."
+        question = (
+            f"Leave {team.organisation}? Its servers, tools and profiles go from here, and the"
+            " token ends for every machine that has it."
+        )
         if not args.yes and not (console.can_ask and console.confirm(question)):
             raise ToolcribError("The team was not left.", "Repeat with --yes.")
         left = membership.leave(ctx, db)
@@ -271,8 +274,9 @@ def run_leave(args: argparse.Namespace, ctx: AppContext, console: Console) -> in
         "servers": left.servers,
         "profiles": list(left.profiles),
         "hosts": list(left.hosts),
+        "token_problem": left.token_problem,
     }
-    lines = [f"Left {team.organisation}. Your own catalogue is as it was."]
+    lines = [f"Left {team.organisation}. Your own catalogue is as it was.", left.token_text]
     if left.hosts:
         lines.append(
             f"These hosts were given a profile of the team: {', '.join(left.hosts)}."

@@ -26,6 +26,10 @@ class RefusedError(ToolcribError):
     """The team server does not take the token, or not for this."""
 
 
+class EndedTokenError(RefusedError):
+    """The team server does not take the token for anything: it was ended, or never counted."""
+
+
 class ChangedMeanwhileError(ToolcribError):
     """Another member changed the row after it was read."""
 
@@ -165,7 +169,7 @@ def _check(status: int, value: Json, url: str) -> None:
     error = value.get("error")
     words = str(error.get("message", "")) if isinstance(error, dict) else ""
     if status == 401:
-        raise RefusedError(
+        raise EndedTokenError(
             f"The team server {url} does not take the token.",
             "Ask an admin of the team for another, then: toolcrib team join URL",
         )

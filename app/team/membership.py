@@ -11,8 +11,9 @@ from app.indexing.indexer import Indexer
 from app.market import sources
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import TEAM_TOKEN
+from app.system.quoting import quoted
 from app.team.catalogue import Applied, TeamCatalogue, place_of, remove_server
-from app.team.client import Membership, TeamClient, plain_url
+from app.team.client import EndedTokenError, Membership, RefusedError, TeamClient, plain_url
 from store import exports, profiles, servers, teams
 from store.connection import transaction
 from store.records import MANUAL
@@ -210,10 +211,26 @@ class Left:
     servers: int
     profiles: Sequence[str]
     hosts: Sequence[str]
+    token_problem: str = ""  # reason that the machine's token may still count, a sentence
+
+    @property
+    def token_text(self) -> str:
+        """State of the machine's token on the team server, and what is to be done about it."""
+        if not self.token_problem:
+            return "Its token counts no more on the team server."
+        who, where = quoted(self.team.member), quoted(self.team.organisation)
+        return (
+            f"{self.token_problem} The token of this machine may still count there. Ask an admin"
+            f" of the team to end it: toolcrib-team token list {who} --organisation {where} names"
+            " it with its last use, and toolcrib-team token revoke ID ends it."
+        )
 
 
 def leave(ctx: AppContext, db: apsw.Connection) -> Left:
-    """Take the team's servers, tools and profiles out; everything else is as before joining."""
+    """Take the team's servers, tools and profiles out; everything else is as before joining.
+
+    The token is ended on the team server; where that cannot be reached, the rest is done.
+    """
     team = current(db)
     secrets = SecretStore.open(ctx.paths)
     with transaction(db):
@@ -228,8 +245,23 @@ def leave(ctx: AppContext, db: apsw.Connection) -> Left:
             remove_server(db, secrets, server.id, place_of(team))
         teams.forget(db, team.id)
     sources.keep_team(ctx, db, team, "")
+    problem = _end_token(ctx, team)
     secrets.delete(TEAM_TOKEN)
-    return Left(team, len(rows), names, hosts)
+    return Left(team, len(rows), names, hosts, problem)
+
+
+def _end_token(ctx: AppContext, team: TeamRecord) -> str:
+    """End this machine's token; the reason that it may still count, "" for none."""
+    try:
+        with TeamClient(team.url, token_of(ctx, team)) as client:
+            client.send("/v1/tokens", {}, "DELETE")
+    except EndedTokenError:
+        return ""
+    except RefusedError:
+        return "The team server is of an older version."
+    except ToolcribError as error:
+        return error.title
+    return ""
 
 
 def hosts_with(db: apsw.Connection, names: Sequence[str]) -> list[str]:

@@ -254,7 +254,9 @@ def run_token_list(args: argparse.Namespace) -> int:
         state = (
             "revoked" if row.revoked else f"expires {row.expires:%Y-%m-%d}" if row.expires else ""
         )
-        say(f"{row.id}  {row.name}  {' '.join(row.allow or ())}  {state}".rstrip())
+        used = f"last used {row.used:%Y-%m-%d}" if row.used else "never used"
+        parts = (str(row.id), row.name, " ".join(row.allow or ()), used, state)
+        say("  ".join(filter(None, parts)))
     return 0
 
 

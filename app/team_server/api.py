@@ -85,6 +85,7 @@ class TeamApi:
             ("POST", "/v1/labels"): self._labels,
             ("POST", "/v1/use"): self._use,
             ("POST", "/v1/tokens"): self._issue_token,
+            ("DELETE", "/v1/tokens"): self._end_token,
             ("GET", "/v1/profiles/{name}"): self._concerned,
             ("PUT", "/v1/profiles/{name}"): self._save_profile,
             ("DELETE", "/v1/profiles/{name}"): self._delete_profile,
@@ -185,6 +186,13 @@ class TeamApi:
                 connection, request.caller.member, "browser sign-in", expires=until
             )
         return {"token": value, "expires": until.isoformat()}
+
+    def _end_token(self, request: Request, _body: bytes) -> Json:
+        """End the token that the request shows: its machine leaves the team."""
+        if not request.caller.token_id:
+            raise refusal.no_right()
+        with as_member(self._pool, request.caller.member) as connection:
+            return {"ended": tokens.revoke(connection, request.caller.token_id)}
 
     def _save_credential(self, request: Request, body: bytes) -> Json:
         given = _object(body)

@@ -9,7 +9,7 @@ from app.core.errors import ToolcribError
 from app.core.safe_write import private_folder, write_file
 from app.team_server import trial
 from app.team_server.administration import say
-from app.team_server.configuration import Configuration
+from app.team_server.configuration import DATABASE, Configuration
 from app.team_server.finding import load_encoder
 from app.team_server.reading import read_server
 from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
@@ -41,6 +41,8 @@ def run_trial(folder: Path, port: int) -> int:
         migrate(given.database)
         issued = _fill(given)
         _print(url, folder, issued)
+        say(f"  For the other verbs of toolcrib-team: export {DATABASE}='{given.database}'")
+        say(f"Stop it with Ctrl+C. Process {os.getpid()}.")
         replica = make(given, Sealer.from_environ({KEY_VARIABLE: key}))
         serve(replica, own)
     finally:
@@ -104,4 +106,3 @@ def _print(url: str, folder: Path, issued: dict[str, str]) -> None:
             say(f"  Token of {name} ({role}): {issued[name]}")
     say(f"  On a member's machine: toolcrib team join {url}")
     say(f"  For a host by URL: {url}/mcp/{PROFILE} with the header Authorization: Bearer TOKEN")
-    say(f"Stop it with Ctrl+C. Process {os.getpid()}.")

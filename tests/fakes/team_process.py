@@ -8,6 +8,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from app.team_server.sampling import ORGANISATION
+from store.team import members, organisations, tokens
+from store.team.connecting import as_operator
+
 _STARTED = "Stop it with Ctrl+C"
 _SECONDS = 60
 
@@ -30,6 +34,7 @@ class TrialProcess:
         self.printed = self._read()
         self.url = re.search(r"http://127\.0\.0\.1:\d+", self.printed)[0]
         self.port = int(self.url.rpartition(":")[2])
+        self.database = re.search(r"TOOLCRIB_TEAM_DATABASE='(\S+)'", self.printed)[1]
         self.tokens = dict(re.findall(r"Token of (\w+) \(\w+\): (tct_\S+)", self.printed))
 
     def _read(self) -> str:
@@ -41,6 +46,12 @@ class TrialProcess:
                 return "".join(lines)
             assert time.monotonic() < limit, "".join(lines)
         raise AssertionError(f"it ended: {self.errors.read_text()}")
+
+    def new_token(self, member: str) -> str:
+        """A token for a machine that will leave: leaving ends it."""
+        with as_operator(self.database) as db:
+            organisation = organisations.find(db, ORGANISATION)
+            return tokens.issue(db, members.named(db, organisation.id, member), "test")[1]
 
     def stop(self) -> int:
         """End it as an operator does; its exit code."""

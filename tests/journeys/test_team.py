@@ -99,7 +99,8 @@ def test_a_real_host_calls_a_tool_of_the_team(
     house: Household, running_trial: TrialProcess
 ) -> None:
     house.ctx.paths.create()
-    printed = toolcrib(house, "team", "join", running_trial.url, given=running_trial.tokens["sam"])
+    token = running_trial.new_token("sam")
+    printed = toolcrib(house, "team", "join", running_trial.url, given=token)
     assert "sample-team" in printed and PROFILE in printed
     with host_that_searches(house) as model:
         with closing(house.ctx.open_store()) as db:
@@ -123,4 +124,5 @@ def test_a_real_host_calls_a_tool_of_the_team(
         "arguments": {"name": "notes/search_notes", "arguments": {"query": TITLE}},
     }
     assert TITLE in team.ask("tools/call", given).text
-    assert "restore" in toolcrib(house, "team", "leave", "--yes")
+    left = toolcrib(house, "team", "leave", "--yes")
+    assert "restore" in left and "token counts no more" in left

@@ -59,7 +59,7 @@ def test_joining_shows_team_role_time_and_profiles_and_leaving_takes_them_away(
 ):
     before = list(window.live.profiles)
     dialog.url.setText(running_trial.url)
-    dialog.token.setText(running_trial.tokens["sam"])
+    dialog.token.setText(running_trial.new_token("sam"))
     press(qtbot, dialog.join)
     qtbot.waitUntil(lambda: dialog.title.text() == "Team sample-team", timeout=60_000)
     qtbot.waitUntil(lambda: dialog.when.text().startswith("Synchronised just now"), timeout=60_000)

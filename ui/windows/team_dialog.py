@@ -42,7 +42,10 @@ _SENDS = "Nothing of yours is sent to the team. See what can be: toolcrib team s
 _EMPTY = "The team has no profiles for you yet."
 _OFFLINE = "What was synchronised last goes on working."
 _GO_ON = "Sign in on the page that was opened in your browser."
-_LEAVE = "Leave {}? Its servers, tools and profiles go from this machine. Your own stay."
+_LEAVE = (
+    "Leave {}? Its servers, tools and profiles go from this machine, and the token ends for every"
+    " machine that has it. Your own stay."
+)
 _HOUR, _DAY = 3_600, 86_400
 
 
@@ -309,7 +312,7 @@ def _synchronised(ctx: AppContext, job: Job) -> str:
 def _left(ctx: AppContext) -> str:
     with ctx.store() as db:
         left = membership.leave(ctx, db)
-    text = f"Left {left.team.organisation}. Your own catalogue is as it was."
+    text = f"Left {left.team.organisation}. Your own catalogue is as it was. {left.token_text}"
     if left.hosts:
         text += f" Write these hosts again: {', '.join(left.hosts)}."
     return text

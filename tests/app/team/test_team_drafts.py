@@ -23,7 +23,7 @@ Edit = Callable[..., None]
 @pytest.fixture
 def as_robin(ctx: AppContext, db: apsw.Connection, running_trial: TrialProcess) -> None:
     """A home of the team's editor, with a draft of the team's one profile."""
-    membership.join(ctx, db, running_trial.url, running_trial.tokens["robin"])
+    membership.join(ctx, db, running_trial.url, running_trial.new_token("robin"))
     membership.synchronise(ctx, db)
     drafts.begin(db, DRAFT, TEAM)
 

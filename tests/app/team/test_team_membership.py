@@ -1,6 +1,7 @@
 """A second home joins the trial's team, gets its catalogue, and is as before once it leaves."""
 
 import json
+import re
 
 import apsw
 import pytest
@@ -8,12 +9,13 @@ import pytest
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership, sending
-from app.team.client import OfflineError, plain_url
+from app.team.client import EndedTokenError, OfflineError, TeamClient, plain_url
 from store import profiles, servers, teams, tools
 from store.connection import transaction
 from store.errors import StoreError
 from store.records import EntryRecord, LabelRecord, NewTool, ServerSpec
 from tests.fakes.team_process import TrialProcess
+from tests.fakes.team_replica import program
 
 
 def contents(db: apsw.Connection) -> dict[str, list[tuple[object, ...]]]:
@@ -32,6 +34,15 @@ def give_own_work(db: apsw.Connection) -> None:
         raw = {"name": "mine", "description": "does mine"}
         (tool_id,) = tools.save_list(db, server_id, [NewTool("mine", raw, "h")], 1.0).added
         profiles.set_pinned(db, 1, [tool_id], True)
+
+
+def move_out_of_reach(ctx: AppContext, db: apsw.Connection) -> None:
+    """Nothing listens any more where the team's server was."""
+    with transaction(db):
+        db.execute("UPDATE teams SET url = 'http://127.0.0.1:9'")
+    ctx_secrets = json.loads(ctx.paths.secrets.read_text())
+    ctx_secrets["team token"]["url"] = "http://127.0.0.1:9"
+    ctx.paths.secrets.write_text(json.dumps(ctx_secrets))
 
 
 @pytest.fixture
@@ -83,9 +94,10 @@ def test_leaving_brings_back_what_was_before(
 ) -> None:
     give_own_work(db)
     before, secrets = contents(db), ctx.paths.secrets
-    membership.join(ctx, db, running_trial.url, running_trial.tokens["sam"])
+    token = running_trial.new_token("sam")
+    membership.join(ctx, db, running_trial.url, token)
     membership.synchronise(ctx, db)
-    assert running_trial.tokens["sam"] in secrets.read_text()
+    assert token in secrets.read_text()
     assert contents(db) != before
     left = membership.leave(ctx, db)
     assert (left.servers, list(left.profiles)) == (3, ["everyday@sample-team"])
@@ -95,7 +107,57 @@ def test_leaving_brings_back_what_was_before(
         k: v for k, v in before.items() if k not in own
     }
     assert db.execute("SELECT count(*) FROM summaries").fetchone() == (1,)  # of one's own tool
-    assert running_trial.tokens["sam"] not in secrets.read_text()
+    assert token not in secrets.read_text()
+
+
+def listed_token(trial: TrialProcess) -> str:
+    """The newest token of sam, as an admin sees it."""
+    words = ("token", "list", "sam", "--organisation", "sample-team")
+    return program({"TOOLCRIB_TEAM_DATABASE": trial.database}, *words).splitlines()[0]
+
+
+def test_leaving_ends_the_token_of_this_machine_alone(
+    ctx: AppContext, db: apsw.Connection, running_trial: TrialProcess
+) -> None:
+    token, other = running_trial.new_token("sam"), running_trial.tokens["sam"]
+    assert "never used" in listed_token(running_trial)
+    membership.join(ctx, db, running_trial.url, token)
+    left = membership.leave(ctx, db)
+    assert left.token_text == "Its token counts no more on the team server."
+    with TeamClient(running_trial.url, token) as client, pytest.raises(EndedTokenError):
+        client.me()
+    with TeamClient(running_trial.url, other) as client:
+        assert client.me().member == "sam"
+    assert listed_token(running_trial).endswith("revoked")
+    membership.join(ctx, db, running_trial.url, other)
+
+
+def test_a_token_that_was_ended_before_keeps_no_one_from_leaving(
+    ctx: AppContext, db: apsw.Connection, running_trial: TrialProcess
+) -> None:
+    token = running_trial.new_token("sam")
+    membership.join(ctx, db, running_trial.url, token)
+    with TeamClient(running_trial.url, token) as client:
+        client.send("/v1/tokens", {}, "DELETE")
+    assert not membership.leave(ctx, db).token_problem
+
+
+def test_out_of_reach_one_leaves_all_the_same_and_an_admin_finds_and_ends_the_token(
+    ctx: AppContext, db: apsw.Connection, running_trial: TrialProcess
+) -> None:
+    token = running_trial.new_token("sam")
+    membership.join(ctx, db, running_trial.url, token)
+    move_out_of_reach(ctx, db)
+    left = membership.leave(ctx, db)
+    assert "cannot be reached. The token of this machine may still count there." in left.token_text
+    assert "toolcrib-team token list sam --organisation sample-team" in left.token_text
+    assert membership.state(db).team is None and "team token" not in ctx.paths.secrets.read_text()
+    row = listed_token(running_trial)
+    assert re.search(r"last used \d{4}-\d\d-\d\d", row) and "revoked" not in row
+    words = ("token", "revoke", row.split()[0])
+    assert "counts no more" in program({"TOOLCRIB_TEAM_DATABASE": running_trial.database}, *words)
+    with TeamClient(running_trial.url, token) as client, pytest.raises(EndedTokenError):
+        client.me()
 
 
 def test_a_second_synchronisation_fetches_what_changed_alone(
@@ -120,11 +182,7 @@ def test_a_stopped_synchronisation_goes_on_where_it_was(
 def test_offline_says_so_and_the_catalogue_stays(
     ctx: AppContext, db: apsw.Connection, joined: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with transaction(db):
-        db.execute("UPDATE teams SET url = 'http://127.0.0.1:9'")
-    ctx_secrets = json.loads(ctx.paths.secrets.read_text())
-    ctx_secrets["team token"]["url"] = "http://127.0.0.1:9"
-    ctx.paths.secrets.write_text(json.dumps(ctx_secrets))
+    move_out_of_reach(ctx, db)
     count = len(tools.tools(db))
     with pytest.raises(OfflineError, match="cannot be reached"):
         membership.synchronise(ctx, db)

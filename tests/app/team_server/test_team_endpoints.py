@@ -34,6 +34,7 @@ from app.team_server.configuration import Configuration
 from app.team_server.limiting import Limits
 from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
 from app.team_server.serving import Replica, ReplicaServer, listen, make
+from store.team import tokens
 from store.team.connecting import as_owner
 from tests.fakes.team_tenants import MARK, SECRET, Agent, Tenant, add_server, fill
 from tests.fakes.web_client import Answer, WebClient
@@ -262,6 +263,16 @@ def sign_in(method: str) -> Callable[[Visit], None]:
     return case
 
 
+def end_token(visit: Visit) -> None:
+    """A token ends itself, and no other of its member."""
+    with as_owner(visit.home.replica.pool) as db:
+        value = tokens.issue(db, visit.agent.who, visit.mine.mark)[1]
+    client = WebClient(visit.home.port, value, "/v1/tokens")
+    assert visit.checked(client.send("DELETE")).last == {"ended": True}
+    assert client.send("DELETE").status == 401
+    assert visit.json("GET", "/v1/me")["member"] == visit.agent.who.name
+
+
 def no_token(visit: Visit) -> None:
     """A token makes no other token."""
     assert visit.checked(visit.client("/v1/tokens").send("POST", b"{}")).status == 403
@@ -410,6 +421,7 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
     ("POST", "/v1/reviews"): review,
     ("PUT", "/v1/credentials/{name}"): save_credential,
     ("POST", "/v1/tokens"): no_token,
+    ("DELETE", "/v1/tokens"): end_token,
     **{(method, "/v1/sign-ins/{name}"): sign_in(method) for method in ("POST", "PUT", "DELETE")},
 }
 
