@@ -11,6 +11,9 @@ from app.cli.console import Console, table
 from app.cli.options import NEEDS_CONSENT, Verbs, add_profile
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.home import home_folder
+from app.gateway.backend.host_model import host_model
+from app.gateway.backend.rendezvous import Place
 from app.indexing import request_writer
 from app.indexing.requests import edited, put, request_problem
 from app.indexing.summaries import encode
@@ -48,8 +51,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="let your own model write three for each tool, once you agree",
         description="Sends names and descriptions of these tools, with their servers' names, to the"
-        " endpoint or command line that you name, and nowhere else. Tools that have some from a"
-        " model are left out, so that a stopped run goes on, and tools that are held back: their"
+        " endpoint, command line or connected host that you name, and nowhere else. Tools that have"
+        " some from a model are left out, so that a stopped run goes on, and tools that are held"
+        " back: their"
         ' texts reach no model. JSON: {"tools", "requests", "refused": [{"tool", "text",'
         ' "problem"}], "unanswered": [TOOL], "stopped", "held": [TOOL]}.',
     )
@@ -57,6 +61,9 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
     where = write.add_mutually_exclusive_group(required=True)
     where.add_argument("--url", help="OpenAI-compatible, as in http://127.0.0.1:11434/v1 (Ollama)")
     where.add_argument("--command", choices=tuple(COMMANDS), help="a host's own command line")
+    where.add_argument(
+        "--sampling", action="store_true", help="the model of a connected host that offers it"
+    )
     write.add_argument("--model", default="", help="with --url")
     write.add_argument("--key-env", default="", metavar="NAME", help="variable with the key")
     write.add_argument("--missing", action="store_true", help="only for tools that have none")
@@ -204,6 +211,10 @@ def _picked(
 
 
 def _model(args: argparse.Namespace) -> Model:
+    if args.sampling and args.also_new:
+        raise ToolcribError("A host is asked only when you say so.", "Leave --also-new out.")
+    if args.sampling:
+        return host_model(Place(home_folder()))
     if args.url and not args.model:
         raise ToolcribError("Which model?", "Name it with --model.")
     return model_of(

@@ -71,6 +71,12 @@ class Gateway:
         """The host's own name for itself, "" until it has greeted."""
         return self.journal.host
 
+    @property
+    def can_sample(self) -> bool:
+        """True if the host lets its model be asked, by requests of ours."""
+        able = (self._context.hello.get("capabilities") or {}).get("sampling")
+        return isinstance(able, dict) and not self._context.modern
+
     def _open_store(self):  # type: ignore[no-untyped-def]
         from store.connection import open_store
         from store.errors import StoreError

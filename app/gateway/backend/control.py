@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from app.gateway.backend.hello import Hello
+from app.gateway.backend.host_model import SAMPLE
 from app.gateway.backend.pool import Pool
 from app.gateway.backend.ranking import Rankings
 from app.gateway.backend.rendezvous import RENEW, ROUTE, STATUS, STOP, STOP_SERVER
+from app.gateway.backend.sampling import Sampling, can_sample
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
 from app.gateway.backend.switch import HttpSwitch
@@ -27,6 +29,7 @@ class Controlled(Protocol):
     pool: Pool
     suggestions: Suggestions
     rankings: Rankings
+    sampling: Sampling
     http: HttpSwitch
     started: float  # seconds since the epoch
 
@@ -46,6 +49,8 @@ def answer_control(backend: Controlled, link: "_socket.socket", hello: Hello) ->
         body = backend.suggestions.answer(hello, backend.sessions())
     elif verb == ROUTE:
         body = backend.rankings.answer(hello)
+    elif verb == SAMPLE:
+        body = backend.sampling.answer(hello, link, backend.sessions())
     elif verb == RENEW:
         backend.http.renew()
         body = {}
@@ -103,6 +108,7 @@ def status(backend: Controlled) -> Json:
                 "profile": session.gateway.options.profile,
                 "server": session.gateway.options.server,
                 "folder": session.hello.folder,
+                "sampling": can_sample(session),
                 "servers": [
                     _server(upstream)
                     for upstream in session.gateway.upstreams()

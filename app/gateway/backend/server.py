@@ -27,6 +27,7 @@ from app.gateway.backend.rendezvous import (
     descriptor_text,
     ensure_folder,
 )
+from app.gateway.backend.sampling import Sampling
 from app.gateway.backend.session import Session
 from app.gateway.backend.suggesting import SUGGEST, Suggestions
 from app.gateway.backend.switch import HttpSwitch
@@ -70,6 +71,7 @@ class Backend:
         self.pool = Pool(clock)
         self.suggestions = Suggestions(self.pool)
         self.rankings = Rankings(self.pool)
+        self.sampling = Sampling()
         self.http = HttpSwitch(self.pool.outside, self._next_number, place.build)
 
     def accept(self) -> None:

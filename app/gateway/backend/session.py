@@ -120,6 +120,11 @@ class Session:
         """The host's own name for itself, "" until it has greeted."""
         return self.gateway.host_name
 
+    @property
+    def ended(self) -> bool:
+        """True if the host is gone."""
+        return self._ended.is_set()
+
     def run(self) -> None:
         """Serve until the host closes its end; its servers are let go then."""
         try:

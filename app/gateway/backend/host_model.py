@@ -1,0 +1,53 @@
+"""A connected host's model, asked through the backend (sampling)."""
+
+import json
+from dataclasses import dataclass
+
+from app.core.errors import ToolcribError
+from app.gateway.backend.client import request
+from app.gateway.backend.overview import host_of
+from app.gateway.backend.rendezvous import STATUS, Place
+
+SAMPLE = "sample"  # what the backend is asked: a prompt for one session's host
+SECONDS = 120.0  # that a host has, its user's consent included
+_GRACE = 5.0  # seconds that the backend's own answer may take
+
+
+@dataclass(frozen=True, slots=True)
+class HostModel:
+    """A connected host's model, as app/ranking/rewrite.py asks one."""
+
+    backend: Place
+    session: int
+    host: str
+    seconds: float = SECONDS
+
+    @property
+    def place(self) -> str:
+        """The host."""
+        return f"{self.host}, whose own model answers; it may ask you first"
+
+    def answer(self, text: str) -> str:
+        """The model's answer; ToolcribError where the host gives none."""
+        fields = {"session": self.session, "text": text, "seconds": self.seconds}
+        answer = request(
+            self.backend, SAMPLE, json.dumps(fields), seconds=self.seconds + _GRACE
+        ) or {"why": "The backend has ended."}
+        if "text" not in answer:
+            raise ToolcribError(
+                f"{self.host} wrote nothing. {answer.get('why', '')}".rstrip(),
+                "What was written before stays. Try again, or name --command or --url.",
+            )
+        return str(answer["text"])
+
+
+def host_model(backend: Place) -> HostModel:
+    """The newest connected host that can be asked; ToolcribError where there is none."""
+    status = request(backend, STATUS) or {"sessions": []}
+    able = [session for session in status["sessions"] if session["sampling"]]
+    if not able:
+        raise ToolcribError(
+            "No connected host lets its model be asked.",
+            "VS Code and Copilot CLI may: connect one, or name --command or --url.",
+        )
+    return HostModel(backend, able[-1]["number"], host_of(able[-1]))
