@@ -32,8 +32,8 @@ def add(verbs: Verbs, common: argparse.ArgumentParser) -> None:
         description="Joining brings the servers, tools and profiles of a team to this machine; "
         "your own stay as they are, and leaving takes the team's away again. "
         'JSON: {"url", "organisation", "member", "role", "synced_at", "problem", "profiles", '
-        '"sends"}; of leave also {"hosts", "token_problem"}; of review {"tools": '
-        '[{"tool", "here", "problem", "definition"}]}.',
+        '"sends"}; of leave also {"hosts", "token_problem"}; of review {"tools": [{"tool", "here", '
+        '"held", "kept", "definition"}]}.',
     )
     parts = verb.add_subparsers(title="parts", metavar="PART", required=True)
     join = parts.add_parser("join", parents=[common], help="join a team and synchronise")
@@ -151,7 +151,7 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
     """List what the team holds, show a definition, or decide about it after a yes."""
     with ctx.store() as db:
         known = team_tools(db)
-        shown = named(known, args.tools) if args.tools else [one for one in known if one.problem]
+        shown = named(known, args.tools) if args.tools else [one for one in known if one.held]
         if not args.decision:
             console.result(_definitions(shown), lambda: _reviewed(shown, whole=bool(args.tools)))
             return 0
@@ -172,7 +172,13 @@ def run_review(args: argparse.Namespace, ctx: AppContext, console: Console) -> i
 def _definitions(rows: Sequence[TeamTool]) -> Json:
     return {
         "tools": [
-            {"tool": one.name, "here": one.here, "problem": one.problem, "definition": one.raw}
+            {
+                "tool": one.name,
+                "here": one.here,
+                "held": one.held,
+                "kept": one.kept,
+                "definition": one.raw,
+            }
             for one in rows
         ]
     }
@@ -183,7 +189,9 @@ def _reviewed(rows: Sequence[TeamTool], *, whole: bool) -> str:
         return "The team holds no tool."
     lines: list[str] = []
     for one in rows:
-        lines.append(f"{one.name}  {one.problem or 'Members get this tool.'}")
+        held = "A review keeps it from members." if one.kept else "Your team holds it for review."
+        state = held if one.held else "Members get it."
+        lines.append(f"{one.name}  {state}")
         if whole:
             lines.append(json.dumps(one.raw, indent=2, ensure_ascii=False))
     return "\n".join(lines)

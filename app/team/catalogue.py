@@ -37,9 +37,22 @@ def place_of(team: TeamRecord) -> str:
     return f"team:{team.url}"
 
 
+def is_held(body: Json) -> bool:
+    """True if the team gives a tool to no member with its present text."""
+    return bool(body.get("held")) or body.get("hash") != body.get("trusted_hash")
+
+
+def kept_texts(db: apsw.Connection, team: TeamRecord) -> set[tuple[int, str]]:
+    """Remote ids and hashes of the tools that a review keeps from the members."""
+    bodies = [row.body for row in teams.rows(db, team.id, teams.REVIEW)]
+    return {
+        (int(body["tool"]), str(body["hash"])) for body in bodies if body.get("decision") == "kept"
+    }
+
+
 def tool_problem(body: Json) -> str:
     """Reason that a tool of the team cannot be used here, "" for none."""
-    if body.get("held") or body.get("hash") != body.get("trusted_hash"):
+    if is_held(body):
         return _HELD
     if not body.get("installed", True):
         return _LISTED

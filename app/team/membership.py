@@ -12,7 +12,7 @@ from app.market import sources
 from app.secrets.secret_store import SecretStore
 from app.system.endpoint import TEAM_TOKEN
 from app.system.quoting import quoted
-from app.team.catalogue import Applied, TeamCatalogue, place_of, remove_server
+from app.team.catalogue import Applied, TeamCatalogue, is_held, kept_texts, place_of, remove_server
 from app.team.client import EndedTokenError, Membership, RefusedError, TeamClient, plain_url
 from store import exports, profiles, servers, teams
 from store.connection import transaction
@@ -41,6 +41,8 @@ class TeamState:
     profiles: tuple[str, ...] = ()  # their names here
     servers: int = 0
     tools: int = 0
+    held: int = 0  # tools that no member gets
+    waiting: int = 0  # those of them that no review has decided about
 
 
 def state(db: apsw.Connection) -> TeamState:
@@ -51,7 +53,10 @@ def state(db: apsw.Connection) -> TeamState:
     own = teams.profiles(db)
     names = tuple(record.name for record in profiles.all_profiles(db) if record.id in own)
     servers_of = len(teams.rows(db, team.id, teams.SERVER))
-    return TeamState(team, names, servers_of, len(teams.rows(db, team.id, teams.TOOL)))
+    rows = teams.rows(db, team.id, teams.TOOL)
+    held = {(row.remote_id, str(row.body.get("hash", ""))) for row in rows if is_held(row.body)}
+    waiting = held - kept_texts(db, team)
+    return TeamState(team, names, servers_of, len(rows), len(held), len(waiting))
 
 
 def silent(_text: str, _done: float) -> None:

@@ -8,7 +8,7 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.team import membership
-from app.team.catalogue import server_names, tool_problem
+from app.team.catalogue import is_held, kept_texts, server_names
 from app.team.client import TeamClient
 from store import teams
 from store.typed import Json
@@ -24,23 +24,26 @@ class TeamTool:
     here: str  # server/tool on this machine
     raw: Json
     hash: str
-    problem: str  # reason that members do not get it, "" for none
+    held: bool  # until an editor approves this text
+    kept: bool  # by a review of this text
 
 
 def team_tools(db: apsw.Connection) -> list[TeamTool]:
     """Every tool of the joined team, by name. Raises ToolcribError where there is no team."""
     team = membership.current(db)
     names = server_names(db, team)
-    bodies = [row.body for row in teams.rows(db, team.id, teams.TOOL)]
+    kept = kept_texts(db, team)
+    rows = [(row.remote_id, row.body) for row in teams.rows(db, team.id, teams.TOOL)]
     made = [
         TeamTool(
             f"{body['server']}/{body['name']}",
             f"{names.get(str(body['server']), '')}/{body['name']}",
             body["raw"] if isinstance(body.get("raw"), dict) else {},
             str(body.get("hash", "")),
-            tool_problem(body),
+            is_held(body),
+            (id_, str(body.get("hash", ""))) in kept,
         )
-        for body in bodies
+        for id_, body in rows
     ]
     return sorted(made, key=lambda tool: tool.name)
 

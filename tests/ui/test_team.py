@@ -9,13 +9,14 @@ from PySide6.QtGui import QDesktopServices
 from shiboken6 import isValid
 
 from app.catalog.catalog import load_catalog
-from app.team import membership
+from app.team import membership, reviewing
 from app.team.client import TeamClient
 from store.connection import transaction
 from tests.fakes.team_fixtures import running_trial
 from tests.fakes.team_replica import team_with_an_issuer
 from ui.windows.team_dialog import TeamDialog, ago
 from ui.windows.team_draft import DraftDialog
+from ui.windows.team_review import TeamReviewDialog
 
 __all__ = ["running_trial"]
 
@@ -52,6 +53,42 @@ def test_a_server_that_cannot_be_reached_is_named(dialog, window, qtbot):
     press(qtbot, dialog.join)
     qtbot.waitUntil(lambda: "cannot be reached" in dialog.problem.text(), timeout=20_000)
     assert dialog.join.isVisible()
+
+
+@pytest.fixture
+def held_tool(ctx, running_trial):
+    """The name of a tool that an editor of this machine's team keeps from the members."""
+    with closing(ctx.open_store()) as db:
+        membership.join(ctx, db, running_trial.url, running_trial.tokens["robin"])
+        membership.synchronise(ctx, db)
+        chosen = reviewing.team_tools(db)[0]
+        reviewing.decide(ctx, db, [chosen], reviewing.KEPT)
+    yield chosen.name
+    with closing(ctx.open_store()) as db:
+        again = reviewing.named(reviewing.team_tools(db), [chosen.name])
+        reviewing.decide(ctx, db, again, reviewing.APPROVED)
+
+
+def test_an_editor_reads_a_held_tool_and_gives_it_to_every_member(
+    held_tool, dialog, window, qtbot, monkeypatch
+):
+    qtbot.waitUntil(dialog.review.isVisible, timeout=20_000)
+    assert dialog.review.text() == "Held tools…"  # a review has kept it: nothing waits
+    press(qtbot, dialog.review)
+    review = dialog.findChild(TeamReviewDialog)
+    qtbot.waitUntil(lambda: review.title.text() == "1 tool held by the team", timeout=20_000)
+    assert review.names.item(0).text() == f"{held_tool} · kept by a review"
+    assert '"inputSchema"' in review.definition.toPlainText()
+    with monkeypatch.context() as away:
+        away.setattr(membership, "token_of", lambda *_: "tct_another")
+        press(qtbot, review.approve)
+        qtbot.waitUntil(lambda: "does not take the token" in review.problem.text(), timeout=20_000)
+    qtbot.waitUntil(review.approve.isEnabled, timeout=20_000)
+    press(qtbot, review.approve)
+    qtbot.waitUntil(lambda: review.title.text() == "The team holds no tool", timeout=60_000)
+    assert not review.approve.isEnabled() and review.definition.toPlainText() == ""
+    review.close()
+    qtbot.waitUntil(lambda: not dialog.review.isVisible(), timeout=20_000)
 
 
 def test_joining_shows_team_role_time_and_profiles_and_leaving_takes_them_away(

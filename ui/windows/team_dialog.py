@@ -24,6 +24,7 @@ from app.core.errors import ToolcribError
 from app.core.text import plural, visible
 from app.team import membership
 from app.team.client import OfflineError
+from app.team.drafts import EDITORS
 from app.team.membership import TeamState
 from store.teams import TeamRecord
 from ui.look.theme import GAP, MARGIN
@@ -31,6 +32,7 @@ from ui.shell.services import Services
 from ui.shell.tasks import Job
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
+from ui.windows.team_review import show_team_review
 
 _SIZE = (620, 290)
 _ALL = Changes(servers=True, tools=True, profile=True)
@@ -100,6 +102,7 @@ class TeamDialog(Dialog):
         self.browser = QPushButton("Sign in with the browser")
         self.browser.setToolTip("For a team with an issuer: no token is needed")
         self.sync = QPushButton("Synchronise")
+        self.review = QPushButton()
         self.leave = QPushButton("Leave…")
         self.stay = QPushButton("Stay")
         self.stop = QPushButton("Stop")
@@ -127,6 +130,7 @@ class TeamDialog(Dialog):
             (self.browser, team is None and not working),
             (self.sync, team is not None and not working and not self._asking),
             (self.leave, team is not None and not working),
+            (self.review, self._reviews(state) and not working and not self._asking),
             (self.stay, self._asking and not working),
             (self.stop, working),
         ):
@@ -156,6 +160,13 @@ class TeamDialog(Dialog):
         if team.problem and not self.problem.text():
             self._say(f"{team.problem} {_OFFLINE}")
 
+        waiting = plural(state.waiting, "tool")
+        self.review.setText(f"Review {waiting}…" if state.waiting else "Held tools…")
+
+    @staticmethod
+    def _reviews(state: TeamState) -> bool:
+        return state.team is not None and state.team.role in EDITORS and state.held > 0
+
     # ---- what can be done
 
     def _join(self) -> None:
@@ -170,6 +181,10 @@ class TeamDialog(Dialog):
     def _synchronise(self) -> None:
         ctx = self._services.ctx
         self._start(lambda job: _synchronised(ctx, job), "Synchronising")
+
+    def _review(self) -> None:
+        dialog = show_team_review(self._services, self)
+        dialog.finished.connect(self.refresh)
 
     def _leave(self) -> None:
         team = self._state.team
@@ -233,6 +248,7 @@ class TeamDialog(Dialog):
         self.join.clicked.connect(self._join)
         self.browser.clicked.connect(self._join_by_browser)
         self.sync.clicked.connect(self._synchronise)
+        self.review.clicked.connect(self._review)
         self.leave.clicked.connect(self._leave)
         self.stay.clicked.connect(self._stay)
         self.stop.clicked.connect(self._cancel)
@@ -259,7 +275,7 @@ class TeamDialog(Dialog):
         row.addWidget(self.leave)
         row.addWidget(self.stay)
         row.addStretch(1)
-        for button in (self.stop, self.sync, self.browser, self.join):
+        for button in (self.stop, self.review, self.sync, self.browser, self.join):
             row.addWidget(button)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)

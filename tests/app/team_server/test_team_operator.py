@@ -245,7 +245,7 @@ def test_an_editor_decides_from_the_own_machine(
     assert stale.code == 1
     assert "notes/read has another text by now." in stale.err
     ed("team", "sync")
-    assert "notes/read  Your team holds this tool for review." in ed("team", "review").out
+    assert "notes/read  Your team holds it for review." in ed("team", "review").out
     assert SECOND in ed("team", "review", "notes/read").out
     asked = ed("team", "review", "notes/read", "--approve")
     assert (asked.code, "Repeat with --yes." in asked.err) == (1, True)

@@ -1,0 +1,164 @@
+"""Tools that the team holds: an editor reads a definition and decides for every member."""
+
+import json
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDialogButtonBox,
+    QHBoxLayout,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.changes import Changes
+from app.core.context import AppContext, Db
+from app.core.errors import ToolcribError
+from app.core.text import plural, visible
+from app.team import reviewing
+from app.team.client import OfflineError
+from app.team.reviewing import APPROVED, KEPT, TeamTool
+from ui.look.theme import MARGIN
+from ui.shell.services import Services
+from ui.widgets.dialog import Dialog
+from ui.widgets.label import PlainLabel
+
+_SIZE = (760, 460)
+_ALL = Changes(servers=True, tools=True, profile=True)
+_TITLE = "{} held by the team"
+_NONE = "The team holds no tool"
+_INTRO = (
+    "No member gets these tools. Read a definition, then decide for every member. The decision is"
+    " for this text: another one is held again."
+)
+_KEPT = " · kept by a review"
+_READING = "Reading what the team holds"
+_SENDING = "Sending the decision"
+_OFFLINE = "Nothing was decided. Try again once the team server can be reached."
+
+
+def show_team_review(services: Services, parent: QWidget) -> "TeamReviewDialog":
+    """Open the dialog; the window can be used beside it."""
+    dialog = TeamReviewDialog(services, parent)
+    dialog.show()
+    dialog.refresh()
+    return dialog
+
+
+class TeamReviewDialog(Dialog):
+    """A list of the tools, the definition of the one chosen, and the two decisions."""
+
+    def __init__(self, services: Services, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._tools: Sequence[TeamTool] = ()
+        self._sending = False
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle("Tools held by the team")
+        theme = services.theme
+        self.resize(theme.scaled(_SIZE[0]), theme.scaled(_SIZE[1]))
+        self.title = PlainLabel(_READING, wrap=True)
+        theme.dress(self.title, 2, QFont.Weight.DemiBold)
+        self.intro = PlainLabel(_INTRO, wrap=True)
+        self.names = QListWidget()
+        self.names.setAccessibleName("Tools held by the team")
+        self.definition = QPlainTextEdit(readOnly=True)
+        self.definition.setAccessibleName("Definition of the tool")
+        self.definition.setFont(theme.fixed())
+        self.problem = PlainLabel(wrap=True)
+        self.problem.setProperty("wrong", True)
+        self.problem.hide()
+        self.approve = QPushButton("Give to every member")
+        self.keep = QPushButton("Keep from every member")
+        self.names.currentRowChanged.connect(self._show_definition)
+        self.approve.clicked.connect(lambda: self._decide(APPROVED))
+        self.keep.clicked.connect(lambda: self._decide(KEPT))
+        self._lay_out()
+        self._show(())
+
+    def refresh(self) -> None:
+        """Read what the team holds again."""
+        self._services.tasks.latest(self, _held, self._show, owner=self)
+
+    def _show(self, tools: Sequence[TeamTool]) -> None:
+        row = self.names.currentRow()
+        self._tools = tools
+        self.names.clear()
+        self.names.addItems([visible(tool.name) + (_KEPT if tool.kept else "") for tool in tools])
+        self.title.setText(_TITLE.format(plural(len(tools), "tool")) if tools else _NONE)
+        self.intro.setVisible(bool(tools))
+        self.names.setCurrentRow(max(0, min(row, len(tools) - 1)) if tools else -1)
+        self._show_definition(self.names.currentRow())
+
+    def _show_definition(self, row: int) -> None:
+        chosen = self._tools[row] if 0 <= row < len(self._tools) else None
+        raw = json.dumps(chosen.raw, indent=2, ensure_ascii=False) if chosen else ""
+        self.definition.setPlainText(visible(raw, "\n"))
+        for button in (self.approve, self.keep):
+            button.setEnabled(chosen is not None and not self._sending)
+
+    def _decide(self, decision: str) -> None:
+        chosen, ctx = self._tools[self.names.currentRow()], self._services.ctx
+        self._sending = True
+        self._say("")
+        self.title.setText(_SENDING)
+        self._show_definition(self.names.currentRow())
+        self._services.tasks.wait(
+            lambda _job: _decided(ctx, chosen, decision),
+            self._ended,
+            failed=self._failed,
+            owner=self,
+        )
+
+    def _ended(self, sentence: str) -> None:
+        self._sending = False
+        self._services.show_status(sentence)
+        self._services.tasks.changed.emit(_ALL)
+        self.refresh()
+
+    def _failed(self, error: ToolcribError) -> None:
+        self._sending = False
+        hint = _OFFLINE if isinstance(error, OfflineError) else error.hint
+        self._say(f"{error.title} {hint}".strip())
+        self.refresh()
+
+    def _say(self, text: str) -> None:
+        self.problem.setText(visible(text))
+        self.problem.setVisible(bool(text))
+
+    def _lay_out(self) -> None:
+        parts = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        parts.addWidget(self.names)
+        parts.addWidget(self.definition)
+        parts.setStretchFactor(0, 1)
+        parts.setStretchFactor(1, 2)
+        row = QHBoxLayout()
+        row.addWidget(self.keep)
+        row.addWidget(self.approve)
+        row.addStretch(1)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        row.addWidget(close)
+        whole = QVBoxLayout(self)
+        whole.setSpacing(MARGIN)
+        whole.addWidget(self.title)
+        whole.addWidget(self.intro)
+        whole.addWidget(parts, 1)
+        whole.addWidget(self.problem)
+        whole.addLayout(row)
+
+
+def _held(db: Db) -> Sequence[TeamTool]:
+    return [tool for tool in reviewing.team_tools(db) if tool.held]
+
+
+def _decided(ctx: AppContext, tool: TeamTool, decision: str) -> str:
+    with ctx.store() as db:
+        reviewing.decide(ctx, db, [tool], decision)
+    done = "Every member gets" if decision == APPROVED else "No member gets"
+    return f"{done} {visible(tool.name)} with this text."
