@@ -132,6 +132,21 @@ def server_ids(db: apsw.Connection, names: "Collection[str] | None") -> set[int]
     return {row[0] for row in db.execute(sql, {"names": json.dumps(list(names))})}
 
 
+def entries_of(db: apsw.Connection, profile: str) -> dict[str, list[str]]:
+    """Servers that the one entry of each host's file reaches for a profile, by the file's newest
+    write that was not taken back."""
+    sql = (
+        "SELECT file, mode, profile, detail, max(id) FROM exports"
+        " WHERE undone_at = 0 AND mode != 'hook' GROUP BY file"
+    )
+    entries: dict[str, list[str]] = {}
+    for file, mode, named, detail, _ in db.execute(sql):
+        behind = (_object(detail) or {}).get("behind") if mode == "through" else None
+        if named == profile and isinstance(behind, list):
+            entries[file] = [str(name) for name in behind]
+    return entries
+
+
 def named_server_ids(db: apsw.Connection, profile_id: int) -> set[int]:
     """Ids of the servers that a menu names: they start, and a tool of theirs may reach a host.
 

@@ -7,6 +7,7 @@ Imports nothing: the gateway's start reads it. The rule itself is in app.catalog
 GONE = "gone"  # its server no longer lists it
 OUTSIDE = "outside"  # its server is not one of the profile's
 DISABLED = "disabled"  # its server is disabled: Toolcrib neither starts nor serves it
+DROPPED = "dropped"  # its server was taken from what this host reaches
 OFF = "off"  # no tick in this profile
 PROJECT = "project"  # the policy file of the project leaves it out
 UNTRUSTED = "untrusted"  # its server is not allowed yet
@@ -31,6 +32,7 @@ _SENTENCES = {
     GONE: "its server no longer lists it",
     OUTSIDE: "its server is not part of this profile",
     DISABLED: "its server is disabled in Toolcrib",
+    DROPPED: "its server was switched off or removed for this host in Toolcrib",
     OFF: "it is turned off in this profile",
     PROJECT: "the policy file of the project leaves it out",
     UNTRUSTED: "its server is not trusted yet",

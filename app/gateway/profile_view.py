@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import apsw
 
@@ -47,7 +47,9 @@ class ProfileView:
         self.database = database
         self._problem = problem
         self.profile_name = profile
-        self._behind = behind
+        self._behind = behind  # as the host's entry named them when it started this gateway
+        self._files: list[str] | None = None  # whose entry it may be
+        self.dropped: frozenset[str] = frozenset()  # of `behind`, those that it no longer reaches
         self._rules = rules
         self._clock = clock
         self._lock = threading.RLock()
@@ -103,18 +105,48 @@ class ProfileView:
                 self._rules.look()
                 self.settings = self._rules.settings(self.settings)
             chosen = self.settings.get("servers")
-            behind = serving.server_ids(db, self._behind)
+            reached = self._reached(db)
+            behind = serving.server_ids(db, reached)
             self.servers = {
                 row.name: row
                 for row in serving.server_rows(db)
                 if (chosen is None or row.name in chosen) and (behind is None or row.id in behind)
             }
-            self._version, self._state = data_version(db), serving.state(db, self.profile_id)
+            self.dropped = self._no_more(db, set(reached or ()), behind or set())
+            self._version, self._state = data_version(db), self._state_of(db)
         except apsw.Error as error:
             raise UnavailableError(f"Toolcrib's database cannot be read: {error}.") from error
         # not cleared: another thread may be putting something older into what it has at hand
         self._cache, self._tokens = {}, {}
         self.generation += 1
+
+    def _state_of(self, db: apsw.Connection) -> tuple[object, ...]:
+        return (*serving.state(db, self.profile_id), self._reached(db))
+
+    def _reached(self, db: apsw.Connection) -> list[str] | None:
+        """Servers that the host's entry names by now: its file may be written while it runs.
+
+        Where the entries of several files named the same servers, each of those counts: a host
+        does not say which is its own.
+        """
+        if self._behind is None:
+            return None
+        entries = serving.entries_of(db, self.profile_name)
+        if self._files is None:
+            mine = sorted(self._behind)
+            self._files = [file for file, names in entries.items() if sorted(names) == mine]
+        if not self._files:
+            return list(self._behind)
+        return [name for file in self._files for name in entries.get(file, self._behind)]
+
+    def _no_more(
+        self, db: apsw.Connection, names: Collection[str], ids: Collection[int]
+    ) -> frozenset[str]:
+        """Servers that the entry named and names no more, under whatever name."""
+        gone = [name for name in self._behind or () if name not in names]
+        return frozenset(
+            name for name in gone if not (serving.server_ids(db, [name]) or set()).intersection(ids)
+        )
 
     def _follow_file(self, db: apsw.Connection) -> None:
         """Take in the policy file of the profile where it has one and that changed."""
@@ -148,7 +180,7 @@ class ProfileView:
                 if version == self._version and not narrowed:
                     return False
                 self._version = version
-                if serving.state(db, self.profile_id) == self._state and not narrowed:
+                if self._state_of(db) == self._state and not narrowed:
                     return False
                 self._load(db)
             except (apsw.Error, UnavailableError):

@@ -346,7 +346,7 @@ def test_a_server_behind_toolcrib_is_removed_in_the_window_and_undone(window, pl
     page = change(window, qtbot, "github", REMOVE)
     assert page.entry.title.text() == "Remove github from Cursor"
     assert page.entry.path.text().endswith("as Toolcrib keeps it")
-    assert "Cursor reaches it through Toolcrib until its next start." in page.entry.notes.text()
+    assert "Cursor reaches it no more, also where it runs;" in page.entry.notes.text()
     write(page, window, qtbot)
     assert file.read_text() == through.replace("github,files", "files")
     assert page.messages.text.startswith("Removed. Cursor reconnects")

@@ -32,7 +32,7 @@ from app.hosts.reading import (
 )
 from app.hosts.running import is_running
 from app.secrets.secret_store import install_key
-from store import exports, servers
+from store import exports, servers, serving
 from store.records import AS_IS, THROUGH, EntryRecord, ExportRecord, ServerRecord
 from store.typed import Json
 
@@ -107,12 +107,14 @@ def plan_entry(
     row: ServerRecord | None = None,
     *,
     called: str = "",
+    alike: Sequence[str] = (),
 ) -> Plan:
     """The change of one entry; reads files, writes nothing.
 
     `history` are the host's earlier writes (store.exports.for_host): what they made stays theirs,
     so that "as is" gives the file with this change. `row` is the entry's server in the catalogue,
-    `called` the name that the changed one has there.
+    `called` the name that the changed one has there; `alike` are other hosts whose one entry
+    reaches the same servers.
     """
     facts = host(change.entry.host)
     of_project = change.entry.scope == "project"
@@ -145,7 +147,7 @@ def plan_entry(
     return replace(
         empty,
         files=(file,),
-        warnings=tuple(_warnings(place, change, row, empty.parted)),
+        warnings=tuple(_warnings(place, change, row, empty.parted, alike)),
         also_read_by=also_read_by(place.places, place.reading.file, facts.id),
         running=alive and place.kind.write == "closed-only",
     )
@@ -207,7 +209,20 @@ def load_plan(ctx: AppContext, db: apsw.Connection, places: Places, change: Entr
     if row is not None and change.launch is not None:
         key = change.launch.to_spec(install_key(ctx.paths))[0].key
         called = servers.name_placed(db, change.entry, key, name=change.entry.name)
-    return plan_entry(places, change, history, row, called=called)
+    alike = _alike(db, change.entry, history)
+    return plan_entry(places, change, history, row, called=called, alike=alike)
+
+
+def _alike(
+    db: apsw.Connection, entry: EntryRecord, history: Sequence[ExportRecord]
+) -> tuple[str, ...]:
+    """Other hosts whose one entry reaches the same servers: their sessions look like this one's."""
+    newest = next(iter(active_writes(history, Path(entry.file))), None)
+    entries = serving.entries_of(db, newest.profile) if newest is not None else {}
+    mine = sorted(entries.pop(entry.file, ()))
+    files = [file for file, names in entries.items() if sorted(names) == mine]
+    names = [host(one.host).name for one in exports.all_exports(db) if one.file in files]
+    return tuple(dict.fromkeys(names)) if mine else ()
 
 
 def load_entry(db: apsw.Connection, places: Places, record: EntryRecord) -> EntryPlace:
@@ -376,7 +391,11 @@ def _renames(place: EntryPlace, change: EntryChange) -> bool:
 
 
 def _warnings(
-    place: EntryPlace, change: EntryChange, row: ServerRecord | None, parted: str
+    place: EntryPlace,
+    change: EntryChange,
+    row: ServerRecord | None,
+    parted: str,
+    alike: Sequence[str],
 ) -> Sequence[str]:
     facts, warnings = place.host, []
     if is_running(facts):
@@ -387,7 +406,7 @@ def _warnings(
     if (renamed or change.kind == REMOVE) and facts.native and facts.native.form:
         warnings.append(f"Rules in {facts.name} that name tools of this server no longer apply.")
     if place.live is None or place.live.pruned:
-        warnings.append(_through_toolcrib(place, change))
+        warnings.append(_through_toolcrib(place, change, alike))
     elif facts.asks_trust and change.kind == EDIT:
         warnings.append(f"{facts.name} may ask again whether you trust the server.")
     own = change.entry  # other hosts that read this very file are told apart from those
@@ -400,7 +419,7 @@ def _warnings(
     return warnings
 
 
-def _through_toolcrib(place: EntryPlace, change: EntryChange) -> str:
+def _through_toolcrib(place: EntryPlace, change: EntryChange, alike: Sequence[str]) -> str:
     """The effect on a server that Toolcrib starts for the host, now and after "as is"."""
     name = place.host.name
     later = f"This is what {name} gets back when you write it as is."
@@ -408,8 +427,13 @@ def _through_toolcrib(place: EntryPlace, change: EntryChange) -> str:
         if place.live is not None:
             return later
         if change.kind == ENABLE:
-            return f"{name} reaches it through Toolcrib again from its next start on. {later}"
-        return f"{name} reaches it through Toolcrib until its next start. {later}"
+            return f"{name} reaches it through Toolcrib again, also where it runs. {later}"
+        if alike:
+            same = f"A running session does not say if it is {name}'s or {' or '.join(alike)}'s"
+            return f"{name} reaches it through Toolcrib until its next start. {same}. {later}"
+        return (
+            f"{name} reaches it no more, also where it runs; a call under way ends first. {later}"
+        )
     if place.kept is None:
         return f"{name} goes on starting it through Toolcrib. {later}"
     return f"{name} reaches it through Toolcrib, which starts it so from the next call on. {later}"

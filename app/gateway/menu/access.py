@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from app.catalog.availability import Conditions
 from app.catalog.conditions import State
-from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, sentence
+from app.catalog.reasons import CHANGED, DISABLED, DROPPED, UNTRUSTED, sentence
 from app.catalog.setting_checks import unusable
 from app.core.settings import ProfileSettings
 from app.gateway.launching import has_credentials
@@ -105,6 +105,13 @@ class Access:
             return named.refusal
         reason = conditions.reason(named.tool_id, self.state(session))
         return reason.sentence if reason else ""
+
+    def missing(self, name: str) -> str:
+        """Reason against a name that means no tool."""
+        for dropped in self._view.dropped:
+            if name.startswith((f"{dropped}/", f"{dropped}__", f"{dropped}.", f"{dropped}:")):
+                return sentence(DROPPED)
+        return "there is no such tool"
 
     def asks(self, named: NamedTool, session: Reached) -> str:
         """The kind of reason against a tool where nothing but that is in the way, else ""."""

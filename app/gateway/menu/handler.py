@@ -295,7 +295,7 @@ class MenuHandler:
         _, session = self._session(params)
         named = self._access.find(name)
         if named is None or (named.tool is None and named.row.read_at > 0):
-            body = self._unavailable(session, name, "there is no such tool")
+            body = self._unavailable(session, name, self._access.missing(name))
             self._refuse(message, session, (name, arguments), body)
             return
         row, tool, own_name, tool_id, _ = named

@@ -126,9 +126,8 @@ class ServingMode:
         """
         upstream = self._upstreams.get(name)
         edited = row is not None and not command and row.spec != self._specs.get(name, row.spec)
-        if upstream is not None and edited:
-            self._leaving.append(upstream)
-            self.live.forget(name)
+        if edited:
+            self.let_go(name)
         if upstream is None or edited:
             modern = row is not None and row.taken_with.get("era") == "modern"
             upstream = self.context.outside.upstream(name, row, command, self, modern=modern)
@@ -136,6 +135,13 @@ class ServingMode:
             if row is not None:
                 self._specs[name] = row.spec
         return upstream
+
+    def let_go(self, name: str) -> None:
+        """End the server of that name once nothing is under way; its next call starts one anew."""
+        upstream = self._upstreams.pop(name, None)
+        if upstream is not None:
+            self._leaving.append(upstream)
+            self.live.forget(name)
 
     def tick(self) -> None:
         """Once a second: take in what the window changed."""

@@ -42,7 +42,8 @@ class Through(ServingMode):
         super().__init__(context)
         context.forwarder.names_servers = True
         self._pinned: dict[str, tuple[str, str]] = {}
-        self._generation = -1
+        self._generation = context.view.generation
+        self._dropped = context.view.dropped
         self._busy = False
         self._merged = merged.Merged(self, self._servers())
         self._menu_handler: MenuHandler | None = None
@@ -97,8 +98,7 @@ class Through(ServingMode):
         rows = self.usable()
         pool = self.view.setting("gateway", "pool", "servers")
         capabilities = merged.capabilities(row.capabilities for row in rows)
-        if self.view.setting("gateway", "promote", False):
-            capabilities["tools"] = {"listChanged": True}
+        capabilities["tools"] = {"listChanged": True}
         tools = self._pool() if pool in LISTING else []
         servers = [(row.name, row.instructions) for row in self._named()]
         answer(
@@ -216,7 +216,7 @@ class Through(ServingMode):
             return self._pinned[name]
         for separator in ("/", "__"):
             server, cut, tool = name.partition(separator)
-            if cut and server in self.view.servers:
+            if cut and (server in self.view.servers or server in self.view.dropped):
                 return server, tool
         return None
 
@@ -242,17 +242,22 @@ class Through(ServingMode):
         self._merged.watch(uri)
 
     def tick(self) -> None:
-        """Take in changed ticks; forget idle sessions."""
+        """Take in changed ticks; end servers that are gone from the entry; forget idle sessions."""
         super().tick()
         self.view.refresh()
+        for name in self.view.dropped:
+            self.let_go(name)
         if self._menu_handler is not None:
             self._menu_handler.tick()
-        if self._generation not in (-1, self.view.generation) and self.view.setting(
-            "gateway", "promote", False
+        if self._dropped != self.view.dropped or (
+            self._generation != self.view.generation
+            and self.view.setting("gateway", "promote", False)
         ):
             self.list_changed()
-        self._generation = self.view.generation
+        self._generation, self._dropped = self.view.generation, self.view.dropped
 
     def list_changed(self) -> None:
-        """Tell the host that tools/list differs now."""
-        self.context.host.send(jsonrpc.notification("notifications/tools/list_changed"))
+        """Tell the host that tools/list differs now; a stateless one hears it on its stream."""
+        changed = jsonrpc.notification("notifications/tools/list_changed")
+        to = self.context.listeners if self.context.modern else self.context.host
+        to.send(changed)

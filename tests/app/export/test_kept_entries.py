@@ -166,7 +166,13 @@ def test_one_behind_toolcrib_is_removed_from_what_the_host_reaches_and_undo_give
     plan = plan_of(world, REMOVE)
     (shown,) = masked_diff(plan)
     assert '"github"' in shown.before and '"github"' not in shown.after
-    assert any("until its next start" in text for text in plan.warnings) and plan.restart_hint
+    assert (
+        any(
+            "no more, also where it runs; a call under way ends first." in text
+            for text in plan.warnings
+        )
+        and plan.restart_hint
+    )
     write(world, plan)
     assert behind(world) == ["files"] == exports.for_host(world.db, "cursor")[0].detail["behind"]
     assert "github" not in [one.name for one in servers.all_servers(world.db)]

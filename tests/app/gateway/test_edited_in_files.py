@@ -101,6 +101,10 @@ def process_of(host: Any, name: str = "pid", **arguments: Any) -> psutil.Process
     return psutil.Process(int(answer["content"][0]["text"].split()[0]))
 
 
+def text_of(answer: Any) -> str:
+    return str(answer["content"][0]["text"])
+
+
 def test_a_pruned_entry_is_edited_and_the_gateway_starts_the_new_command(machine, started):
     machine.name(notes=probe())
     plain = machine.file.read_bytes()
@@ -189,3 +193,46 @@ def test_behind_the_one_entry_a_server_is_switched_off_and_removed(machine, star
     assert calls("notes") and calls("other")
     machine.run("restore", "kiro", "--last")
     assert machine.file.read_bytes() == plain
+
+
+def test_a_running_session_lets_go_of_a_server_that_is_switched_off(machine, started):
+    """Its call under way ends, then its process; its tools say why; the host is told."""
+    machine.name(notes=probe(), other=probe(PROBE_NAME="other"))
+    machine.run("export", "kiro", "--mode", "through", "--yes")
+    host = started("toolcrib")
+    assert "notes" in json.dumps(host.tools())
+    process, other = (
+        psutil.Process(int(text_of(host.run(f"{n}/pid")))) for n in ("notes", "other")
+    )
+    slow = {"name": "notes/sleep", "arguments": {"ms": 4000}}
+    under_way = host.ask("tools/call", {"name": "call_tool", "arguments": slow})
+    shown = machine.server("disable", "notes")
+    assert any("no more, also where it runs; a call under way" in one for one in shown["notes"])
+    host.until(lambda: host.noted("notifications/tools/list_changed"), 30)
+    assert not host.wait(under_way)["result"].get("isError")
+    host.until(lambda: not process.is_running(), 30)
+    for call in (("call_tool", {"name": "notes/pid", "arguments": {}}), ("notes__pid", {})):
+        answer = host.call(*call)
+        assert answer["isError"] and "switched off or removed for this host" in text_of(answer)
+    assert "notes" not in json.dumps(host.tools()) and other.is_running()
+    machine.server("enable", "notes")
+    host.until(lambda: not host.run("notes/pid").get("isError"), 30)
+    machine.run("restore", "kiro", "--last")
+    host.until(lambda: host.run("notes/pid").get("isError"), 30)
+
+
+def test_two_hosts_with_the_same_servers_keep_theirs_until_they_start_anew(machine, started):
+    """Nothing in a session says whose it is, so no session may lose a server by a guess."""
+    twin = machine.file.parents[2] / ".codeium/windsurf/mcp_config.json"
+    twin.parent.mkdir(parents=True)
+    twin.write_text(json.dumps({"mcpServers": {"notes": probe(), "other": probe(PROBE_NAME="o")}}))
+    machine.name(notes=probe(), other=probe(PROBE_NAME="o"))
+    for name in ("kiro", "windsurf"):
+        machine.run("export", name, "--mode", "through", "--yes")
+    host = started("toolcrib")
+    assert not host.run("notes/pid").get("isError")
+    shown = machine.server("disable", "notes")
+    assert any("until its next start. A running session does not say" in n for n in shown["notes"])
+    assert "Windsurf" in json.dumps(shown["notes"])
+    assert "notes" in json.dumps(host.tools()) and not host.run("notes/pid").get("isError")
+    assert started("toolcrib").run("notes/pid")["isError"]
