@@ -5,24 +5,44 @@ from collections.abc import Iterable
 import apsw
 
 ASKED = "asked"
+MISSING = "missing"  # not a tool: a server behind of which no tool was named
 
 
 def replace(
-    db: apsw.Connection, server_id: int, rows: Iterable[tuple[str, str, int]], at: float
+    db: apsw.Connection,
+    server_id: int,
+    rows: Iterable[tuple[str, str, int]],
+    at: float,
+    missing: Iterable[str] = (),
 ) -> None:
-    """Keep what a server answered: (tool that hides it, name, tokens), instead of the last time."""
-    db.execute("DELETE FROM hidden_tools WHERE server_id = ? AND source = ?", (server_id, ASKED))
+    """Keep what a server answered: (tool that hides it, name, tokens), instead of the last time.
+
+    `missing` are servers behind it of which it named no tool.
+    """
+    old = "DELETE FROM hidden_tools WHERE server_id = ? AND source IN (?, ?)"
+    db.execute(old, (server_id, ASKED, MISSING))
+    kept = [(server_id, tool, name, tokens, ASKED, at) for tool, name, tokens in rows]
+    kept += [(server_id, "", name, 0, MISSING, at) for name in missing]
     db.executemany(
         "INSERT OR REPLACE INTO hidden_tools (server_id, tool, name, tokens, source, at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
-        [(server_id, tool, name, tokens, ASKED, at) for tool, name, tokens in rows],
+        kept,
     )
 
 
 def answers(db: apsw.Connection) -> list[tuple[int, str, str, int]]:
     """(server id, tool, name behind it, tokens) of every answer."""
-    sql = "SELECT server_id, tool, name, tokens FROM hidden_tools ORDER BY server_id, tool, name"
-    return list(db.execute(sql))
+    sql = (
+        "SELECT server_id, tool, name, tokens FROM hidden_tools WHERE source != ?"
+        " ORDER BY server_id, tool, name"
+    )
+    return list(db.execute(sql, (MISSING,)))
+
+
+def missing(db: apsw.Connection) -> list[tuple[int, str]]:
+    """(server id, server behind it) of each of which no tool was named."""
+    sql = "SELECT server_id, name FROM hidden_tools WHERE source = ? ORDER BY server_id, name"
+    return list(db.execute(sql, (MISSING,)))
 
 
 def seen(db: apsw.Connection) -> list[tuple[str, str]]:

@@ -142,12 +142,14 @@ def expansion_json(whole: Expansion) -> Json:
         "tools": whole.tools,
         "tokens": whole.tokens,
         "unknown": list(whole.unknown),
+        "partial": list(whole.partial),
         "behind": [
             {
                 "server": one.server,
                 "tools": len(one.names),
                 "tokens": one.tokens,
                 "source": one.source,
+                "missing": list(one.missing),
             }
             for one in whole.behind
         ],
@@ -165,7 +167,7 @@ def _hiding_text(whole: Expansion) -> str:
         *(f"  {o.text}" for o in whole.behind),
     ]
     lines.append(whole.sentence)
-    if whole.unknown:
+    if whole.unknown or whole.partial:
         lines.append("Ask these servers what is behind: toolcrib footprint --expand")
     return "\n".join(lines)
 

@@ -35,6 +35,7 @@ class Behind:
     tokens: int = 0  # of those whose definition is known
     source: str = ""  # "" where nothing is known
     hiding: tuple[HidingTool, ...] = ()  # the tools that hide them
+    missing: tuple[str, ...] = ()  # servers that its config names, and no tool of them is counted
 
     @property
     def text(self) -> str:
@@ -49,7 +50,11 @@ class Behind:
             return f"{what}: it runs code, so that no count says what it can do."
         if not self.source:
             return f"{what}; how many is not known."
-        return f"{what}; {len(self.names):,} are behind ({_SOURCES[self.source]})."
+        known = f"{what}; {len(self.names):,} are behind ({_SOURCES[self.source]})."
+        if not self.missing:
+            return known
+        names = ", ".join(self.missing)
+        return f"{known} In part: no tool of {names} is counted, which it may not have reached."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +81,17 @@ class Expansion:
         return tuple(one.server for one in self.behind if not one.source)
 
     @property
+    def partial(self) -> tuple[str, ...]:
+        """Servers that are counted without some of those that their config names."""
+        return tuple(one.server for one in self.behind if one.source and one.missing)
+
+    @property
     def sentence(self) -> str:
         """Both numbers, "" where nothing hides others."""
         if not self.behind:
             return ""
         more = f"; {plural(len(self.unknown), 'server')} not known" if self.unknown else ""
+        more += f"; {', '.join(self.partial)} counted in part" if self.partial else ""
         return f"{plural(self.listed, 'tool')} listed, {self.tools:,} with what they hide{more}."
 
 
@@ -91,6 +102,7 @@ class Known:
     answers: Mapping[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by server/tool
     grown: Mapping[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    missing: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_known(db: apsw.Connection) -> Known:
@@ -105,10 +117,14 @@ def read_known(db: apsw.Connection) -> Known:
     grown: dict[int, list[tuple[str, int]]] = {}
     for server, name, tokens in hidden_tools.grown(db):
         grown.setdefault(server, []).append((name, tokens))
+    missing: dict[int, tuple[str, ...]] = {}
+    for server, name in hidden_tools.missing(db):
+        missing[server] = (*missing.get(server, ()), name)
     return Known(
         {server: tuple(sorted(names.items())) for server, names in answers.items()},
         {tool: tuple(sorted(names)) for tool, names in seen.items()},
         {server: tuple(rows) for server, rows in grown.items()},
+        missing,
     )
 
 
@@ -157,6 +173,7 @@ def _behind(
         sum(tokens for _name, tokens in ordered),
         source,
         tuple(hiding),
+        known.missing.get(server.id, ()),
     )
 
 

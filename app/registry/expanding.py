@@ -19,6 +19,7 @@ from app.hosts.reading import read_hosts
 from app.policy.hidden_names import MOST, groups_in_answer, named_in_answer
 from app.policy.hiding import CALLS, SEARCHES, SWITCHES, hiding_kind
 from app.registry.calling import CallSession
+from app.registry.gateway_servers import configured_servers
 from app.registry.register import RegisterResult, register
 from app.tokens.counters import Counter
 from app.tokens.counters import counter as make_counter
@@ -29,7 +30,7 @@ from store.typed import Any, Json
 
 CONSENT = (
     "Each of them is started. Its own search tools are called with common words, and switches for"
-    " more tools are switched on until it ends."
+    " more tools are switched on until it ends. Names of servers are read in its own config."
 )
 MOST_CALLS = 300  # of one server
 _DRY = 8  # calls in a row that name nothing new
@@ -57,6 +58,7 @@ _SWITCHES_OFF = re.compile(r"(?i)(?:^|[-_.])(?:disable|deactivate|unload)[-_.]")
 _MENU = 20  # tools of a gateway's own, at most
 _REFUSALS = 5
 _ROUNDS, _WAIT_SECONDS = 8, 1.5  # for a gateway that reaches its servers only when asked
+_MISSED = 3  # rounds that name nothing new, while a server of its config is missing
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class Expanding:
     rows: dict[str, tuple[str, int]] = field(default_factory=dict)  # name: (tool, tokens)
     calls: int = 0
     problem: str = ""  # why nothing, or not all, could be asked
+    missing: tuple[str, ...] = ()  # servers of its config of which no tool was found
 
 
 def expand_server(
@@ -82,13 +85,19 @@ def expand_server(
     done = Expanding(tools[0].server.name)
     session = CallSession(ctx, server_id, registered)
     allowed = {row.tool.name for row in tools}
+    configured = configured_servers(tools[0].server.spec)
+    missed = 0
     try:
         asker = _Asker(session, counter, done, allowed, cancelled)
         for _ in range(_ROUNDS):  # a gateway may still be reaching the servers behind it
             before = len(done.rows)
             asker.query_all()
             quiet = len(done.rows) == before and (done.rows or not asker.searches)
-            if quiet or done.calls >= MOST_CALLS or asker.waits(_WAIT_SECONDS):
+            done.missing = asker.missing(configured)
+            missed += bool(quiet and done.missing)
+            if (quiet and (not done.missing or missed == _MISSED)) or done.calls >= MOST_CALLS:
+                break
+            if asker.waits(_WAIT_SECONDS):
                 break
     except ToolcribError as error:
         done.problem = f"{error.title} {error.hint}".strip()
@@ -101,7 +110,7 @@ def keep(db: apsw.Connection, server_id: int, done: Expanding, at: float) -> Non
     """Store what was answered."""
     rows = [(tool, name, tokens) for name, (tool, tokens) in sorted(done.rows.items())]
     with transaction(db):
-        hidden_tools.replace(db, server_id, rows, at)
+        hidden_tools.replace(db, server_id, rows, at, done.missing)
 
 
 def askable(rows: Iterable[CatalogTool]) -> dict[int, list[CatalogTool]]:
@@ -159,6 +168,8 @@ class _Asker:
         self._session, self._counter, self._done = session, counter, done
         self._listed, self._cancelled = listed, cancelled
         self.groups: list[str] = []
+        self._owners: set[str] = set()  # servers whose tools were named
+        self._own: dict[str, Json] = {}  # searches among the present list
         self._refused = 0  # calls without a result
         self.searches = False  # the server has something to be asked
 
@@ -180,6 +191,7 @@ class _Asker:
         kinds_searched = (SEARCHES, SWITCHES) if calls else (SEARCHES,)
         searches = [name for name, kind in kinds.items() if kind in kinds_searched]
         self.searches = bool(searches)
+        self._own = {name: own[name] for name in searches}
         for name in searches:
             self.query(name, own[name], switches=False)
         for name, kind in kinds.items():
@@ -208,6 +220,30 @@ class _Asker:
             result = self._call(tool, arguments)
             self.groups += [g for g in groups_in_answer(result) if g not in self.groups]
 
+    def missing(self, servers: Sequence[str]) -> tuple[str, ...]:
+        """Of these, the servers that own no tool named so far, and whose name finds none."""
+        names = [_plain(name) for name in (*self._listed, *self._done.rows)]
+        return tuple(
+            server
+            for server in servers
+            if self._own
+            and server not in self._owners
+            and not any(name.startswith(_plain(server)) for name in names)
+            and not self._finds(server)
+        )
+
+    def _finds(self, server: str) -> bool:
+        for tool, raw in self._own.items():
+            for arguments in arguments_for(raw, (server,), words=(server,)):
+                if server not in arguments.values() and [server] not in arguments.values():
+                    continue
+                named = named_in_answer(self._call(tool, arguments))
+                self._take(tool, named)
+                owners = {one for definition in named.values() for one in _owners(definition)}
+                if named and (not owners or server in owners):
+                    return True
+        return False
+
     def waits(self, seconds: float) -> bool:
         """Give the server time to reach those behind it; True if it was cancelled."""
         return self._cancelled() or Event().wait(seconds)
@@ -223,6 +259,7 @@ class _Asker:
 
     def _take(self, tool: str, named: Mapping[str, Json]) -> None:
         for name, definition in named.items():
+            self._owners.update(_owners(definition))
             if name in self._listed or len(self._done.rows) >= MOST:
                 continue
             tokens = self._tokens(name, definition)
@@ -250,10 +287,12 @@ class _Asker:
         return {} if answer.failed else answer.result
 
 
-def arguments_for(raw: Json, groups: Sequence[str], tools: Sequence[str] = ()) -> Iterator[Json]:
+def arguments_for(
+    raw: Json, groups: Sequence[str], tools: Sequence[str] = (), words: Sequence[str] = _WORDS
+) -> Iterator[Json]:
     """Arguments for a search or a switch, the widest first; none where one cannot be guessed.
 
-    `tools`: names known to be behind, for a switch that takes them.
+    `tools`: names known to be behind, for a switch that takes them; `words` are searched for.
     """
     schema = raw.get("inputSchema")
     schema = schema if isinstance(schema, dict) else {}
@@ -279,25 +318,36 @@ def arguments_for(raw: Json, groups: Sequence[str], tools: Sequence[str] = ()) -
             fixed[name] = value
     if group:
         if group not in required:
-            yield from _queries(fixed, query, query in required)
+            yield from _queries(fixed, query, words, is_required=query in required)
         values: list[Any] = list(_enum(fields[group]) or groups)  # its answer may name groups
         if isinstance(fields[group], dict) and fields[group].get("type") == "array":
             values = [values] if groups is tools else [[one] for one in values]
         for value in values:
             more = fixed | {group: value}
-            yield from _queries(more, query, query in required, few=True)
+            yield from _queries(more, query, words[:2], is_required=query in required)
         return
-    yield from _queries(fixed, query, query in required)
+    yield from _queries(fixed, query, words, is_required=query in required)
 
 
-def _queries(fixed: Json, query: str, is_required: bool, *, few: bool = False) -> Iterator[Json]:
+def _queries(fixed: Json, query: str, words: Sequence[str], *, is_required: bool) -> Iterator[Json]:
     if not query:
         yield fixed
         return
     if not is_required:
         yield fixed
-    for word in _WORDS[:2] if few else _WORDS:
+    for word in words:
         yield fixed | {query: word}
+
+
+def _owners(definition: Json) -> Iterator[str]:
+    """Servers that a definition in an answer says it is of."""
+    for key, value in definition.items():
+        if str(key).lower().replace("-", "_") in _GROUPS and isinstance(value, str):
+            yield value
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def _most(about: Any) -> int:

@@ -1,6 +1,7 @@
 """A real server on stdio whose tools hide others: a search, a call by name, a switch.
 
-MENU=search|switch|large|group|named|asked chooses what it lists; each call is written to MENU_LOG.
+MENU=search|switch|large|group|named|asked|gateway chooses what it lists; each call is written to
+MENU_LOG. "gateway" finds the tools of the servers that MENU_REACHED names.
 """
 
 import json
@@ -47,6 +48,9 @@ def listed() -> list[dict]:
     if kind == "search":
         wipe = tool("search_wiped_tools", QUERY, annotations={"destructiveHint": True})
         return [tool("search_tools", QUERY), tool("call_tool", CALL), wipe]
+    if kind == "gateway":
+        fields = {"query": {"type": "string"}, "server": {"type": "string"}}
+        return [tool("search_tools", {"properties": fields}), tool("call_tool", CALL)]
     if kind == "group":
         return [tool("get_menu_tools", GROUP), tool("call_tool", CALL)]
     if kind == "named":
@@ -65,6 +69,16 @@ def answer(name: str, arguments: dict) -> dict:
     with Path(os.environ["MENU_LOG"]).open("a", encoding="utf-8") as log:
         log.write(json.dumps([name, arguments]) + "\n")
     every = [one for names in HIDDEN.values() for one in names]
+    if name == "search_tools" and os.environ["MENU"] == "gateway":
+        word, server = arguments.get("query", ""), arguments.get("server")
+        reached = [one for one in os.environ["MENU_REACHED"].split(",") if server in (one, None)]
+        rows = [
+            {"name": one, "description": f"of {group}", "server": group}
+            for group in reached
+            for one in HIDDEN[group]
+            if word in one
+        ]
+        return {"content": [{"type": "text", "text": json.dumps(rows)}]}
     if name == "search_tools":
         word = arguments["query"]
         hits = [one for one in every if word and word in one]

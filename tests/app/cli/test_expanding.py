@@ -26,12 +26,12 @@ def scan(ctx: AppContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
     monkeypatch.setenv("TOOLCRIB_HOME", str(ctx.paths.home))
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    def read(kind: str) -> Path:
+    def read(kind: str, *words: str, **more: str) -> Path:
         log = tmp_path / "calls.log"
         entry = {
             "command": sys.executable,
-            "args": [str(SERVER)],
-            "env": {"MENU": kind, "MENU_LOG": str(log)},
+            "args": [str(SERVER), *words],
+            "env": {"MENU": kind, "MENU_LOG": str(log), **more},
         }
         file = tmp_path / ".cursor" / "mcp.json"
         file.parent.mkdir(exist_ok=True)
@@ -135,3 +135,45 @@ def test_a_switch_that_lists_its_groups_when_asked_is_given_each(
     scan("asked")
     whole = footprint(capsys, "--expand", "--yes")["expanded"]
     assert (whole["tools"], whole["unknown"]) == (6, [])
+
+
+SERVERS = {"files": {"command": "f"}, "mail": {"command": "m"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("menu.json", json.dumps({"mcpServers": {**SERVERS, "old": {"disabled": True}}})),
+        ("menu.json", json.dumps({"servers": [{"name": one} for one in SERVERS]})),
+        ("menu.yaml", "servers:\n  files: {command: f}\n  mail: {command: m}\n"),
+        ("menu.kdl", 'mcp "files" {\n  command "f"\n}\nmcp "mail" {\n  command "m"\n}\n'),
+    ],
+)
+def test_a_server_that_a_gateway_did_not_reach_makes_its_count_one_in_part(
+    scan: Scan, capsys: Capture, tmp_path: Path, name: str, text: str
+) -> None:
+    config = tmp_path / name
+    config.write_text(text)
+    scan("gateway", f"--config={config}", MENU_REACHED="files")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    (behind,) = whole["behind"]
+    assert (behind["tools"], behind["missing"], whole["partial"]) == (3, ["mail"], ["menu"])
+    assert run(["footprint"]) == 0
+    printed = capsys.readouterr().out
+    assert "In part: no tool of mail is counted, which it may not have reached." in printed
+    assert "5 with what they hide; menu counted in part." in printed
+    assert "Ask these servers what is behind: toolcrib footprint --expand" in printed
+    assert run(["check"]) == 0
+    assert "menu counted in part" in capsys.readouterr().out
+    scan("gateway", f"--config={config}", MENU_REACHED="files,mail")
+    whole = footprint(capsys, "--expand", "--yes")["expanded"]
+    (behind,) = whole["behind"]
+    assert (behind["tools"], behind["missing"], whole["partial"]) == (5, [], [])
+
+
+def test_the_config_of_a_host_in_its_folder_is_not_the_gateways(
+    scan: Scan, capsys: Capture, tmp_path: Path
+) -> None:
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"mail": {"command": "m"}}}))
+    scan("gateway", MENU_REACHED="files")
+    assert footprint(capsys, "--expand", "--yes")["expanded"]["partial"] == []

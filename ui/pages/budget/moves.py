@@ -96,7 +96,7 @@ class BudgetMoves(QFrame):
         self.whole.setText(whole.sentence)
         self.whole.setToolTip(plain_tip(" ".join(one.text for one in whole.behind)))
         self.whole.setVisible(bool(whole.sentence))
-        self.behind.setVisible(bool(whole.unknown))
+        self.behind.setVisible(bool(whole.unknown or whole.partial))
 
     def show_plan(
         self,
