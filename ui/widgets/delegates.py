@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from ui.look.colors import Colors
 from ui.look.theme import ROW, Theme
 from ui.widgets.badge import BadgeText, paint_badge
+from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BADGE, BAR, FAINT
 
 Index = QModelIndex | QPersistentModelIndex
@@ -29,7 +30,7 @@ _LEAST_TRACK = 24  # pixels; a shorter bar tells nothing
 NUMBER = 78  # pixels of a bar's column that leave room for its number only
 
 
-class RowDelegate(QStyledItemDelegate):
+class RowDelegate(Guarded, QStyledItemDelegate):
     """Rows of at least one height, in all columns, also when the font grows."""
 
     def __init__(self, theme: Theme, height: int, parent: QObject | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from ui.widgets.columns import Column, cell_value, head_data, place, side
+from ui.widgets.guarded import Guarded
 
 R = TypeVar("R")
 Index = QModelIndex | QPersistentModelIndex
@@ -13,7 +14,7 @@ _ROOT = QModelIndex()
 _ROLE = Qt.ItemDataRole
 
 
-class RowTable(QAbstractTableModel, Generic[R]):
+class RowTable(Guarded, QAbstractTableModel, Generic[R]):
     """Rows, and what their columns say of them."""
 
     def __init__(self, columns: Sequence[Column[R]], parent: QObject | None = None) -> None:

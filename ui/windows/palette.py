@@ -16,6 +16,7 @@ from shiboken6 import isValid
 
 from ui.look.theme import GAP, ROW, Theme
 from ui.widgets.delegates import RowDelegate
+from ui.widgets.guarded import Guarded
 from ui.widgets.label import PlainLabel
 from ui.widgets.row_table import Index
 from ui.windows.palette_entries import ICONS, Entry, matches
@@ -161,7 +162,7 @@ class CommandPalette(QFrame):
         self.move((self._window.width() - width) // 2, _TOP)
 
 
-class _Entries(QAbstractListModel):
+class _Entries(Guarded, QAbstractListModel):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._rows: Sequence[Entry] = ()

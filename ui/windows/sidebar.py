@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QS
 from ui.look.text import plain_tip
 from ui.look.theme import SIDE_ROW, Theme
 from ui.widgets.badge import BadgeText, badge_width, paint_badge
+from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BADGE
 
 WIDE, NARROW = 188, 48
@@ -87,7 +88,7 @@ def icon_size(theme: Theme) -> int:
     return min(LARGEST, theme.scaled(ICON))
 
 
-class _SectionDelegate(QStyledItemDelegate):
+class _SectionDelegate(Guarded, QStyledItemDelegate):
     def __init__(self, theme: Theme, view: Sidebar) -> None:
         super().__init__(view)
         self._theme = theme

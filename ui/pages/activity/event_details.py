@@ -11,6 +11,7 @@ from app.ranking import phrases
 from store.records import EventRecord
 from ui.look.text import APPROX, count, visible
 from ui.pages.activity.event_rows import Row
+from ui.widgets.guarded import CANNOT
 
 _MOST = 10  # tools named
 Line = tuple[str, str]  # name and value
@@ -52,7 +53,10 @@ def _times(row: Row) -> str:
 
 
 def _moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (OverflowError, OSError, ValueError):  # of a damaged store
+        return CANNOT.lower()
 
 
 def _answer(event: EventRecord) -> Iterator[Line]:

@@ -28,6 +28,7 @@ from ui.widgets.delegates import TextDelegate
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.filter_line import FilterLine, FilterWords
 from ui.widgets.filter_query import Filter, parse
+from ui.widgets.guarded import Guarded
 from ui.widgets.rows import as_rows
 
 _EXPLANATION = "What hosts asked for, newest first. Arguments are never kept."
@@ -197,7 +198,7 @@ class LiveTab(QWidget):
         return named_tool(self._services, row.event.tool) if row is not None else []
 
 
-class _Shown(QSortFilterProxyModel):
+class _Shown(Guarded, QSortFilterProxyModel):
     """The events that pass the filter, in the journal's order."""
 
     def __init__(self, parent: QWidget) -> None:

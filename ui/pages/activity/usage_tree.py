@@ -11,6 +11,7 @@ from app.policy.coverage import ServerUse, ToolUse
 from ui.look.text import ago, count
 from ui.widgets.columns import Cell, TreeColumn, head_data, place, side
 from ui.widgets.delegates import BarDelegate
+from ui.widgets.guarded import Guarded
 from ui.widgets.roles import BAR, FAINT
 
 NAME, TOKENS, NEVER, CALLS, LAST = (
@@ -26,7 +27,7 @@ _ROOT = QModelIndex()
 _Key = tuple[str, int]  # server, tool row id (0: the server)
 
 
-class UsageTree(QAbstractItemModel):
+class UsageTree(Guarded, QAbstractItemModel):
     """Servers at the top, tools below; an index keeps its server's number plus one, 0 for it."""
 
     def __init__(self, icons: Callable[[str], QIcon], parent: QObject | None = None) -> None:

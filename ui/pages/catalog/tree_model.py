@@ -19,6 +19,7 @@ from ui.pages.catalog.tree_cells import PROBLEM, TOKENS, Scale, tree_columns
 from ui.pages.catalog.tree_rows import ATTENTION, Branch, Leaf, make_branches, refreshed
 from ui.widgets.columns import head_data, place, side
 from ui.widgets.filter_query import Facts, Filter
+from ui.widgets.guarded import Guarded
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -30,7 +31,7 @@ _TOOL_TICK = _TOOL | Qt.ItemFlag.ItemIsUserCheckable
 _Key = tuple[int, int]  # server id, tool id (0: the server, -1: its problem)
 
 
-class CatalogTree(QAbstractItemModel):
+class CatalogTree(Guarded, QAbstractItemModel):
     """Servers at the top, tools below; a server that failed has its problem as a first child.
 
     An index keeps the number of its branch plus one, 0 for servers.

@@ -7,13 +7,14 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from app.host_status.status import NOT_FOUND, HostStatus
 from ui.look.text import plain_tip
 from ui.shell.host_state import state_text
+from ui.widgets.guarded import Guarded
 
 HOST_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
-class HostListModel(QAbstractListModel):
+class HostListModel(Guarded, QAbstractListModel):
     """Hosts that are on this computer; those not found follow once they are unfolded."""
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -24,6 +24,7 @@ from ui.shell.services import Services
 from ui.shell.tool_menu import add_tool_menu, named_tool
 from ui.widgets.columns import Column
 from ui.widgets.delegates import TextDelegate
+from ui.widgets.guarded import Guarded
 from ui.widgets.icon_field import IconField
 from ui.widgets.label import PlainLabel
 from ui.widgets.roles import FAINT
@@ -72,7 +73,7 @@ class ToolTable(RowTable[ListedTool]):
         return row.why or None if role == Qt.ItemDataRole.ToolTipRole else None
 
 
-class _Order(QSortFilterProxyModel):
+class _Order(Guarded, QSortFilterProxyModel):
     """Rows that hold the words anywhere, in the order of what a column shows."""
 
     def lessThan(self, left: object, right: object) -> bool:
