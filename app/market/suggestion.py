@@ -5,6 +5,7 @@ gets the name and plainly spelled names of tools, and nothing of one that the sc
 """
 
 import re
+from dataclasses import dataclass
 
 from app.market.details import doubts
 from app.market.entry import ACTIVE
@@ -22,20 +23,38 @@ HEAD = "Not installed, ask the user (Toolcrib, Find servers):"
 TEAM_HEAD = "Not installed in the team, ask an editor of the team to add it:"
 
 
+@dataclass(frozen=True, slots=True)
+class Installable:
+    """A listed server that fits a request, and its tools that do."""
+
+    name: str
+    tools: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Both in one line."""
+        return f"{self.name}: {', '.join(self.tools)}"
+
+
 def suggestion(index: MarketIndex, query: str, head: str = HEAD) -> str:
     """Lines on listed servers that fit a request, "" where none does or meaning is unknown."""
+    lines = [f"- {one.text}" for one in installable(index, query)]
+    return "\n".join([head, *lines]) if lines else ""
+
+
+def installable(index: MarketIndex, query: str) -> tuple[Installable, ...]:
+    """Listed servers that fit a request; none where meaning is unknown."""
     if index.encoder is None:
-        return ""
+        return ()
     hits = index.find(query, 2 * MOST + 4).hits
-    lines = [line for hit in hits if (line := _line(hit))]
-    return "\n".join([head, *lines[:MOST]]) if lines else ""
+    return tuple(one for hit in hits if (one := _installable(hit)))[:MOST]
 
 
-def _line(hit: ServerHit) -> str:
-    """One server with its fitting tools, "" where it is not to be named."""
+def _installable(hit: ServerHit) -> Installable | None:
+    """One server with its fitting tools, None where it is not to be named."""
     entry = entry_of(hit.server)
     names = [tool.name for tool in hit.tools if _PLAIN.fullmatch(tool.name)][:_TOOLS]
     usable = entry.status == ACTIVE and any(not way.problem for way in choices(entry))
     if (hit.cosine or 0.0) < _SURE or not names or not usable or doubts(entry):
-        return ""
-    return f"- {entry.name}: {', '.join(names)}"
+        return None
+    return Installable(entry.name, tuple(names))

@@ -52,7 +52,8 @@ class LiveCatalog(QObject):
     profile's settings changed; failed(ToolcribError) when it could not be read or written;
     lost(name) when the profile in view is gone; why(row id) when the Playground is to explain that
     tool, review(row id) and sought(row id) when Review or Catalog is to show it;
-    requests_wanted() when the Catalog is to offer to have requests written.
+    requests_wanted() when the Catalog is to offer to have requests written; servers_wanted(query)
+    when it is to find listed servers for a query.
     """
 
     loaded = Signal()
@@ -66,6 +67,7 @@ class LiveCatalog(QObject):
     sought = Signal(int)
     server_sought = Signal(str)
     requests_wanted = Signal()
+    servers_wanted = Signal(str)
     failed = Signal(object)
     lost = Signal(str)
 

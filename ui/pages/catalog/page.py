@@ -164,14 +164,14 @@ class CatalogPage(Page):
         dialog.added.connect(self._on_added)
         dialog.open()
 
-    def find_listed(self) -> None:
-        """Let the user find a server in a list, and add it."""
+    def find_listed(self, query: str = "") -> None:
+        """Let the user find a server in a list, and add it; `query` is searched for at once."""
         from ui.pages.catalog.market.finder import FindServersDialog  # not for the window's start
 
         if self.reading.busy:
             self.services.show_status("Servers are being read; add more when that is done.")
             return
-        dialog = FindServersDialog(self.services, self)
+        dialog = FindServersDialog(self.services, self, query)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.added.connect(self._on_found)
         dialog.open()
@@ -363,6 +363,7 @@ class CatalogPage(Page):
         services.live.sought.connect(content.show_tool)
         services.live.server_sought.connect(self.show_server)
         services.live.requests_wanted.connect(self.write_requests)
+        services.live.servers_wanted.connect(self.find_listed)
         self.reading.tools_read.connect(self._after_reading)
         self.reading.more.clicked.connect(self.open_config)
         self.reading.projects.clicked.connect(self.open_project)

@@ -29,7 +29,7 @@ from ui.widgets.flow import Flow
 from ui.widgets.label import PlainLabel
 
 WIDTH = 300
-_LEAST = 40  # px of gates and parts: the window must fit a low screen
+_LEAST = 32  # px of gates and parts: the window must fit a low screen
 _LONGEST = 600  # characters of a description
 
 

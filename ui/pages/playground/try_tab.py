@@ -27,6 +27,7 @@ from ui.pages.playground.examples import example_queries
 from ui.pages.playground.explain_card import ExplainCard
 from ui.pages.playground.model_sees import ModelSees
 from ui.pages.playground.model_text import AtHand, model_text
+from ui.pages.playground.not_installed import NotInstalled
 from ui.pages.playground.query_field import QueryField
 from ui.pages.playground.strip import StripHolder
 from ui.pages.playground.table import CandidateTable
@@ -87,6 +88,7 @@ class TryTab(QWidget):
             self.engine.addItem(words, engine)
         self.controls = PlaygroundControls(theme)
         self.strip = StripHolder(theme)
+        self.not_installed = NotInstalled(services, lambda: self.session.encoder)
         self.table = CandidateTable(theme)
         self.explain = ExplainCard(theme)
         self.sees = ModelSees(theme)
@@ -185,6 +187,7 @@ class TryTab(QWidget):
         self.empty.example_chosen.connect(self.query.submit_query)
         self.empty.catalog_wanted.connect(lambda: self.services.open_page("catalog"))
         self.empty.requests_wanted.connect(self._want_requests)
+        self.not_installed.wanted.connect(self._want_servers)
         live.loaded.connect(self._take_catalog)
         live.toggled.connect(lambda _ids: self._take_catalog())
         live.configured.connect(self._on_configured)
@@ -225,6 +228,10 @@ class TryTab(QWidget):
         self.services.open_page("catalog")
         self.services.live.requests_wanted.emit()
 
+    def _want_servers(self, query: str) -> None:
+        self.services.open_page("catalog")
+        self.services.live.servers_wanted.emit(query)
+
     def _on_configured(self) -> None:
         catalog = self.services.live.catalog
         if catalog is None:
@@ -254,6 +261,8 @@ class TryTab(QWidget):
         self.controls.show_answer(answer, live.total)
         self.strip.show_answer(answer, self.queries.expected(answer.ranked.query))
         self.table.show_answer(answer)
+        fits = bool(answer.engine or answer.ranked.shown or answer.ranked.best_off)
+        self.not_installed.show_for("" if fits else answer.ranked.query)
         if self.controls.sees.isChecked():
             self._fill_sees()
         shown, tools = len(answer.ranked.shown), len(answer.ranked.tools)
@@ -390,6 +399,7 @@ class TryTab(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
         column.addWidget(self.strip)
+        column.addWidget(self.not_installed)
         column.addWidget(split, 1)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(tried)

@@ -61,7 +61,7 @@ class FindServersDialog(Dialog):
 
     added = Signal(object)
 
-    def __init__(self, services: Services, parent: QWidget | None = None) -> None:
+    def __init__(self, services: Services, parent: QWidget | None = None, query: str = "") -> None:
         super().__init__(parent)
         self._services = services
         self._finder = Finder(services.ctx)
@@ -72,7 +72,7 @@ class FindServersDialog(Dialog):
         room = self.screen().availableGeometry()
         self.resize(min(services.theme.scaled(1040), room.width() * 9 // 10),
                     min(services.theme.scaled(640), room.height() * 9 // 10))  # fmt: skip
-        self.query = QLineEdit()
+        self.query = QLineEdit(query)
         self.query.setPlaceholderText(
             "What should a tool do? For instance: extract the text of a PDF"
         )

@@ -1,0 +1,66 @@
+"""The Playground names listed servers where no tool fits, and leads to Find servers."""
+
+import pytest
+
+from app.market.entry import read_entry
+from app.market.index import prepare
+from app.market.records import row_of
+from store import market, profiles
+from store.connection import transaction
+from store.market import MarketSource, MarketTool
+from ui.pages.playground.not_installed import TOLD, UNTOLD
+from ui.shell.query_session import READY
+
+WAIT = 60_000
+MUSIC = "play jazz music in the living room"
+
+
+@pytest.fixture
+def page(open_playground, stocked, qtbot):
+    page = open_playground()
+    qtbot.waitUntil(lambda: page.tried.session.state == READY, timeout=WAIT)
+    package = {"registryType": "npm", "identifier": "tune", "version": "1.0.0"}
+    raw = {"name": "com.example/tune", "description": "Music player", "packages": [package]}
+    with stocked.ctx.store() as db, transaction(db):
+        market.add_source(db, MarketSource(0, "https://team.example", "team"))
+        (source,) = market.sources(db)
+        row = row_of(read_entry(raw, {"status": "active"}), (MarketTool("play_music", ""),))
+        market.save(db, source, [row])
+    with stocked.ctx.store() as db:
+        prepare(db, page.tried.session.encoder)
+    return page
+
+
+def ask(page, qtbot, query):
+    page.try_query(query)
+    answered = lambda: page.tried.answer and page.tried.answer.ranked.query == query  # noqa: E731
+    qtbot.waitUntil(lambda: bool(answered()) and page.services.tasks.idle, timeout=WAIT)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_listed_server_is_named_as_not_installed_with_the_way_to_it(page, stocked, qtbot, told):
+    tier = page.tried.not_installed
+    if told:
+        with stocked.ctx.store() as db, transaction(db):
+            record = profiles.by_name(db, "default")
+            profiles.save_settings(db, record.id, {"gateway": {"marketplace": True}})
+        stocked.live.load()
+        qtbot.waitUntil(lambda: stocked.tasks.idle, timeout=WAIT)
+    ask(page, qtbot, MUSIC)
+    assert not page.tried.answer.ranked.shown and tier.isVisible()
+    assert tier.names[0].text() == "com.example/tune: play_music"
+    assert tier.badges[0].badge.word == "Not installed" and tier.badges[0].isVisible()
+    assert tier.badges[0].toolTip() == (TOLD if told else UNTOLD) and tier.names[1].isHidden()
+    with qtbot.waitSignal(stocked.live.servers_wanted) as sought:
+        tier.button.click()
+    assert sought.args == [MUSIC]
+    ask(page, qtbot, "open a pull request with a title")
+    assert page.tried.answer.ranked.shown and tier.isHidden()
+
+
+def test_where_no_list_has_one_the_way_to_the_lists_is_still_there(page, qtbot):
+    ask(page, qtbot, "sing a lullaby in the shower")
+    tier = page.tried.not_installed
+    assert not page.tried.answer.ranked.shown and tier.isVisible()
+    assert tier.none_fits.isVisible() and tier.button.isVisible()
+    assert all(badge.isHidden() for badge in tier.badges)

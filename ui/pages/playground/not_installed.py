@@ -1,0 +1,78 @@
+"""Servers that could be installed, where no tool fits the query: named, and no more than that."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
+
+from app.market.suggestion import MOST, Installable, installable
+from app.ranking.dense import Encoding
+from ui.look.theme import GAP
+from ui.shell.services import Services
+from ui.widgets.badge import Badge, BadgeText
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.label import PlainLabel
+
+BADGE = BadgeText("Not installed", "neutral", "plus")
+NONE_FITS = "No tool of yours fits. A listed server may have one."
+TOLD = "A model that searches is told of these, too, to ask you."
+UNTOLD = "Models are not told of these. Settings, Profile, can change that."
+
+
+class NotInstalled(QWidget):
+    """What the lists of servers have for a query that no tool fits, and the way to them.
+
+    Signals: wanted(query) for Find servers.
+    """
+
+    wanted = Signal(str)
+
+    def __init__(self, services: Services, encoder: Callable[[], Encoding | None]) -> None:
+        super().__init__()
+        self._services, self._encoder = services, encoder
+        self._asked: tuple[str, bool] = ("", False)
+        self.none_fits = PlainLabel(NONE_FITS)
+        self.badges = [Badge(services.theme, BADGE) for _ in range(MOST)]
+        self.names = [ElidedLabel() for _ in range(MOST)]
+        self.button = QPushButton("Find servers…")
+        self.button.clicked.connect(lambda: self.wanted.emit(self._asked[0]))
+        rows = QGridLayout()
+        rows.setHorizontalSpacing(GAP)
+        rows.setVerticalSpacing(GAP // 2)
+        rows.setColumnStretch(1, 1)
+        rows.addWidget(self.none_fits, 0, 0, 1, 2)
+        for number, (badge, name) in enumerate(zip(self.badges, self.names, strict=True)):
+            rows.addWidget(badge, number + 1, 0)
+            rows.addWidget(name, number + 1, 1)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(GAP)
+        line.addLayout(rows, 1)
+        line.addWidget(self.button)
+        self.hide()
+
+    def show_for(self, query: str) -> None:
+        """Look for listed servers; "" for a query that a tool fits."""
+        encoder = self._encoder()
+        if not query:
+            self._asked = ("", False)
+            self._services.tasks.overtake(self)
+            self.hide()
+        elif self._asked != (query, encoder is not None):
+            self._asked = (query, encoder is not None)
+            self._show(())
+            self._services.tasks.latest(
+                self, lambda db: installable(db, encoder, query), self._show
+            )
+
+    def _show(self, servers: tuple[Installable, ...]) -> None:
+        catalog = self._services.live.catalog
+        told = catalog is not None and catalog.settings.gateway.marketplace
+        for number, (badge, name) in enumerate(zip(self.badges, self.names, strict=True)):
+            known = servers[number] if number < len(servers) else None
+            badge.setToolTip(TOLD if told else UNTOLD)
+            badge.setVisible(known is not None)
+            name.setVisible(known is not None)
+            name.setText(known.text if known is not None else "")
+        self.none_fits.setVisible(not servers)
+        self.show()
