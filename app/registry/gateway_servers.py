@@ -16,7 +16,7 @@ from store.records import ServerSpec
 
 _ENDINGS = (".json", ".jsonc", ".yaml", ".yml", ".toml", ".kdl")
 _PLACES = ("mcpServers", "mcp_servers", "servers", "mcp", "mcps", "upstreams", "backends")
-_IN_KDL = re.compile(r'(?m)^\s*(?:mcp|server)\s+"?([\w.-]+)"?\s*\{')
+_IN_KDL = re.compile(r'(?m)^[ \t]{0,16}(?:mcp|server)[ \t]{1,4}"?([\w.-]{1,64})"?[ \t]{0,4}\{')
 _NAME = re.compile(r"[\w.-]{1,64}")
 _SHORTEST = 4  # of a file's own name, which then is the gateway's and no "mcp.json" of a host
 _MOST, _LARGEST = 200, 1_000_000

@@ -20,7 +20,7 @@ UNTOLD = "Models are not told of these. Settings, Profile, can change that."
 
 
 class NotInstalled(QWidget):
-    """What the lists of servers have for a query that no tool fits, and the way to them.
+    """Listed servers for a query that no tool fits, and the way to the lists.
 
     Signals: wanted(query) for Find servers.
     """
@@ -30,12 +30,12 @@ class NotInstalled(QWidget):
     def __init__(self, services: Services, encoder: Callable[[], Encoding | None]) -> None:
         super().__init__()
         self._services, self._encoder = services, encoder
-        self._asked: tuple[str, bool] = ("", False)
+        self._query: tuple[str, bool] = ("", False)
         self.none_fits = PlainLabel(NONE_FITS)
         self.badges = [Badge(services.theme, BADGE) for _ in range(MOST)]
         self.names = [ElidedLabel() for _ in range(MOST)]
         self.button = QPushButton("Find servers…")
-        self.button.clicked.connect(lambda: self.wanted.emit(self._asked[0]))
+        self.button.clicked.connect(lambda: self.wanted.emit(self._query[0]))
         rows = QGridLayout()
         rows.setHorizontalSpacing(GAP)
         rows.setVerticalSpacing(GAP // 2)
@@ -55,11 +55,11 @@ class NotInstalled(QWidget):
         """Look for listed servers; "" for a query that a tool fits."""
         encoder = self._encoder()
         if not query:
-            self._asked = ("", False)
+            self._query = ("", False)
             self._services.tasks.overtake(self)
             self.hide()
-        elif self._asked != (query, encoder is not None):
-            self._asked = (query, encoder is not None)
+        elif self._query != (query, encoder is not None):
+            self._query = (query, encoder is not None)
             self._show(())
             self._services.tasks.latest(
                 self, lambda db: installable(db, encoder, query), self._show
