@@ -8,7 +8,7 @@ from app.market.records import row_of
 from store import market, profiles
 from store.connection import transaction
 from store.market import MarketSource, MarketTool
-from ui.pages.playground.not_installed import TOLD, UNTOLD
+from ui.pages.playground.not_installed import ONLY_HERE, TO_MODELS
 from ui.shell.query_session import READY
 
 WAIT = 60_000
@@ -37,10 +37,10 @@ def ask(page, qtbot, query):
     qtbot.waitUntil(lambda: bool(answered()) and page.services.tasks.idle, timeout=WAIT)
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_a_listed_server_is_named_as_not_installed_with_the_way_to_it(page, stocked, qtbot, told):
+@pytest.mark.parametrize("hears", [False, True])
+def test_a_listed_server_is_named_as_not_installed_with_the_way_to_it(page, stocked, qtbot, hears):
     tier = page.tried.not_installed
-    if told:
+    if hears:
         with stocked.ctx.store() as db, transaction(db):
             record = profiles.by_name(db, "default")
             profiles.save_settings(db, record.id, {"gateway": {"marketplace": True}})
@@ -50,7 +50,9 @@ def test_a_listed_server_is_named_as_not_installed_with_the_way_to_it(page, stoc
     assert not page.tried.answer.ranked.shown and tier.isVisible()
     assert tier.names[0].text() == "com.example/tune: play_music"
     assert tier.badges[0].badge.word == "Not installed" and tier.badges[0].isVisible()
-    assert tier.badges[0].toolTip() == (TOLD if told else UNTOLD) and tier.names[1].isHidden()
+    assert (
+        tier.badges[0].toolTip() == (TO_MODELS if hears else ONLY_HERE) and tier.names[1].isHidden()
+    )
     with qtbot.waitSignal(stocked.live.servers_wanted) as sought:
         tier.button.click()
     assert sought.args == [MUSIC]

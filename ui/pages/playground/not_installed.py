@@ -5,6 +5,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QWidget
 
+from app.market.index import MarketIndex
 from app.market.suggestion import MOST, Installable, installable
 from app.ranking.dense import Encoding
 from ui.look.theme import GAP
@@ -15,8 +16,8 @@ from ui.widgets.label import PlainLabel
 
 BADGE = BadgeText("Not installed", "neutral", "plus")
 NONE_FITS = "No tool of yours fits. A listed server may have one."
-TOLD = "A model that searches is told of these, too, to ask you."
-UNTOLD = "Models are not told of these. Settings, Profile, can change that."
+TO_MODELS = "A model that searches is to_models of these, too, to ask you."
+ONLY_HERE = "Models are not to_models of these. Settings, Profile, can change that."
 
 
 class NotInstalled(QWidget):
@@ -62,15 +63,15 @@ class NotInstalled(QWidget):
             self._query = (query, encoder is not None)
             self._show(())
             self._services.tasks.latest(
-                self, lambda db: installable(db, encoder, query), self._show
+                self, lambda db: installable(MarketIndex(db, encoder), query), self._show
             )
 
     def _show(self, servers: tuple[Installable, ...]) -> None:
         catalog = self._services.live.catalog
-        told = catalog is not None and catalog.settings.gateway.marketplace
+        to_models = catalog is not None and catalog.settings.gateway.marketplace
         for number, (badge, name) in enumerate(zip(self.badges, self.names, strict=True)):
             known = servers[number] if number < len(servers) else None
-            badge.setToolTip(TOLD if told else UNTOLD)
+            badge.setToolTip(TO_MODELS if to_models else ONLY_HERE)
             badge.setVisible(known is not None)
             name.setVisible(known is not None)
             name.setText(known.text if known is not None else "")
