@@ -12,7 +12,8 @@ from app.core.errors import ToolcribError
 from app.hosts.launch import LaunchSpec
 from app.secrets.secret_store import Secrets
 from app.signin.grant import Grant
-from app.signin.renewal import ENDED, EndedError, refreshed
+from app.signin.renewal import EndedError, refreshed
+from app.system.quoting import quoted
 from app.team_server.identity import Caller
 from app.team_server.sealing import SealedError, Sealer
 from app.team_server.upstreams import Target
@@ -24,8 +25,13 @@ from store.team.records import Server
 from store.typed import Json
 
 _GRANT = "grant"  # of a sign-in, where other credentials are Secrets
+_ENDED: Json = {"ended": True}  # of a sign-in that counts no more
+_AGAIN = "Sign in again: toolcrib team sign-in {}, or View, Profile, Team… in Toolcrib."
+_AUTHORIZATION = "Authorization"
 _EARLY = 30.0  # seconds before its end that an access token is renewed
 MEMBER, ORGANISATION, NONE = "member", "organisation", "none"
+SIGNED_IN, ENDED_SIGN_IN, STORED, MISSING = "signed in", "ended", "stored", "missing"
+STATES = {_GRANT: SIGNED_IN, next(iter(_ENDED)): ENDED_SIGN_IN}
 
 
 def place(organisation: int, server: int, member: int) -> str:
@@ -70,26 +76,68 @@ class Credentials:
             who = "You have" if member else "The team has"
             raise ToolcribError(
                 f"{who} no credential for {server.name}.",
-                f"Sign in: toolcrib team sign-in {server.name}, or store a token:"
-                f" toolcrib team credential {server.name}"
+                f"Sign in: toolcrib team sign-in {quoted(server.name)}, or View, Profile, Team… in"
+                f" Toolcrib. Or store a token: toolcrib team credential {quoted(server.name)}"
                 if member
                 else "Ask an admin of the team.",
             )
         kept = self._opened(row.sealed, server, caller, member)
+        if kept == _ENDED:
+            raise _ended(server)
         if _GRANT not in kept:
             return Secrets.from_json(kept)
         grant = Grant(**kept[_GRANT])
         if grant.has_ended(time.time() + _EARLY):
-            grant = self._renewed(caller, server, grant)
-        return Secrets(headers={"Authorization": f"Bearer {grant.access_token}"})
+            grant = self._renewed(caller, server, grant.access_token)
+        return _bearer(grant)
+
+    def after_refusal(self, caller: Caller, server: Server, refused: Target) -> Target:
+        """The server with another credential than it has just refused.
+
+        A sign-in is renewed, once for all calls that were refused with it. Raises ToolcribError
+        where only a person can help.
+        """
+        now = self.target(caller, server)
+        if now != refused:  # renewed, or stored anew, meanwhile
+            return now
+        if self.state(caller, server) == SIGNED_IN:
+            self._renewed(caller, server, _token_of(refused))
+            return self.target(caller, server)
+        raise _not_taken(server)
+
+    def end(self, caller: Caller, server: Server, refused: Target) -> ToolcribError:
+        """Remember that the caller's sign-in counts no more; the error that says what to do."""
+        own = caller.member
+        with as_member(self._pool, own) as connection:
+            row = upstream_secrets.load(
+                connection, own.organisation_id, server.id, own.member_id, alone=True
+            )
+            kept = self._opened(row.sealed, server, caller, own.member_id) if row else {}
+            is_sign_in = _GRANT in kept
+            if is_sign_in and kept[_GRANT]["access_token"] == _token_of(refused):
+                self._keep(connection, caller, server, _ENDED)
+        return _ended(server) if is_sign_in else _not_taken(server)
+
+    def state(self, caller: Caller, server: Server) -> str:
+        """State of the caller's own credential for a server."""
+        own = caller.member
+        with as_member(self._pool, own) as connection:
+            row = upstream_secrets.load(connection, own.organisation_id, server.id, own.member_id)
+        if row is None:
+            return MISSING
+        try:
+            kept = self._opened(row.sealed, server, caller, own.member_id)
+        except SealedError:
+            return MISSING
+        return STATES.get(next(iter(kept), ""), STORED)
 
     def _opened(self, sealed: bytes, server: Server, caller: Caller, member: int) -> Json:
         where = place(caller.member.organisation_id, server.id, member)
         kept: Json = json.loads(self._sealer.open(sealed, where))
         return kept
 
-    def _renewed(self, caller: Caller, server: Server, known: Grant) -> Grant:
-        """The member's sign-in with new tokens; one replica renews, the others wait for it.
+    def _renewed(self, caller: Caller, server: Server, known: str) -> Grant:
+        """The member's sign-in with another token; one replica renews, the others wait for it.
 
         Raises ToolcribError where only the member can help.
         """
@@ -100,22 +148,21 @@ class Credentials:
             )
             kept = self._opened(row.sealed, server, caller, own.member_id) if row else {}
             now = Grant(**kept[_GRANT]) if _GRANT in kept else None
-            if now is not None and now.access_token != known.access_token:
+            if now is not None and now.access_token != known:
                 return now
+            if now is None:
+                raise _ended(server)
             try:
-                if now is None:
-                    raise EndedError(ENDED)
                 with httpx2.Client(transport=GuardedSender(self._guard), timeout=10.0) as client:
                     fresh = refreshed(now, time.time(), client)
             except EndedError:
-                upstream_secrets.delete(connection, own.organisation_id, server.id, own.member_id)
+                self._keep(connection, caller, server, _ENDED)
+            except ToolcribError as error:
+                raise ToolcribError(f"{server.name}: {error.title}", error.hint) from error
             else:
                 self._keep(connection, caller, server, {_GRANT: asdict(fresh)})
                 return fresh
-        raise ToolcribError(
-            f"Your sign-in to {server.name} has ended.",
-            f"Sign in again: toolcrib team sign-in {server.name}",
-        )
+        raise _ended(server)
 
     def keep_grant(self, caller: Caller, server: Server, grant: Grant) -> None:
         """Keep the caller's own sign-in."""
@@ -156,6 +203,29 @@ class Credentials:
         member = 0 if shared else caller.member.member_id
         with as_member(self._pool, caller.member) as connection:
             self._keep(connection, caller, server, secrets.to_json(), member)
+
+
+def _bearer(grant: Grant) -> Secrets:
+    return Secrets(headers={_AUTHORIZATION: f"Bearer {grant.access_token}"})
+
+
+def _token_of(target: Target) -> str:
+    """The access token that a sign-in gave for a server."""
+    return target.spec.headers.get(_AUTHORIZATION, "").removeprefix("Bearer ")
+
+
+def _ended(server: Server) -> ToolcribError:
+    return ToolcribError(
+        f"Your sign-in to {server.name} has ended.", _AGAIN.format(quoted(server.name))
+    )
+
+
+def _not_taken(server: Server) -> ToolcribError:
+    if server.sign_in == MEMBER:
+        hint = f"Store another: toolcrib team credential {quoted(server.name)}"
+        return ToolcribError(f"{server.name} does not take your credential any more.", hint)
+    whose = "the team's credential" if server.sign_in == ORGANISATION else "calls without one"
+    return ToolcribError(f"{server.name} does not take {whose}.", "Ask an admin of the team.")
 
 
 def launch(server: Server, secrets: Secrets) -> LaunchSpec:

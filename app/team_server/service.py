@@ -45,6 +45,7 @@ from app.team_server.identity import Caller
 from app.team_server.limiting import Limits
 from app.team_server.metrics import Metrics
 from app.team_server.tracing import Tracing
+from app.team_server.upstreams import RefusedCredentialError
 from store.errors import StoreError
 from store.team import use
 from store.team.connecting import Connection, as_member
@@ -231,13 +232,16 @@ class Service:
         try:
             server = view.servers[tool.server]
             target = await in_thread(self._credentials.target, caller, server)
-            held = self._upstreams.get(target)
-            if not await upstreams.is_trusted(held, tool.name, tool.raw):
-                text = "its server offers another text than the one that was reviewed"
-                return error_result({"error": f"not available: {text}", "tool": tool.tool_id})
-            with self._tracing.part("tools/call", tool.tool_id):
-                message = await upstreams.call(held, tool.name, fields)
+            try:
+                message = await self._called(target, tool, fields)
+            except RefusedCredentialError:  # before its end: the server did nothing yet
+                after = self._credentials.after_refusal
+                target = await in_thread(after, caller, server, target)
+                message = await self._called(target, tool, fields)
             kind = "error" if _failed(message) else "call"
+        except RefusedCredentialError:
+            error = await in_thread(self._credentials.end, caller, server, target)
+            return error_result({"error": f"{error.title} {error.hint}".strip()})
         except ToolcribError as error:
             return error_result({"error": f"{error.title} {error.hint}".strip()})
         finally:
@@ -247,6 +251,17 @@ class Service:
             return {"error": message["error"]}
         result = message.get("result")
         return cut(result, tokens) if isinstance(result, dict) else {}
+
+    async def _called(self, target: upstreams.Target, tool: Tool, fields: Json) -> Json:
+        """A tool's answer as a message. Raises ToolcribError."""
+        held = self._upstreams.get(target)
+        if not await upstreams.is_trusted(held, tool.name, tool.raw):
+            text = "its server offers another text than the one that was reviewed"
+            return {
+                "result": error_result({"error": f"not available: {text}", "tool": tool.tool_id})
+            }
+        with self._tracing.part("tools/call", tool.tool_id):
+            return await upstreams.call(held, tool.name, fields)
 
     def _checked(self, tool: Tool, arguments: object) -> tuple[object, list[str]]:
         raw = text_of(tool)

@@ -1,6 +1,7 @@
 """Servers behind the team's gateway: connections by server and credential, held while used."""
 
 import asyncio
+import json
 import math
 import os
 import re
@@ -10,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import httpx2
+
 from app.core.errors import ToolcribError
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from app.mcp import jsonrpc, limits
@@ -18,7 +21,7 @@ from app.mcp.protocol import HANDSHAKE, METHOD_NOT_FOUND
 from app.mcp.requests import Channel, OwnRequest, PendingRequest
 from app.mcp.session import Upstream, close_all
 from app.system.threads import start_thread
-from app.team_server.url_guard import GuardedTransport, UrlGuard
+from app.team_server.url_guard import GuardedTransport, Note, UrlGuard
 from store.definitions import same_definition
 from store.typed import Json
 
@@ -26,8 +29,10 @@ _MOST = 256  # connections of a replica; the one used least lately makes room
 _IDLE_SECONDS = 300.0
 _LIST_SECONDS = 60.0  # that a server's list is taken to be as it was
 _TICK_SECONDS = 1.0
+_UNAUTHORISED = 401
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 Settled = TypeVar("Settled")
+Launch = Callable[[Note], Channel]  # a connection, which notes the statuses of its requests
 _NAME = "toolcrib-team"
 # of the server's own process, which a program that the operator lists may see
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP")
@@ -42,6 +47,10 @@ class Target:
     member: int  # whose credential it is, 0 for the organisation's or none
     digest: str  # of the launch, credential included
     spec: LaunchSpec = field(compare=False)
+
+
+class RefusedCredentialError(ToolcribError):
+    """A server did not do a request: the credential does not count there (status 401)."""
 
 
 class _Client:
@@ -87,9 +96,11 @@ class _Client:
 class Held:
     """One connection and the list that it was last seen with."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        self.upstream = upstream
+    def __init__(self, name: str, launch: Launch) -> None:
+        self.upstream = Upstream(name, lambda: launch(self._note), _Client())
         self.used = time.monotonic()
+        self.refuses = False  # its last answer was that the credential does not count
+        self._refused: set[object] = set()  # requests that it refused so, and therefore did not do
         self.listed: dict[str, Json] | None = None
         self.listed_at = -math.inf
         self.changes = -1
@@ -100,6 +111,17 @@ class Held:
         """True if its list need not be read again."""
         recent = time.monotonic() - self.listed_at < _LIST_SECONDS
         return self.listed is not None and recent and self.changes == self.upstream.list_changes
+
+    def _note(self, request: httpx2.Request, status: int) -> None:
+        self.refuses = status == _UNAUTHORISED
+        if self.refuses and request.method == "POST":
+            self._refused.add(_id_of(request))
+
+    def has_refused(self, request: PendingRequest) -> bool:
+        """True if the server did not do a request, for the credential does not count there."""
+        known = request.sent_id in self._refused
+        self._refused.discard(request.sent_id)
+        return known or (self.refuses and not request.sent_id)
 
 
 class Upstreams:
@@ -123,7 +145,7 @@ class Upstreams:
         with self._lock:
             held = self._held.get(target)
             if held is None:
-                held = self._held[target] = Held(Upstream(target.server, launch, _Client()))
+                held = self._held[target] = Held(target.server, launch)
             held.used = time.monotonic()
             extra = self._least_used() if len(self._held) > _MOST else None
         if extra is not None:
@@ -133,26 +155,26 @@ class Upstreams:
     def _least_used(self) -> Held:
         return self._held.pop(min(self._held, key=lambda one: self._held[one].used))
 
-    def _launch(self, spec: LaunchSpec) -> Callable[[], Channel]:
+    def _launch(self, spec: LaunchSpec) -> Launch:
         if spec.transport in (HTTP, SSE):
             self._guard.check_text(spec.url)
-            return lambda: self._remote_channel(spec)
+            return lambda note: self._remote_channel(spec, note)
         command = self._programs.get(spec.command)
         if spec.transport != STDIO or command is None:
             raise ToolcribError(
                 "This server is a program, and the team server may not start it.",
                 "Ask who runs the team server to list it with --program.",
             )
-        return lambda: _program(command)
+        return lambda _note: _program(command)
 
-    def _remote_channel(self, spec: LaunchSpec) -> Channel:
+    def _remote_channel(self, spec: LaunchSpec, note: Note) -> Channel:
         from app.mcp.http import RemoteChannel
 
         return RemoteChannel(
             spec,
             spec.secret_values(),
             auth=None,
-            transport_of=lambda: GuardedTransport(self._guard),
+            transport_of=lambda: GuardedTransport(self._guard, note),
         )
 
     def close(self, grace: float = 1.0) -> None:
@@ -203,6 +225,8 @@ async def listed(held: Held) -> dict[str, Json]:
     listing = Listing(held.upstream, "tools/list", done, start_seconds=limits.START_TOTAL)
     listing.start()
     entries = await ready
+    if entries is None and held.refuses:
+        raise RefusedCredentialError(f"{held.upstream.name} does not take the credential.")
     if entries is None:
         raise ToolcribError(listing.problem or f"{held.upstream.name} could not be reached.")
     held.listed = {str(one.get("name")): one for one in entries if isinstance(one, dict)}
@@ -250,9 +274,20 @@ async def call(held: Held, name: str, arguments: Json) -> Json:
         raise
     finally:
         held.used = time.monotonic()
+    if held.has_refused(request):
+        raise RefusedCredentialError(f"{held.upstream.name} does not take the credential.")
     if isinstance(answer, str):
         raise ToolcribError(answer)
     return answer
+
+
+def _id_of(request: httpx2.Request) -> object:
+    """The id of the message that a request carries, None for none."""
+    try:
+        message = json.loads(request.content)
+    except (ValueError, httpx2.RequestNotRead):
+        return None
+    return message.get("id") if isinstance(message, dict) else None
 
 
 def _settle(future: "asyncio.Future[Settled]", value: Settled) -> None:

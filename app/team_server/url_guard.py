@@ -11,6 +11,7 @@ import httpx2
 from app.core.errors import ToolcribError
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Note = Callable[[httpx2.Request, int], None]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 2_048
@@ -149,13 +150,17 @@ async def _pinned(guard: UrlGuard, request: httpx2.Request) -> httpx2.Request:
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends each request, redirects too, to the address that was checked, and to no other."""
 
-    def __init__(self, guard: UrlGuard) -> None:
+    def __init__(self, guard: UrlGuard, note: Note = lambda _request, _status: None) -> None:
+        """`note` gets each request with the status of its answer."""
         self._guard = guard
+        self._note = note
         self._inner = httpx2.AsyncHTTPTransport(retries=0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """One request; a refused one is a ConnectError, since nothing was sent."""
-        return await self._inner.handle_async_request(await _pinned(self._guard, request))
+        answer = await self._inner.handle_async_request(await _pinned(self._guard, request))
+        self._note(request, answer.status_code)
+        return answer
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -45,6 +45,7 @@ class Accounts(OAuthAuthorizationServerProvider):
             "page": "",
             "more": {},
             "needs": "",
+            "refused_clients": [],  # whose tokens count no more, new ones neither
         }
 
     async def get_client(self, client_id):
@@ -94,6 +95,8 @@ class Accounts(OAuthAuthorizationServerProvider):
 
     async def load_access_token(self, token):
         found = self.access.get(token)
+        if found and found.client_id in self.modes["refused_clients"]:
+            return None
         return found if found and time.time() < found.expires_at else None
 
     async def revoke_token(self, token):
@@ -147,6 +150,9 @@ async def echo_token(ctx: Context) -> str:
 @server.custom_route("/control", methods=["POST"])
 async def control(request):
     wanted = json.loads(await request.body() or b"{}")
+    accounts.access.pop(wanted.pop("end_token", ""), None)
+    known = accounts.access.get(wanted.pop("client_of", "").removeprefix("Bearer "))
+    accounts.seen["client"] = known.client_id if known else ""
     if wanted.pop("end_access", False):
         accounts.access.clear()
     if wanted.pop("end_all", False):

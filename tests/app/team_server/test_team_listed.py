@@ -123,7 +123,8 @@ def member(tmp_path: Path, world: World, encoder: Encoder) -> Iterator[AppContex
     ctx = AppContext(Paths(tmp_path / "member", models), Settings())
     ctx.paths.create()
     with closing(ctx.open_store()) as db:
-        membership.join(ctx, db, world.url, world.tokens["mia"])
+        words = ("token", "issue", "mia", "--organisation", "acme")
+        membership.join(ctx, db, world.url, program(world.environ, *words))  # leaving ends it
         membership.synchronise(ctx, db)
     yield ctx
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,59 @@ def test_an_ended_token_is_renewed_once_and_a_revoked_one_asks_for_a_new_sign_in
     world.guarded.control(life=3600, end_all=True)
     ended = world.call("max")
     assert "Your sign-in to guarded has ended." in ended and "toolcrib team sign-in" in ended
+
+
+def test_a_token_that_ends_early_is_renewed_once_and_no_other_member_notices(
+    world: World, sign_in: Callable[[str], int]
+) -> None:
+    sign_in("mia"), sign_in("max")
+    mias, first = world.call("mia"), world.call("max")
+    before = world.guarded.control(end_token=first.removeprefix("Bearer "))
+    with ThreadPoolExecutor(4) as pool:  # all of them are refused, and done once each
+        answers = list(pool.map(world.call, ["max"] * 4))
+    assert len(set(answers)) == 1 and answers[0].startswith("Bearer tok-a-")
+    assert answers[0] != first and world.call("mia") == mias
+    after = world.guarded.control()
+    assert after["refreshed"] == before["refreshed"] + 1 and after["reused"] == 0
+    world.guarded.control(end_token=answers[0].removeprefix("Bearer "))
+    again = world.call("max")
+    assert again.startswith("Bearer tok-a-") and again != answers[0]
+
+
+def test_where_a_renewed_token_is_refused_too_the_sign_in_has_ended_and_no_call_goes_round(
+    world: World, sign_in: Callable[[str], int]
+) -> None:
+    sign_in("mia"), sign_in("max")
+    mias = world.call("mia")
+    world.guarded.control(refused_clients=[client_of(world, "max")])
+    before = world.guarded.control()
+    ended = world.call("max")
+    assert "Your sign-in to guarded has ended." in ended
+    assert "Sign in again: toolcrib team sign-in guarded, or View, Profile, Team…" in ended
+    assert world.call("max") == ended
+    after = world.guarded.control()
+    assert after["refreshed"] == before["refreshed"] + 1
+    assert world.call("mia") == mias
+    world.guarded.control(refused_clients=[])
+    sign_in("max")
+    assert world.call("max").startswith("Bearer tok-a-")
+
+
+def client_of(world: World, member: str) -> str:
+    """The client that the team server registered for a member's sign-in."""
+    return str(world.guarded.control(client_of=world.call(member))["client"])
+
+
+def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(world: World) -> None:
+    with world.client("max") as client:
+        client.send("/v1/sign-ins/guarded", {}, "DELETE")
+        given = {"headers": {"Authorization": "Bearer stale"}}
+        client.send("/v1/credentials/guarded", given, "PUT")
+        for _ in range(2):
+            answer = world.call("max")
+            assert "guarded does not take your credential any more." in answer
+            assert "toolcrib team credential guarded" in answer and "stale" not in answer
+        client.send("/v1/sign-ins/guarded", {}, "DELETE")
 
 
 def test_signing_out_forgets_and_revokes(world: World, sign_in: Callable[[str], int]) -> None:
