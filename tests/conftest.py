@@ -18,6 +18,7 @@ from app.core.settings import Settings
 from app.encoder.onnx import Encoder
 from app.encoder.runtime import opt_out
 from app.encoder.weights import ModelFiles, ensure_model
+from tests.fakes.verbs import Verbs
 
 MARKER = "TOOLCRIB_TEST_RUN"
 os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
@@ -144,6 +145,14 @@ def no_process_left_behind() -> Iterator[None]:
     for process in alive:
         process.kill()
     assert not names, f"the tests left these processes running: {names}"
+
+
+@pytest.fixture(scope="session")
+def verbs(no_process_left_behind: None) -> Iterator[Verbs]:
+    """Runs verbs in processes of their own, without the time that their imports take."""
+    made = Verbs()
+    yield made
+    made.stop()
 
 
 def _is_mine(process: psutil.Process) -> bool:

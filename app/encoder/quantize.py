@@ -187,5 +187,7 @@ def _session(graph: Path | bytes) -> Any:
     onnxruntime = load_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # threads that wait in a loop for the next product take more CPU than the products
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     source = graph if isinstance(graph, bytes) else str(graph)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])

@@ -6,7 +6,6 @@ byte of a secret is in any file but the secret store, none is in a line that Too
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tests" / "fakes"))
 
 from echo_kit import FLAG, LOCAL, PATH, REMOTE, config, files_that_leak, leaks  # noqa: E402
 
-TOOLCRIB = [sys.executable, "-m", "ui.main"]
+from tests.fakes.verbs import Verbs  # noqa: E402
 
 
 @pytest.fixture
@@ -26,16 +25,14 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def toolcrib(home: Path, tmp_path: Path):
+def toolcrib(home: Path, tmp_path: Path, verbs: Verbs):
     """Runs a verb as a person would; all that it printed."""
 
     def run(*words: str) -> bytes:
         env = {**os.environ, "TOOLCRIB_HOME": str(home), "HOME": str(tmp_path / "person")}
         env["PYTHONPATH"] = str(ROOT)
         (tmp_path / "person").mkdir(exist_ok=True)
-        result = subprocess.run(
-            [*TOOLCRIB, *words], env=env, capture_output=True, timeout=120, check=False
-        )
+        result = verbs.run(*words, env=env)
         assert b"Traceback" not in result.stderr, result.stderr.decode()
         return result.stdout + result.stderr
 

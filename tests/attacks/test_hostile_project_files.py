@@ -5,11 +5,11 @@ Nothing of it runs, no variable of the user's goes into it, each scan and export
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.fakes.verbs import Verbs
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "gh0-s3cret-T0ken-99"
@@ -57,7 +57,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_nothing_of_a_projects_file_runs_or_learns_anything(name, tmp_path):
+def test_nothing_of_a_projects_file_runs_or_learns_anything(name, tmp_path, verbs: Verbs):
     project = tmp_path / "project"
     for place in (".mcp.json", ".cursor/mcp.json"):
         file = project / place
@@ -70,15 +70,7 @@ def test_nothing_of_a_projects_file_runs_or_learns_anything(name, tmp_path):
         ["scan", "--project", str(project), "--json"],
         ["export", "cursor", "--mode", "through", "--project", str(project), "--dry-run"],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "ui.main", *words],
-            env=env,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=200,
-            check=False,
-        )
+        done = verbs.run(*words, env=env, cwd=ROOT, seconds=200)
         printed = (done.stdout + done.stderr).decode()
         assert "Traceback" not in printed and TOKEN not in printed
         assert done.returncode in (0, 1, 4, 5), printed

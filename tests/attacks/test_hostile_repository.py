@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.verbs import Verbs
+
 BIN = Path(sys.executable).parent
 FAKE = Path(__file__).parents[1] / "fakes" / "fake_server.py"
 GOOD = {"command": sys.executable, "args": ["-S", "-E", str(FAKE)], "env": {"FAKE_MODE": "tools=2"}}
@@ -18,7 +20,8 @@ GOOD = {"command": sys.executable, "args": ["-S", "-E", str(FAKE)], "env": {"FAK
 class Machine:
     """A user who trusts `github`, and a repository that was just cloned."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, verbs: Verbs) -> None:
+        self.verbs = verbs
         self.home, self.repository = base / "home", base / "repository"
         self.repository.mkdir(parents=True)
         self.cursor = self.home / ".cursor" / "mcp.json"
@@ -41,16 +44,15 @@ class Machine:
         self.write(self.repository / ".mcp.json", **servers)
 
     def run(self, *words: str, code: int | None = 0, cwd: Path | None = None) -> str:
-        done = subprocess.run(
-            [BIN / "toolcrib", *words],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=cwd,
-        )
-        assert code is None or done.returncode == code, done.stdout + done.stderr
-        return done.stdout if "--json" in words else done.stdout + done.stderr
+        """`cwd`: the installed program is started there, whatever the folder holds."""
+        if cwd is None:
+            done = self.verbs.run(*words, env=self.env)
+        else:
+            command = [BIN / "toolcrib", *words]
+            done = subprocess.run(command, env=self.env, capture_output=True, timeout=120, cwd=cwd)
+        output, errors = done.stdout.decode(), done.stderr.decode()
+        assert code is None or done.returncode == code, output + errors
+        return output if "--json" in words else output + errors
 
     def servers(self, *words: str) -> dict[str, dict]:
         rows = json.loads(self.run("scan", *words, "--json", code=None))["servers"]
@@ -62,8 +64,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path)
+def machine(tmp_path: Path, verbs: Verbs) -> Machine:
+    made = Machine(tmp_path, verbs)
     made.run("scan", "--yes")
     return made
 
@@ -237,9 +239,9 @@ def test_a_link_to_nothing_is_not_made_outside_the_project(machine: Machine) -> 
     assert not (machine.home / "made by a link").exists()
 
 
-def test_an_export_to_a_project_has_something_behind_it(tmp_path: Path) -> None:
+def test_an_export_to_a_project_has_something_behind_it(tmp_path: Path, verbs: Verbs) -> None:
     """From a clone to an entry: nothing is written before what it serves is read and trusted."""
-    machine = Machine(tmp_path)
+    machine = Machine(tmp_path, verbs)
     machine.cursor.unlink()
     machine.plant(helper=GOOD)
     before = (machine.repository / ".mcp.json").read_bytes()

@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tests" / "fakes"))
 import gateway_store  # noqa: E402
 import raw_host  # noqa: E402
 
+from tests.fakes.verbs import Verbs  # noqa: E402
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
@@ -30,17 +32,9 @@ def environ(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict
 
 
 @pytest.fixture
-def toolcrib(environ: dict[str, str]):
+def toolcrib(environ: dict[str, str], verbs: Verbs):
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "ui.main", *words],
-            cwd=ROOT,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return verbs.run_text(*words, env=environ)
 
     yield run
     run("backend", "stop")

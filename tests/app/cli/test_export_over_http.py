@@ -20,6 +20,7 @@ from web_client import WebClient, free_port  # noqa: E402
 
 from app.core.paths import Paths  # noqa: E402
 from app.core.settings import Settings  # noqa: E402
+from tests.fakes.verbs import Verbs  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no backend")
 PROBE = {"command": sys.executable, "args": [str(ROOT / "tests/fakes/probe_upstream.py")]}
@@ -37,7 +38,9 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def toolcrib(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toolcrib]:
+def toolcrib(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, verbs: Verbs
+) -> Iterator[Toolcrib]:
     """toolcrib("hosts") in a home of its own, with one server and the endpoint off."""
     home = tmp_path / "toolcrib"
     gateway_store.stock(home, {"probe": {**PROBE, "env": {"PROBE_NAME": "probe"}}})
@@ -50,16 +53,7 @@ def toolcrib(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     }
 
     def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "ui.main", *words],
-            cwd=ROOT,
-            env={**os.environ, **own},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = verbs.run_text(*words, env={**os.environ, **own})
         assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
         return done
 

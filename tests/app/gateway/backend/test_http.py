@@ -18,6 +18,7 @@ import raw_host
 from web_client import WebClient, free_port
 
 from app.gateway.backend.rendezvous import STANDALONE_VARIABLE
+from tests.fakes.verbs import Verbs
 
 ROOT = Path(__file__).parents[4]
 PROBE = ROOT / "tests" / "fakes" / "probe_upstream.py"
@@ -33,7 +34,10 @@ def probe(name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def toolcrib(
-    home: Path, backends: Callable[[], list[psutil.Process]], monkeypatch: pytest.MonkeyPatch
+    home: Path,
+    backends: Callable[[], list[psutil.Process]],
+    monkeypatch: pytest.MonkeyPatch,
+    verbs: Verbs,
 ) -> Toolcrib:
     """toolcrib("backend", "http", "on") over a store with two servers and two profiles."""
     monkeypatch.delenv(STANDALONE_VARIABLE, raising=False)
@@ -44,14 +48,8 @@ def toolcrib(
     assert backends() == []
 
     def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "ui.main", *words],
-            cwd=ROOT,
-            env={**os.environ, "TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = verbs.run_text(
+            *words, env={**os.environ, "TOOLCRIB_HOME": str(home), "PYTHONPATH": str(ROOT)}
         )
         assert done.returncode == code, done.stderr
         return done
