@@ -6,6 +6,7 @@ and than any small talk.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from app.hooks.signatures import cut, signature
@@ -147,9 +148,9 @@ def suggest(
     silent = near - small_talk < MARGIN
     if silent and off is None:
         return replace(made, silence=SMALL_TALK)
-    fitting = [one for one in ranked.shown if one.iso is None or one.iso >= ranked.floor]
-    if fitting and fitting[0] is not ranked.shown[0]:
-        fitting = []  # where the best tool is not near enough, those behind it are no better
+    fitting = list(takewhile(lambda one: _is_near(one, ranked.floor), ranked.shown))
+    if listed and fitting:  # elsewhere those behind one that is not near enough are no better
+        fitting = [one for one in ranked.shown if _is_near(one, ranked.floor)]
     if names is not None:
         fitting = [one for one in fitting if names(one.server, one.name)]
     chosen = fitting[: MOST_LISTED if listed else MOST]
@@ -177,6 +178,10 @@ def suggest(
         row_ids=tuple(one.id for one in chosen),
         scores=tuple(round(one.score, 3) for one in chosen),
     )
+
+
+def _is_near(one: "RankedTool", floor: float) -> bool:
+    return one.iso is None or one.iso >= floor
 
 
 def _best_off(ranked: "Ranked", small_talk: float) -> "RankedTool | None":

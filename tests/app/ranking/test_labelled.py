@@ -118,5 +118,10 @@ def test_a_hook_is_silent_where_the_playground_s_first_tool_is_not_near(store):
     found = Router.from_store(db, catalog, every, WordEncoder()).route(QUERY)
     rows = {row.tool.id: row for row in catalog.tools}
     assert len(found.shown) > 1 and suggest(found, small_talk=-1.0, tool=rows.get).tools
+    first, second, third = (tool.tool_id for tool in found.shown[:3])
+    found.shown[1].iso = found.floor - 0.01  # what a host gets begins as the Playground's list does
+    assert suggest(found, small_talk=-1.0, tool=rows.get).tools == (first,)
+    kept = suggest(found, small_talk=-1.0, tool=rows.get, listed=True).tools
+    assert kept[:2] == (first, third) and second not in kept  # no call is lost by a gap
     found.shown[0].iso = found.floor - 0.01
     assert suggest(found, small_talk=-1.0, tool=rows.get).why.startswith("No tool fits.")
