@@ -92,6 +92,10 @@ class Encoder:
         vector, inner = (row.astype("<f4").tobytes() for row in (outputs[0], outputs[-1]))
         return vector, inner
 
+    def has_word(self, word: str) -> bool:
+        """True if the model's vocabulary has the word whole, as it has the usual English ones."""
+        return self._tokenizer.token_to_id(word) is not None
+
     def _tokens(self, text: str) -> list[int]:
         # lone surrogates, which JSON may carry, are refused by the tokenizer
         clean = text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")

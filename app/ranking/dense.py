@@ -52,6 +52,10 @@ class Encoding(Protocol):
         """A query's unit vector and the inner one beside it, both float32 bytes."""
         ...
 
+    def has_word(self, word: str) -> bool:
+        """True if it knows a word in small letters."""
+        ...
+
 
 class VectorTable:
     """Vectors in memory (numpy), 1.5 KB each: compared ten times faster than on disk.

@@ -142,7 +142,7 @@ class Router:
         `learned` False leaves past use out even where the settings use it.
         """
         request = parse_request(request) if isinstance(request, str) else request
-        compared = read_request(request, self._has_word, self._words)
+        compared = read_request(request, self._has_word, self._words, self._encoder)
         reading, query, texts = compared.reading, compared.query, compared.texts
         allowed = self._allowed(state or State())
         scope = self._scope(allowed, only_shown=limit is not None)
@@ -398,11 +398,15 @@ class Compared:
 
 
 def read_request(
-    request: Request, is_known: Callable[[str], bool], speller: Callable[[], Speller]
+    request: Request,
+    is_known: Callable[[str], bool],
+    speller: Callable[[], Speller],
+    encoder: Encoding | None,
 ) -> Compared:
-    """Read a request by a catalogue's words."""
+    """Read a request by a catalogue's words; no word that the encoder knows is a slip."""
     reading = read_query(request.query.strip() or request.tool.strip(), is_known)
-    read = {} if reading.is_changed else _corrections(request, is_known, speller)
+    known = is_known if encoder is None else lambda w: is_known(w) or encoder.has_word(w)
+    read = {} if reading.is_changed else _corrections(request, known, speller)
     tool_text = "" if reading.is_changed else corrected(request.tool.strip(), read)
     query = corrected(reading.text, read)
     steps, are_orders = ([], False) if reading.pasted else steps_of(query)

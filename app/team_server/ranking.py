@@ -163,7 +163,7 @@ class TeamSources:
 
     def read(self, request: Request, settings: ProfileSettings, pinned: Set[str]) -> Catalog:
         """The candidates of a request as the catalogue that the router ranks."""
-        reading = read_request(request, self.has_word, self.speller)
+        reading = read_request(request, self.has_word, self.speller, self._encoder)
         ids: set[int] = set()
         for text in reading.word_texts:
             self._words[text] = words = self._match(text)

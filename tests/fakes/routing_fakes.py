@@ -47,6 +47,7 @@ class WordEncoder:
 
     key: str = "words@1"
     dims: int = 32
+    words: frozenset[str] = frozenset()  # of its vocabulary
 
     def encode(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         return np.array([self._vector(text) for text in texts], dtype=np.float32)
@@ -56,6 +57,9 @@ class WordEncoder:
 
     def encode_query(self, text: str) -> tuple[bytes, bytes]:
         return self.encode_bytes(text), self.encode_bytes(text)
+
+    def has_word(self, word: str) -> bool:
+        return word in self.words
 
     def _vector(self, text: str) -> np.ndarray:
         total = np.full(self.dims, 1e-3, dtype=np.float32)

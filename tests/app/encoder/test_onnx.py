@@ -136,6 +136,11 @@ def test_strange_texts_are_encoded(encoder: Encoder) -> None:
     assert np.isfinite(found).all()
 
 
+def test_the_vocabulary_has_the_usual_english_words(encoder: Encoder) -> None:
+    typed = ("retro", "shoes", "brnach", "policies", "swicth", "")
+    assert [word for word in typed if encoder.has_word(word)] == ["retro", "shoes", "policies"]
+
+
 def test_bytes_are_the_row_in_little_endian_float32(encoder: Encoder) -> None:
     data = encoder.encode_bytes("read a file")
     np.testing.assert_array_equal(np.frombuffer(data, "<f4"), encoder.encode(["read a file"])[0])

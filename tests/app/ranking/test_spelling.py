@@ -2,7 +2,10 @@
 
 import pytest
 
+from app.ranking.hierarchy import parse_request
 from app.ranking.query.spelling import Speller, corrected, corrections, slips
+from app.ranking.router import read_request
+from tests.fakes.routing_fakes import WordEncoder
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,15 @@ def test_a_mistyped_request_finds_its_tool_and_says_what_was_read(make_router):
         assert ranked.tools[0].name == "checkout"
         assert "Read “swicth” as “switch”. Read “brannch” as “branch”." in ranked.note
         assert "Read" not in router.route("switch to another branch").note
+
+
+@pytest.mark.parametrize(("words", "query"), [((), "retry meeting"), (("retro",), "retro meeting")])
+def test_a_word_that_the_encoder_knows_is_no_slip(words, query):
+    """A catalogue of git tools has "retry", and no meeting of it is a slip of that."""
+    speller = Speller(["retry the meeting"])
+    known = {"retry", "meeting"}
+    encoder = WordEncoder(words=frozenset(words))
+    request = parse_request("retro meeting")
+    read = read_request(request, known.__contains__, lambda: speller, encoder)
+    assert read.query == query
+    assert read_request(request, known.__contains__, lambda: speller, None).query == "retry meeting"

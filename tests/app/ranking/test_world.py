@@ -70,6 +70,9 @@ class AxisEncoder:
     def encode_query(self, text):
         return self.encode_bytes(text), self.encode_bytes(text)
 
+    def has_word(self, word):
+        return False
+
     def _vector(self, text):
         self.encoded.append(text)
         row = np.full(self.dims, 1e-4, dtype=np.float32)

@@ -71,6 +71,10 @@ class CachedEncoder:
         name = self._name(text, True)
         return self._known[name], self._known[f"{name} inner"]
 
+    def has_word(self, word: str) -> bool:
+        """True if the encoder knows the word."""
+        return self._encoder.has_word(word)
+
     def encode_queries(self, texts: Sequence[str]) -> None:
         """Encode what was never seen, for encode_query() and encode() to find."""
         names = {self._name(text, True): text for text in texts}

@@ -69,6 +69,10 @@ class MadeEncoder:
         vector = self.encode_bytes(text, query=True)
         return vector, vector
 
+    def has_word(self, word: str) -> bool:
+        """It knows none."""
+        return False
+
 
 def embed(db: apsw.Connection, encoder: MadeEncoder) -> None:
     """Give every tool of the store a vector."""

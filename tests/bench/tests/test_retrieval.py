@@ -43,6 +43,9 @@ class WordEncoder:
     def encode_query(self, text):
         return self.encode_bytes(text), self.encode_bytes(f"{text} within")
 
+    def has_word(self, word):
+        return False
+
 
 def test_the_figures_of_one_query():
     gold = Gold(("s/a", "s/b"))
