@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -12,7 +13,7 @@ import psycopg
 
 from app.core.errors import ToolcribError
 from app.core.home import DATABASE as DATABASE_FILE
-from app.core.text import visible
+from app.core.text import plural, visible
 from app.team_server.bearer import IssuerAwayError, read_document
 from app.team_server.configuration import DATABASE, Configuration
 from app.team_server.configuration import from_environ as configured
@@ -20,7 +21,7 @@ from app.team_server.finding import load_encoder
 from app.team_server.importing import import_store
 from app.team_server.sealing import Sealer, new_key
 from store.connection import open_store
-from store.team import audit, members, organisations, tokens, tools
+from store.team import audit, members, organisations, tokens, tools, use
 from store.team.connecting import Connection, as_operator
 from store.team.migrate import migrate, newest, version
 from store.team.records import MEMBER, Member, Organisation
@@ -166,6 +167,31 @@ def run_index(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_organisation_list(_args: argparse.Namespace) -> int:
+    """`toolcrib-team organisation list`."""
+    with as_operator(database()) as db:
+        rows = organisations.every(db)
+        for row in rows:
+            present = sum(member.removed is None for member in members.every(db, row.id))
+            say(f"{row.name}  {plural(present, 'member')}")
+    if not rows:
+        say("There is no organisation. Its first member makes it: toolcrib-team user add")
+    return 0
+
+
+def run_organisation_remove(args: argparse.Namespace) -> int:
+    """`toolcrib-team organisation remove`: no member has access any more; the rows stay."""
+    if args.confirm != args.name:
+        raise ToolcribError(
+            f"No member of {args.name} would have access any more.",
+            f"If you mean it: --confirm {args.name}",
+        )
+    with as_operator(database()) as db:
+        organisations.remove(db, organisation_of(db, args.name).id)
+    say(f"No member of {args.name} has access any more. Its rows stay in the database.")
+    return 0
+
+
 # ---- members and tokens
 
 
@@ -276,6 +302,22 @@ def run_new_key(_args: argparse.Namespace) -> int:
 
 
 # ---- what was done
+
+
+def run_use(args: argparse.Namespace) -> int:
+    """`toolcrib-team use`: searches and calls of some days, by tool."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        rows = use.since(db, organisation.id, today - datetime.timedelta(args.days - 1))
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        counts[row.kind, row.tool_id] += row.count
+    for (kind, tool), number in counts.most_common():
+        say(f"{number}  {kind}  {tool}".rstrip())
+    people = len({row.member_id for row in rows})
+    say(f"{plural(people, 'member')} in {plural(args.days, 'day')}.")
+    return 0
 
 
 def run_audit(args: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ import psycopg
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
 from app.team_server import administration as admin
-from app.team_server import server_verbs
+from app.team_server import profile_verbs, server_verbs
+from app.team_server.caller_view import TEAM_POLICY
 from app.team_server.configuration import DATABASE
 from app.team_server.configuration import from_environ as configured
 from app.team_server.sealing import KEY_VARIABLE, Sealer
@@ -53,6 +54,8 @@ def make_parser() -> argparse.ArgumentParser:
     _add_people(verbs)
     _add_servers(verbs)
     _add_reviews(verbs)
+    _add_profiles(verbs)
+    _add_log(verbs)
     return parser
 
 
@@ -182,11 +185,52 @@ def _add_reviews(verbs: "Verbs[argparse.ArgumentParser]") -> None:
         one.add_argument("--reason", default="")
     for one in (show, approve, keep):
         one.add_argument("tool", metavar="SERVER/TOOL")
+    for one in (listing, show, approve, keep):
+        one.add_argument("--organisation", required=True)
+
+
+def _add_profiles(verbs: "Verbs[argparse.ArgumentParser]") -> None:
+    profile = verbs.add_parser(
+        "profile", help="list and remove the team's profiles, change who gets them"
+    ).add_subparsers(required=True, metavar="ACTION")
+    listing = _verb(profile, "list", "list profiles", profile_verbs.run_profile_list)
+    change = _verb(profile, "change", "who gets it", profile_verbs.run_profile_change)
+    seen = change.add_mutually_exclusive_group(required=True)
+    seen.add_argument("--group", action="append", help="only members of these groups get it")
+    seen.add_argument("--everyone", action="store_true", help="all members get it")
+    remove = _verb(profile, "remove", "take it from the members", profile_verbs.run_profile_remove)
+    policy = verbs.add_parser(
+        "policy", help="policy files that narrow the team's profiles"
+    ).add_subparsers(required=True, metavar="ACTION")
+    texts = _verb(policy, "list", "list policies with their texts", profile_verbs.run_policy_list)
+    save = _verb(policy, "save", "let a policy file count", profile_verbs.run_policy_save)
+    save.add_argument("file", type=Path)
+    save.add_argument(
+        "--name", default=TEAM_POLICY, help="the profile that it is for; else it is for all"
+    )
+    drop = _verb(policy, "remove", "let it count no more", profile_verbs.run_policy_remove)
+    drop.add_argument("--name", default=TEAM_POLICY, help="as it was saved")
+    for one in (change, remove):
+        one.add_argument("name")
+    for one in (listing, change, remove, texts, save, drop):
+        one.add_argument("--organisation", required=True)
+
+
+def _add_log(verbs: "Verbs[argparse.ArgumentParser]") -> None:
     log = _verb(verbs, "audit", "list who changed what", admin.run_audit)
     log.add_argument("--after", type=int, default=0, help="entries after this number")
     log.add_argument("--most", type=int, default=500)
-    for one in (listing, show, approve, keep, log):
+    counts = _verb(verbs, "use", "count searches and calls, by tool", admin.run_use)
+    counts.add_argument("--days", type=int, default=30)
+    for one in (log, counts):
         one.add_argument("--organisation", required=True)
+    organisation = verbs.add_parser(
+        "organisation", help="list organisations, end one's access"
+    ).add_subparsers(required=True, metavar="ACTION")
+    _verb(organisation, "list", "list organisations", admin.run_organisation_list)
+    remove = _verb(organisation, "remove", "end all access of one", admin.run_organisation_remove)
+    remove.add_argument("name")
+    remove.add_argument("--confirm", default="", metavar="NAME", help="its name once more")
 
 
 def _serve(args: argparse.Namespace) -> int:

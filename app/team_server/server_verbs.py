@@ -32,7 +32,7 @@ def run_server_add(args: argparse.Namespace) -> int:
         spec={"command": args.program} if args.program else {},
         url=args.url or "",
         sign_in=args.sign_in,
-        grants=_grants(args.group),
+        grants=granted(args.group),
     )
     with as_operator(given.database) as db:
         organisation = organisation_of(db, args.organisation)
@@ -45,7 +45,8 @@ def run_server_add(args: argparse.Namespace) -> int:
     return 0
 
 
-def _grants(groups: Sequence[str] | None) -> tuple[str, ...]:
+def granted(groups: Sequence[str] | None) -> tuple[str, ...]:
+    """Grants of these groups; of every member without any."""
     return tuple(f"group:{name}" for name in groups) if groups else EVERYBODY
 
 
@@ -90,7 +91,7 @@ def run_server_list(args: argparse.Namespace) -> int:
         held = f", {sum(states)} held" if any(states) else ""
         state = "" if row.enabled else "  off"
         place = row.url or row.spec.get("command", "")
-        say(f"{row.name}  {place}  {len(states)} tools{held}  {_seen_by(row.grants)}{state}")
+        say(f"{row.name}  {place}  {len(states)} tools{held}  {seen_by(row.grants)}{state}")
     return 0
 
 
@@ -134,11 +135,11 @@ def run_server_change(args: argparse.Namespace) -> int:
         organisation = organisation_of(db, args.organisation)
         server = _server(db, organisation, args.name)
         if args.group is not None or args.everyone:
-            servers.set_grants(db, organisation.id, server.id, _grants(args.group))
+            servers.set_grants(db, organisation.id, server.id, granted(args.group))
         if args.state is not None:
             servers.set_enabled(db, organisation.id, server.id, enabled=args.state)
         now = _server(db, organisation, args.name)
-    say(f"{now.name} is {'on' if now.enabled else 'off'}, seen by {_seen_by(now.grants)}.")
+    say(f"{now.name} is {'on' if now.enabled else 'off'}, seen by {seen_by(now.grants)}.")
     return 0
 
 
@@ -161,7 +162,8 @@ def _server(db: Connection, organisation: Organisation, name: str) -> Server:
     return known
 
 
-def _seen_by(grants: Sequence[str]) -> str:
+def seen_by(grants: Sequence[str]) -> str:
+    """Members whom grants let see something, in words."""
     if tuple(grants) == EVERYBODY:
         return "everyone"
     return ", ".join(one.partition(":")[2] or one for one in grants)

@@ -22,6 +22,9 @@ from app.core.settings import Settings
 from app.team import membership
 from app.team_server.program import main
 from app.team_server.sealing import new_key
+from store.team import organisations, profiles
+from store.team.connecting import as_operator
+from store.team.records import TickRow
 from tests.fakes.team_kit import cluster, fresh_database
 from tests.fakes.team_replica import environment, replica
 from tests.fakes.web_client import WebClient
@@ -181,6 +184,54 @@ def test_the_log_names_who_did_what(approved: World) -> None:
     assert not any(token in tokens for token in world.tokens.values())
 
 
+def test_a_policy_takes_a_tool_from_every_profile_until_it_is_removed(
+    approved: World, tmp_path: Path
+) -> None:
+    world, file = approved, tmp_path / "policy.toml"
+    file.write_text('version = 1\n[tools]\noff = ["notes/*"]\n')
+    assert world.run("policy", "save", str(file)) == "The policy team counts in every profile."
+    assert "read done" not in world.call()
+    assert 'off = ["notes/*"]' in world.run("policy", "list")
+    world.run("policy", "remove")
+    assert world.call() == "read done"
+    assert world.run("policy", "list") == "The team has no policy."
+    file.write_text("versio = 1\n")
+    assert "versio" in world.refused("policy", "save", str(file), *WHERE)
+    assert "cannot be read" in world.refused("policy", "save", str(tmp_path / "none"), *WHERE)
+    file.write_text("version = 1\n")
+    named = ("--name", "none", *WHERE)
+    assert "There is no profile none." in world.refused("policy", "save", str(file), *named)
+
+
+def test_a_profile_is_given_to_a_group_and_removed(world: World) -> None:
+    with as_operator(world.given["TOOLCRIB_TEAM_DATABASE"]) as db:
+        organisation = organisations.find(db, "acme")
+        assert organisation is not None
+        profiles.save(db, organisation.id, "calm", {}, [TickRow("notes/read", on=False)])
+    assert world.run("profile", "list") == "calm  version 1  1 tool off  everyone"
+    assert world.run("profile", "change", "calm", "--group", "ops") == "calm is seen by ops."
+    assert world.run("profile", "list") == "calm  version 2  1 tool off  ops"
+    assert world.run("profile", "remove", "calm") == "calm was removed."
+    assert world.run("profile", "list").startswith("The team has no profile.")
+
+
+def test_use_is_counted_by_tool(approved: World) -> None:
+    approved.call()
+    listed = approved.run("use", "--days", "1").splitlines()
+    assert any(re.fullmatch(r"\d+  call  notes/read", line) for line in listed)
+    assert listed[-1] == "1 member in 1 day."
+
+
+def test_an_organisation_ends_by_its_name_alone(world: World) -> None:
+    other = ("--organisation", "other")
+    assert world.ended("user", "add", "olga", *other).code == 0
+    assert "other  1 member" in world.ended("organisation", "list").out
+    assert "--confirm other" in world.refused("organisation", "remove", "other")
+    assert world.ended("organisation", "remove", "other", "--confirm", "other").code == 0
+    assert "other" not in world.ended("organisation", "list").out
+    assert "There is no organisation other." in world.refused("user", "list", *other)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -190,6 +241,8 @@ def test_the_log_names_who_did_what(approved: World) -> None:
         (("user", "change", "mia"), "Nothing is to change."),
         (("user", "change", "none", "--role", "admin"), "There is no member none."),
         (("review", "show", "notes/none"), "There is no tool notes/none."),
+        (("profile", "remove", "none"), "There is no profile none."),
+        (("policy", "remove"), "There is no policy team."),
         (("audit",), ""),
     ],
 )

@@ -1,0 +1,105 @@
+"""Verbs of toolcrib-team for the team's profiles and policies, as the operator."""
+
+import argparse
+
+from app.core.errors import ToolcribError
+from app.core.plain_read import read_plain
+from app.core.text import plural
+from app.policy.policy_file import MOST_BYTES, parse_policy
+from app.team_server.administration import database, organisation_of, say
+from app.team_server.caller_view import TEAM_POLICY
+from app.team_server.server_verbs import granted, seen_by
+from store.team import policies, profiles
+from store.team.connecting import Connection, as_operator
+from store.team.records import Organisation, Policy, Profile
+
+
+def run_profile_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team profile list`."""
+    with as_operator(database()) as db:
+        rows = profiles.every(db, organisation_of(db, args.organisation).id)
+    for row in rows:
+        off = sum(not tick.on for tick in row.ticks)
+        say(f"{row.name}  version {row.version}  {plural(off, 'tool')} off  {seen_by(row.grants)}")
+    if not rows:
+        say("The team has no profile. Copy a catalogue's with: toolcrib-team import")
+    return 0
+
+
+def run_profile_change(args: argparse.Namespace) -> int:
+    """`toolcrib-team profile change`: who gets it."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        row = _profile(db, organisation, args.name)
+        grants = granted(args.group)
+        profiles.save(db, organisation.id, row.name, row.settings, row.ticks, grants=grants)
+    say(f"{row.name} is seen by {seen_by(grants)}.")
+    return 0
+
+
+def run_profile_remove(args: argparse.Namespace) -> int:
+    """`toolcrib-team profile remove`."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        profiles.delete(db, organisation.id, _profile(db, organisation, args.name).id)
+    say(f"{args.name} was removed.")
+    return 0
+
+
+def run_policy_list(args: argparse.Namespace) -> int:
+    """`toolcrib-team policy list`: each with its text."""
+    with as_operator(database()) as db:
+        rows = policies.every(db, organisation_of(db, args.organisation).id)
+    for row in rows:
+        say(_counts(row.name))
+        for line in row.text.splitlines():
+            say(f"  {line}")
+    if not rows:
+        say("The team has no policy.")
+    return 0
+
+
+def run_policy_save(args: argparse.Namespace) -> int:
+    """`toolcrib-team policy save`: checked first; it counts from the next request on."""
+    try:
+        text = read_plain(args.file, MOST_BYTES)
+    except OSError as error:
+        raise ToolcribError(f"{args.file} cannot be read: {error.strerror}.") from error
+    parse_policy(text, str(args.file))
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        if args.name != TEAM_POLICY:
+            _profile(db, organisation, args.name)
+        policies.save(db, organisation.id, args.name, text.decode())
+    say(_counts(args.name))
+    return 0
+
+
+def run_policy_remove(args: argparse.Namespace) -> int:
+    """`toolcrib-team policy remove`."""
+    with as_operator(database()) as db:
+        organisation = organisation_of(db, args.organisation)
+        policies.delete(db, organisation.id, _policy(db, organisation, args.name).id)
+    say(f"The policy {args.name} counts no more.")
+    return 0
+
+
+def _counts(name: str) -> str:
+    where = "in every profile" if name == TEAM_POLICY else f"in the profile {name}"
+    return f"The policy {name} counts {where}."
+
+
+def _profile(db: Connection, organisation: Organisation, name: str) -> Profile:
+    known = profiles.named(db, organisation.id, name)
+    if known is None:
+        hint = f"See: toolcrib-team profile list --organisation {organisation.name}"
+        raise ToolcribError(f"There is no profile {name}.", hint)
+    return known
+
+
+def _policy(db: Connection, organisation: Organisation, name: str) -> Policy:
+    known = policies.named(db, organisation.id, name)
+    if known is None:
+        hint = f"See: toolcrib-team policy list --organisation {organisation.name}"
+        raise ToolcribError(f"There is no policy {name}.", hint)
+    return known
