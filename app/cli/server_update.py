@@ -9,12 +9,12 @@ from app.cli.market_add import given_values
 from app.cli.options import NEEDS_CONSENT
 from app.core.context import AppContext
 from app.core.text import visible
-from app.hosts.display import launch_text
 from app.registry import updating
 from app.registry.updating import Change, Offer
 from store.typed import Json
 
 WORDS = "take a listed server's later version, after a look; --back: the one before"
+_START = "Start it once, to compare?"
 _MOST_LINES = 12  # of one text, before and after
 
 
@@ -69,14 +69,20 @@ def _update(
     args: argparse.Namespace, ctx: AppContext, db: apsw.Connection, console: Console
 ) -> int:
     wanted = updating.offer(ctx, db, args.server)
-    wanted = wanted.with_values(given_values(args.values, wanted.choice, console, wanted.values))
-    text = launch_text(wanted.launch)
-    console.note(f"{args.server} {wanted.install.version} -> {wanted.entry.version}: {text.line}")
+    bundle = wanted.to_fetch
+    if not bundle:
+        wanted = _with_values(args, wanted, console)
+    versions = f"{wanted.install.version} -> {wanted.entry.version}"
+    console.note(f"{args.server} {versions}: {wanted.command}")
     for doubt in wanted.doubts:
         console.note(f"Warning: {visible(doubt.rule)} in its texts: {visible(doubt.detail)}")
-    if not args.yes and not (console.can_ask and console.confirm("Start it once, to compare?")):
+    question = "Download it, check it and start it once, to compare?" if bundle else _START
+    if not args.yes and not (console.can_ask and console.confirm(question)):
         console.note("Nothing was started. Without being asked: --yes")
         return NEEDS_CONSENT
+    if bundle:
+        wanted = _with_values(args, updating.fetched(ctx, wanted), console)
+        console.note(f"It starts: {wanted.command}")
     change = updating.read(ctx, db, wanted)
     take = not args.dry_run
     if take and not args.yes:
@@ -88,12 +94,16 @@ def _update(
     return 0
 
 
+def _with_values(args: argparse.Namespace, wanted: Offer, console: Console) -> Offer:
+    return wanted.with_values(given_values(args.values, wanted.choice, console, wanted.values))
+
+
 def _json(wanted: Offer, change: Change, *, taken: bool) -> Json:
     return {
         "server": wanted.server.name,
         "from": wanted.install.version,
         "to": wanted.entry.version,
-        "command": launch_text(wanted.launch).line,
+        "command": wanted.command,
         "added": [{"tool": name, "tokens": cost} for name, cost in change.added],
         "removed": list(change.removed),
         "changed": [

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import apsw
 
@@ -119,9 +120,14 @@ def ready(ctx: AppContext, entry: Entry, choice: Choice, *, private: bool = Fals
         return choice
     from app.market.bundle_fetch import fetched  # an HTTP client, for bundles alone
 
-    folder = ctx.paths.home / "bundles"
-    made = fetched(entry.name, package.identifier, package.sha256, folder, private=private)
+    folder, sha = bundles_folder(ctx), package.sha256
+    made = fetched(entry.name, package.identifier, sha, folder, private=private)
     return launches.with_bundle(choice, made)
+
+
+def bundles_folder(ctx: AppContext) -> Path:
+    """Folder of the unpacked bundles, each under its checksum."""
+    return ctx.paths.home / "bundles"
 
 
 def plain_values(choice: Choice, values: Mapping[str, str]) -> dict[str, str | None]:

@@ -15,15 +15,17 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.core.text import visible
+from app.hosts.display import launch_text
 from app.hosts.launch import STDIO, LaunchSpec, needs_secrets
 from app.indexing.reading import LEGACY, Limits
+from app.market.bundle import read_manifest
 from app.market.details import Doubt, doubts
 from app.market.entry import DELETED, Entry, read_entry
-from app.market.launch import Choice, Field, choices, launch_of
+from app.market.launch import Choice, Field, choices, launch_of, shown_command, with_bundle
 from app.market.records import entry_of
 from app.market.versions import earlier_values, is_later, same_way
 from app.registry.importing import edit_server
-from app.registry.installing import plain_values
+from app.registry.installing import bundles_folder, plain_values, ready
 from app.registry.probe import ProbeOptions, probe
 from app.registry.register import stored_launch
 from app.safety.review import Difference, differences
@@ -58,9 +60,21 @@ class Offer:
         return replace(self, values={**self.values, **values})
 
     @property
+    def to_fetch(self) -> bool:
+        """True for a bundle that is not here yet: its manifest says what it starts and needs."""
+        return self.choice.kind == "mcpb" and self.choice.bundle is None
+
+    @property
     def launch(self) -> LaunchSpec:
         """The launch of the new version; ToolcribError where a value is missing."""
         return launch_of(self.entry, self.choice, self.values, private=self.private)
+
+    @property
+    def command(self) -> str:
+        """The launch as consent shows it, of a bundle first what is downloaded."""
+        if self.to_fetch:
+            return shown_command(self.entry, self.choice, private=self.private)
+        return launch_text(self.launch).line
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +151,28 @@ def offer(ctx: AppContext, db: apsw.Connection, name: str) -> Offer:
             f"{entry.name} {entry.version} cannot be taken: {why}",
             f"Nothing was changed. Add it anew: toolcrib add --from {entry.name}",
         )
-    if way.kind == "mcpb":
-        raise ToolcribError(
-            f"{entry.name} is a bundle: {entry.version} is added anew.",
-            f"Remove {name}, then: toolcrib add --from {entry.name}",
-        )
+    old = _unpacked(ctx, install.name, old)
     launch = stored_launch(server, SecretStore.open(ctx.paths))
     given = json.loads(install.given)
     was = read_entry(json.loads(install.entry))
     values = earlier_values(was, old, given, launch, private=private) if launch else {}
-    kept = {field.key: values[field.key] for field in way.fields if field.key in values}
-    return Offer(server, install, entry, way, kept, private, doubts(entry))
+    made = Offer(server, install, entry, way, values, private, doubts(entry))
+    return made if made.to_fetch else _with_its_fields(made)
+
+
+def fetched(ctx: AppContext, wanted: Offer) -> Offer:
+    """The offer with its bundle downloaded, checked and unpacked beside the present one."""
+    if not wanted.to_fetch:
+        return wanted
+    choice = ready(ctx, wanted.entry, wanted.choice, private=wanted.private)
+    return _with_its_fields(replace(wanted, choice=choice))
+
+
+def _with_its_fields(wanted: Offer) -> Offer:
+    """The offer without values that its version has no use for."""
+    known = {field.key for field in wanted.choice.fields}
+    kept = {key: text for key, text in wanted.values.items() if key in known}
+    return replace(wanted, values=kept)
 
 
 def read(
@@ -158,7 +183,7 @@ def read(
     options = ProbeOptions(Limits.of(ctx.settings), scratch_home=ctx.settings.scratch_home)
     era = str(wanted.server.taken_with.get("era") or LEGACY)
     with tempfile.TemporaryDirectory(prefix="toolcrib-new-", ignore_cleanup_errors=True) as folder:
-        if launch.transport == STDIO:
+        if launch.transport == STDIO and wanted.choice.bundle is None:
             launch = replace(launch, cwd=folder)
         reading = probe(launch, options=options, cancel=cancel, era=era)
     if not reading.read:
@@ -247,6 +272,15 @@ def _choice(install: MarketInstall, private: bool) -> Choice:
             f"How {install.name} was added is not known.", "Add it anew: toolcrib add --from"
         )
     return chosen
+
+
+def _unpacked(ctx: AppContext, name: str, choice: Choice) -> Choice:
+    """The choice with its bundle as it was unpacked; without it where that is gone."""
+    package = choice.package
+    if package is None or choice.kind != "mcpb":
+        return choice
+    folder = bundles_folder(ctx) / package.sha256
+    return with_bundle(choice, read_manifest(name, folder)) if folder.is_dir() else choice
 
 
 def _spec(text: str) -> ServerSpec:

@@ -17,17 +17,23 @@ from typing import Any
 import apsw
 import pytest
 
+from app.catalog.catalog import load_catalog, trust_server
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.market.bundle import BundleError, BundleLimits, read_manifest, unpack
 from app.market.bundle_fetch import fetched
 from app.market.entry import read_entry
 from app.market.launch import choices, launch_of, shown_command
+from app.market.records import entry_of, row_of
+from app.registry import updating
 from app.registry.importing import add_server
-from app.registry.installing import ready
-from app.registry.register import targets
+from app.registry.installing import install, ready
+from app.registry.register import stored_launch, targets
 from app.registry.scan import ScanOptions, scan
-from store import tools
+from app.secrets.secret_store import SecretStore
+from store import market, servers, tools
+from store.connection import transaction
+from store.market import MarketSource
 
 SERVER = Path(__file__).parents[2] / "fakes" / "changing_server.py"
 MANIFEST: dict[str, Any] = {
@@ -255,3 +261,67 @@ def test_a_public_bundle_is_never_fetched_from_this_network(tmp_path: Path) -> N
             "com.example/sky", "https://example.com/x.mcpb", "0" * 64, tmp_path,
             look_up=lambda _host, _port: ["10.0.0.1"],
         )  # fmt: skip
+
+
+def listed(db: apsw.Connection, files: Files, version: str) -> MarketSource:
+    """The registry's entry of the file that is served now."""
+    url = files.url.replace("/sky.mcpb", f"/them/sky/releases/{version}/sky.mcpb")
+    package = {"registryType": "mcpb", "identifier": url, "fileSha256": sha(files.body),
+               "version": version}  # fmt: skip
+    raw = {"name": "com.example/sky", "version": version, "packages": [package]}
+    with transaction(db):
+        if not any(one.name == "team" for one in market.sources(db)):
+            market.add_source(db, MarketSource(0, "https://team.example", "team", private=True))
+        source = next(one for one in market.sources(db) if one.name == "team")
+        market.save(db, source, [row_of(read_entry(raw))])
+    return source
+
+
+def test_a_bundle_is_updated_in_place_by_a_preview_and_taken_back_in_one_step(
+    ctx: AppContext, db: apsw.Connection, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    source = listed(db, files, "1.0.0")
+    entry = entry_of(market.by_name(db, "com.example/sky")[0])
+    way = ready(ctx, entry, choices(entry, private=True)[0], private=True)
+    values = {"place": "a b", "key": "k-1-s3cret-value", "folders": "/x\n/y z"}
+    launch = launch_of(entry, way, values, private=True)
+    installed = install(ctx, db, entry, way, launch, source=source, values=values)
+    (server_id,) = installed.registered.server_ids
+    scan(ctx, targets(ctx, db), ScanOptions(prepare_encoder=False))
+    trust_server(db, server_id, 1.0)
+    old = Path(launch.cwd)
+
+    more = [*TOOLS, {"name": "snow", "description": "Snow", "inputSchema": {"type": "object"}}]
+    config = {**MANIFEST["user_config"], "unit": {"type": "string", "required": True}}
+    files.body = archive(
+        {"server/main.py": SERVER.read_bytes(), "tools.json": json.dumps(more)},
+        {**MANIFEST, "user_config": config},
+    )
+    listed(db, files, "1.1.0")
+    wanted = updating.offer(ctx, db, "sky")
+    assert wanted.to_fetch and "downloads" in wanted.command and files.asked == 1
+    wanted = updating.fetched(ctx, wanted)
+    assert files.asked == 2 and [field.key for field in wanted.lacking] == ["unit"]
+    assert dict(wanted.values) == values, "also the secret one, out of the launch of before"
+    wanted = wanted.with_values({"unit": "mm"})
+    change = updating.read(ctx, db, wanted)
+    assert [name for name, _cost in change.added] == ["snow"] and change.removed == ()
+    record = servers.by_name(db, "sky")
+    assert record is not None and record.spec.cwd == str(old), "nothing changed yet"
+
+    updating.take(ctx, db, wanted)
+    record = servers.by_name(db, "sky")
+    assert record is not None and record.id == server_id
+    assert record.spec.cwd == str(ctx.paths.home / "bundles" / sha(files.body))
+    report = scan(ctx, targets(ctx, db), ScanOptions(prepare_encoder=False))
+    assert [one.status for one in report.servers] == ["read"]
+    assert {one.name for one in tools.tools(db) if not one.gone} == {"look", "snow"}
+
+    assert updating.back(ctx, db, "sky") == "1.0.0" and files.asked == 2
+    record = servers.by_name(db, "sky")
+    assert record is not None and record.spec.cwd == str(old)
+    again = stored_launch(record, SecretStore.open(ctx.paths))
+    assert again is not None and again.env["SKY_KEY"] == "k-1-s3cret-value"
+    scan(ctx, targets(ctx, db), ScanOptions(prepare_encoder=False))
+    assert {one.tool.name for one in load_catalog(db).shown} == {"look"}

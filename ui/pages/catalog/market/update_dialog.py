@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLay
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
-from app.hosts.display import launch_text
 from ui.look.theme import GAP, MARGIN
 from ui.pages.catalog.market.input_form import InputForm
 from ui.shell.services import Services
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from app.registry.updating import Change, Offer
 
 _FIRST = "It is started once in a folder that is thrown away, to compare. Nothing is changed."
+_TO_FETCH = "The bundle is downloaded, checked and started once, to compare. Nothing is changed."
+_FETCHED = "The bundle is here and checked. It is started once, to compare. Nothing is changed."
 _READING = "Reading the new version…"
 _MOST_LINES = 40  # of one text
 
@@ -107,11 +108,15 @@ class UpdateDialog(Dialog):
         versions = f"{offer.install.version} → {offer.entry.version}"
         self.title.setText(f"{self._known.server} {versions}")
         warnings = [f"{one.rule} in its texts: {one.detail}" for one in offer.doubts]
-        self.text.setText("\n".join([*warnings, _FIRST]))
+        if offer.choice.kind == "mcpb":
+            first = _TO_FETCH if offer.to_fetch else _FETCHED
+        else:
+            first = _FIRST
+        self.text.setText("\n".join([*warnings, first]))
         self.form.show_fields(replace(offer.choice, fields=offer.lacking))
         self.form.setVisible(bool(self.form.editors))
         if not offer.lacking:
-            self.command.setText(launch_text(offer.launch).line)
+            self.command.setText(offer.command)
             self.command.show()
 
     def _press(self) -> None:
@@ -132,13 +137,21 @@ class UpdateDialog(Dialog):
         self.text.setText(_READING)
         self._job = self._services.tasks.wait(
             lambda job: _compared(ctx, chosen, job),
-            lambda change: self._compared(chosen, change),
+            self._compared,
             failed=self._refuse,
             owner=self,
         )
 
-    def _compared(self, offer: "Offer", change: "Change") -> None:
-        self._job, self._read = None, offer
+    def _compared(self, answer: "tuple[Offer, Change | None]") -> None:
+        self._job, (offer, change) = None, answer
+        if change is None:  # its manifest asks for more
+            self._known = replace(self._known, offer=offer)
+            self._show()
+            self.go.setEnabled(True)
+            return
+        self._read = offer
+        self.command.setText(offer.command)
+        self.command.show()
         self.text.setText(f"{change.text} New and changed tools wait in Review.")
         self.parts.setPlainText("\n".join(change.lines(_MOST_LINES)))
         self.parts.setVisible(bool(self.parts.toPlainText()))
@@ -175,11 +188,15 @@ class UpdateDialog(Dialog):
         super().done(result)
 
 
-def _compared(ctx: AppContext, offer: "Offer", job: Job) -> "Change":
+def _compared(ctx: AppContext, offer: "Offer", job: Job) -> "tuple[Offer, Change | None]":
+    """The difference that it makes, None where its bundle asks for values that are missing."""
     from app.registry import updating
 
+    offer = updating.fetched(ctx, offer)
+    if offer.lacking:
+        return offer, None
     with ctx.store() as db:
-        return updating.read(ctx, db, offer, cancel=job.cancelled)
+        return offer, updating.read(ctx, db, offer, cancel=job.cancelled)
 
 
 def _taking(ctx: AppContext, offer: "Offer") -> Callable[[Job], None]:
