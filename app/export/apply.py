@@ -182,6 +182,12 @@ def _step(
     return _Step(record, now, anew[-1].after, anew)
 
 
+def any_in_force(ids: Sequence[int], db: apsw.Connection) -> bool:
+    """True if one of these writes was not taken back yet."""
+    records = (exports.one(db, number) for number in ids)
+    return any(one is not None and not one.undone_at for one in records)
+
+
 def _undoable(export_id: int, ctx: AppContext, db: apsw.Connection) -> ExportRecord:
     record = exports.one(db, export_id)
     if record is None or record.undone_at:

@@ -203,12 +203,12 @@ def test_ticking_everything_offered_gets_out_of_block(show, services, qtbot):
     table, needed = page.moves.model, f"{before + 1:,}"
     rows = [table.index(row, table.place(TITLE)) for row in range(table.rowCount())]
     assert rows[-1].data() == "1 tool more, the next largest"
-    assert "All of it together is enough." in page.moves.evidence.text()
-    assert page.moves.sum.text() == f"Ticked frees 0 of {needed} tokens ≈: not enough yet."
+    assert "All of these together are enough." in page.moves.evidence.text()
+    assert page.moves.sum.text() == f"What is ticked frees 0 of {needed} tokens ≈: not enough yet."
     for row in rows:
         table.setData(row, Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     freed = sum(tool.cost for tool in table.tools)
-    assert page.moves.sum.text() == f"Ticked frees {freed:,} of {needed} tokens ≈: enough."
+    assert page.moves.sum.text() == f"What is ticked frees {freed:,} of {needed} tokens ≈: enough."
     page.primary()
     settled(qtbot, page)
     assert services.hosts.verdict.word != "BLOCK" and not page.moves.sum.isVisible()
@@ -222,7 +222,7 @@ def test_what_cannot_be_enough_is_said_with_the_numbers(show, services, qtbot):
     set_budget(page, qtbot, 100)
     offered = sum(move.saves for move in page.moves.model.rows)
     assert 0 < offered < 3_195
-    words = f"All of it together is not enough: it frees {offered:,} of 3,195 tokens ≈."
+    words = f"All of these together are not enough: that frees {offered:,} of 3,195 tokens ≈."
     assert words in page.moves.evidence.text() and page.moves.through.isVisible()
 
 
@@ -238,7 +238,7 @@ def test_the_proposals_count_what_the_hosts_model_gets(show, services, places, q
     assert page.moves.headline.text() == f"To get Cursor out of BLOCK, free {over:,} tokens ≈"
     assert f"That alone frees {smallest.cost:,} of tools that are off already." in text
     assert page.moves.sum.text() == (
-        f"Ticked frees 0 of {over - smallest.cost:,} tokens ≈: not enough yet."
+        f"What is ticked frees 0 of {over - smallest.cost:,} tokens ≈: not enough yet."
     )
     through = f"{services.hosts.size.through:,}"
     assert f"Through Toolcrib the model of Cursor gets {through} tokens" in text

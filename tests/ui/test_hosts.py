@@ -294,6 +294,11 @@ def test_the_way_out_puts_every_file_back_after_asking(page, qtbot, home):
     qtbot.waitUntil(lambda: page.messages.text == "Restored 2 files.", timeout=20_000)
     assert before == {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
     qtbot.waitUntil(lambda: page.side.way_out.isHidden())
+    for _ in range(2):  # nothing is left to undo, which is no error
+        page.services.undo.undo()
+    qtbot.waitUntil(lambda: page.services.tasks.idle)
+    assert page.messages.text == "Restored 2 files."
+    assert before == {name: (home / name).read_bytes() for name in (CLAUDE, CODEX)}
 
 
 def test_the_way_out_names_later_edits_of_projects_files_too(page, qtbot, places, services):

@@ -194,7 +194,8 @@ def test_read_again_asks_only_where_the_command_is_another_one(hosts, open_windo
     qtbot.waitUntil(lambda: log.stat().st_mtime_ns > before, timeout=30_000)
     qtbot.waitUntil(lambda: rows(window)["one"] == "Read 2 tools", timeout=30_000)
     qtbot.waitUntil(lambda: not reading.busy, timeout=20_000)
-    reading.skip.click()
+    assert reading.go.text() == "Continue" and reading.skip.isHidden(), "one way to the catalog"
+    reading.go.click()
     before = log.stat().st_mtime_ns
     hosts({"one": entry("tools=3", FAKE_LOG=str(log))})  # another command: to be agreed to
     catalog.content.read_requested.emit([server.id])
@@ -336,3 +337,8 @@ def test_consent_shows_all_that_runs_below_the_table(hosts, open_window, qtbot):
     # all of it is laid out: nothing ends in an ellipsis
     assert reading.reason.document().size().height() > 1
     assert reading.reason.height() >= reading.reason.fontMetrics().lineSpacing()
+    bar = reading.reason.verticalScrollBarPolicy
+    reading.reason.setText("short")
+    assert bar() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+    reading.reason.setText("a line\n" * 20)
+    assert bar() == Qt.ScrollBarPolicy.ScrollBarAsNeeded

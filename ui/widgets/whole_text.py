@@ -36,6 +36,9 @@ class WholeText(QPlainTextEdit):
 
     def _fit(self) -> None:
         """As tall as the text, up to some lines."""
-        lines = min(int(self.document().size().height()), _MOST_LINES)
+        every = int(self.document().size().height())
+        lines = min(every, _MOST_LINES)
+        needed, never = Qt.ScrollBarPolicy.ScrollBarAsNeeded, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(needed if every > lines else never)
         margin = 2 * int(self.document().documentMargin())
         self.setFixedHeight(max(1, lines) * self.fontMetrics().lineSpacing() + margin)

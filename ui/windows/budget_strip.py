@@ -161,8 +161,8 @@ class BudgetStrip(QWidget):
             every = sum(not t.tool.gone for t in catalog.tools) if catalog else 0
             return f"{count(self.verdict.tools)} of {plural(every, 'tool')} on"
         way = _WAYS[size.mode] + (", loaded on demand" if size.sent.later else "")
-        tools = size.verdict.why_tools.rstrip(".") or plural(size.sent.count, "tool")
-        text = f"{tools}, {way}"
+        why = size.verdict.why_tools.rstrip(".")
+        text = f"{way}: {why}" if why else f"{plural(size.sent.count, 'tool')}, {way}"
         if self._hosts.saving:
             return f"{text} · {count(self._hosts.saving)} {APPROX} saved"
         less = size.verdict.tokens - size.once_written

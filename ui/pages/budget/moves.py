@@ -202,13 +202,13 @@ def _offered(plan: PrunePlan, moves: Sequence[Move]) -> str:
     if not tools:
         return ""
     if plan.within(tools):
-        return "All of it together is enough."
-    return f"All of it together is not enough: it {_frees(plan, tools)}."
+        return "All of these together are enough."
+    return f"All of these together are not enough: that {_frees(plan, tools)}."
 
 
 def _sum(plan: PrunePlan, tools: Sequence[CatalogTool]) -> str:
     """Total of the ticked tools against the tokens that have to go."""
-    words = f"Ticked {_frees(plan, tools)}"
+    words = f"What is ticked {_frees(plan, tools)}"
     return f"{words}: enough." if plan.within(tools) else f"{words}: not enough yet."
 
 

@@ -109,11 +109,12 @@ def server_details(
     on = sum(t.cost for t in tools if t.shown)
     version = " ".join(str(server.server_info.get(key, "")) for key in ("name", "version")).strip()
     read = f"Read {ago(now - server.read_at)}" if server.read_at else "Not read yet"
+    read = "" if server.problem and not server.read_at else f"{read}."
     signed_in = server.taken_with.get("signed_in") and not server.problem
     state = status_words(server) if server.problem else "You are signed in." if signed_in else ""
     twice = twice_words(server, host_names())
     warned = "\n\n".join(notice.text for notice in notices_of(server))
-    lines = [disabled_words(server, hosts), state, twice, warned, f"{read}.", _start(server)]
+    lines = [disabled_words(server, hosts), state, twice, warned, read, _start(server)]
     return Details(
         title=server.name,
         subtitle=" · ".join(filter(None, [version, hosts])),

@@ -263,6 +263,8 @@ class ReadingView(QWidget):
         self.title.setText(f"{verb}{len(read_)} of {plural(len(report.servers), 'server')} read")
         self.go.setText("Continue" if read_ else "Try again")
         self.after_read, self._tried = bool(read_), True
+        if read_:
+            self.skip.hide()  # "Continue" leads there
         self._show_rest()
         self.go.setEnabled(True)
         self.go.setFocus()

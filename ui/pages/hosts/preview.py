@@ -58,6 +58,8 @@ class Preview:
         unread = f", and {plural(len(self.plan.unread), 'server')} not read" * bool(
             self.plan.unread
         )
+        if self.plan.empty and before == after:
+            return f"{before:,} tokens ≈{unread}" if before or unread else ""
         if not before:
             return f"{before:,} → {after:,} tokens ≈{unread}" if after or unread else ""
         later = " at first, the rest on demand" if self.plan.later else ""

@@ -10,7 +10,7 @@ from app.catalog.catalog import Catalog
 from app.core.changes import Changes
 from app.core.context import AppContext, Db
 from app.core.errors import ToolcribError
-from app.export.apply import apply, restore, restore_all, undo_writes
+from app.export.apply import any_in_force, apply, restore, restore_all, undo_writes
 from app.export.backups import Backup
 from app.export.entries.plan import load_plan
 from app.export.plan import EntryChange, Plan
@@ -184,6 +184,8 @@ class HostsSession(QObject):
         ctx = self._services.ctx
 
         def change(db: Db) -> Changes:
+            if not any_in_force(written.ids, db):
+                return Changes()  # "Restore all hosts" took it back, or another program
             records = undo_writes(tuple(reversed(written.ids)), ctx, db)
             if any(file.ends for file in written.plan.files):  # a restore, as of an earlier run
                 return self._put_back(db, records)

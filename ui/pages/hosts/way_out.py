@@ -26,8 +26,9 @@ class WayOut(QObject):
         if not names:
             self._messages.show_message(INFO, "No host's file holds a write of Toolcrib.")
         elif restore_hosts(self._over, names, lost):
-            self._desk.restore_all(
-                lambda files: self._messages.show_message(
-                    DONE, f"Restored {plural(files, 'file')}."
-                )
-            )
+            self._desk.restore_all(self._say)
+
+    def _say(self, files: int) -> None:
+        text = f"Restored {plural(files, 'file')}."
+        self._messages.show_message(DONE, text)
+        self._desk.show_status(text.rstrip("."))
