@@ -97,6 +97,15 @@ def sign_in(world: World, tmp_path: Path, browser: Browser) -> Callable[[str], i
     return enter
 
 
+@pytest.fixture
+def tools_read(world: World, sign_in: Callable[[str], int]) -> None:
+    """An editor has signed in, which reads the server's tools, and they are reviewed."""
+    with psycopg.connect(world.dsn) as db:
+        if db.execute("SELECT FROM toolcrib.tools").fetchone() is None:
+            assert sign_in("ed") == 2
+        db.execute("UPDATE toolcrib.tools SET held = false, trusted_hash = hash")
+
+
 def page_of(world: World, member: str) -> str:
     with world.client(member) as client:
         return str(client.send("/v1/sign-ins/guarded", {"back": BACK, "state": STATE})["page"])
@@ -117,11 +126,9 @@ def stored(world: World) -> str:
 
 
 def test_each_member_calls_with_his_own_sign_in_and_without_one_not_at_all(
-    world: World, sign_in: Callable[[str], int]
+    world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
-    assert sign_in("ed") == 2  # an editor's sign-in reads the tools
-    with psycopg.connect(world.dsn) as db:  # which are reviewed
-        db.execute("UPDATE toolcrib.tools SET held = false, trusted_hash = hash")
+    sign_in("ed")
     assert sign_in("mia") == -1
     eds, mias = world.call("ed"), world.call("mia")
     assert eds.startswith("Bearer tok-a-") and mias.startswith("Bearer tok-a-") and eds != mias
@@ -136,7 +143,7 @@ def test_each_member_calls_with_his_own_sign_in_and_without_one_not_at_all(
 
 
 def test_an_ended_token_is_renewed_once_and_a_revoked_one_asks_for_a_new_sign_in(
-    world: World, sign_in: Callable[[str], int]
+    world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
     world.guarded.control(life=20)  # shorter than what counts as near its end
     sign_in("max")
@@ -155,7 +162,7 @@ def test_an_ended_token_is_renewed_once_and_a_revoked_one_asks_for_a_new_sign_in
 
 
 def test_a_token_that_ends_early_is_renewed_once_and_no_other_member_notices(
-    world: World, sign_in: Callable[[str], int]
+    world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
     sign_in("mia"), sign_in("max")
     mias, first = world.call("mia"), world.call("max")
@@ -172,7 +179,7 @@ def test_a_token_that_ends_early_is_renewed_once_and_no_other_member_notices(
 
 
 def test_where_a_renewed_token_is_refused_too_the_sign_in_has_ended_and_no_call_goes_round(
-    world: World, sign_in: Callable[[str], int]
+    world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
     sign_in("mia"), sign_in("max")
     mias = world.call("mia")
@@ -195,7 +202,9 @@ def client_of(world: World, member: str) -> str:
     return str(world.guarded.control(client_of=world.call(member))["client"])
 
 
-def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(world: World) -> None:
+def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(
+    world: World, tools_read: None
+) -> None:
     with world.client("max") as client:
         client.send("/v1/sign-ins/guarded", {}, "DELETE")
         given = {"headers": {"Authorization": "Bearer stale"}}
@@ -207,7 +216,9 @@ def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(world
         client.send("/v1/sign-ins/guarded", {}, "DELETE")
 
 
-def test_signing_out_forgets_and_revokes(world: World, sign_in: Callable[[str], int]) -> None:
+def test_signing_out_forgets_and_revokes(
+    world: World, sign_in: Callable[[str], int], tools_read: None
+) -> None:
     sign_in("mia")
     revoked = world.guarded.control()["revoked"]
     with world.client("mia") as client:
