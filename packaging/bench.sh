@@ -38,6 +38,9 @@ if [ -d "$data" ]; then
   done
   run 5-raw raw --data "$data" --cache "$cache"
   run 5-surfaces surfaces --data "$data" --cache "$cache"
+  run 5-team team --data "$data" --cache "$cache"
+  # TEAM=NUMBER of tools: half an hour and 10 GB for 1000000
+  [ -z "${TEAM:-}" ] || run 5-team-scale team --data "$data" --cache "$cache" --scale "$TEAM"
   fresh=build/fresh/fresh_catalog.jsonl # by packaging/fresh_servers.py build/fresh
   own=(); [ ! -f "$fresh" ] || own=(--own "$fresh")
   run 5-scanner scanner --data "$data" --last "${own[@]}"

@@ -216,7 +216,8 @@ class Nearest:
             for part in range(max(1, parts))
         ]
         statement = sql.SQL(
-            "SELECT tool_id, 1 - distance FROM ({}) n ORDER BY distance, tool_id LIMIT %(k)s"
+            # not the lists' own order, which the planner would merge by: it is a relaxed one
+            "SELECT tool_id, 1 - distance FROM ({}) n ORDER BY distance + 0, tool_id LIMIT %(k)s"
         ).format(sql.SQL(" UNION ALL ").join(lists))
         return statement, values
 

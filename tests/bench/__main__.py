@@ -1,7 +1,6 @@
 """`python -m tests.bench ...`: the field's experiments and Toolcrib's own costs, rerun."""
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -249,10 +248,12 @@ def run_team(args: argparse.Namespace, ctx: AppContext, console: Console) -> int
         )
         if args.write:
             team_sizing.write(value, args.write)
+        made = team_sizing.report(value)
     else:
         value = team.parity(args.data, encoder, limit=args.limit, cache=args.cache, progress=tell)
+        made = team.report(value)
     console.progress_done()
-    console.result(value, lambda: json.dumps(value, indent=1))
+    console.result({**value, **made.as_json()}, made.as_text)
     return 0
 
 

@@ -24,6 +24,7 @@ from tests.bench.data.embeddings import CachedEncoder
 from tests.bench.data.metrics import judge
 from tests.bench.data.sets import Labelled, QuerySet, read_sets
 from tests.bench.judging import DEPTH, Progress, encode_queries, sample
+from tests.bench.report import Column, Report, label, table
 
 FIRST = 10  # tools of each answer that are compared
 _SETTINGS = {
@@ -114,6 +115,26 @@ def compare(given: QuerySet, encoder: CachedEncoder, dsn: str, *, limit: int) ->
                 db.close()
     finally:
         pool.close()
+
+
+def report(value: Json) -> Report:
+    """Parity as tables."""
+    columns = (
+        label("set"), *map(Column, ("tools", "queries", "same first ten, %", "same set, %")),
+        *map(Column, ("nDCG@10 local", "nDCG@10 team")),
+    )  # fmt: skip
+    keys = ("tools", "queries", "same", "same_set", "ndcg_local", "ndcg_team")
+    rows = [(name, *(one[key] for key in keys)) for name, one in value["sets"].items()]
+    return Report(
+        "team",
+        (table("A team's search in Postgres beside the local one", columns, rows),),
+        (
+            f"Of all queries {value['same']:.2f} % have the same first ten in the same order,"
+            f" {value['same_set']:.2f} % the same ten tools; nDCG@10 differs by"
+            f" {value['most_ndcg_change']:.2f} at most. Vectors are float16 in Postgres, float32"
+            " locally: cosines that differ by less change places.",
+        ),
+    )
 
 
 @contextmanager

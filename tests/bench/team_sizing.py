@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from store.typed import Json
+from tests.bench.report import Column, Report, label, table
 
 MEMBERS, TOOLS = 3_000, 10_000_000
 _PER_MEMBER_DAY = 60  # searches of a member in a day of eight hours
@@ -76,16 +77,43 @@ def text(result: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, table: Json) -> str:
-    lite = table.get("sqlite_vec")
+def report(result: Json) -> Report:
+    """The measures as a table of tests/bench/RESULTS.md."""
+    columns = (
+        label("a caller sees"), Column("tools"), label("plan"), Column("recall@20"),
+        *map(Column, ("database CPU ms", "replica CPU ms", "search p95 ms", "vectors p95 ms")),
+        *map(Column, ("vectors CPU ms", "sqlite-vec p95 ms", "sqlite-vec CPU ms")),
+    )  # fmt: skip
+    rows = [
+        (
+            name, one["tools"], one["plan"], round(one["recall_at_20"], 4),
+            one["search_database_cpu_ms"], one["search_replica_cpu_ms"], one["search_ms"]["p95"],
+            one["nearest_ms"]["p95"], one["nearest_database_cpu_ms"],
+            one["sqlite_vec"]["nearest_ms"]["p95"], one["sqlite_vec"]["nearest_cpu_ms"],
+        )
+        for name, one in result["scopes"].items()
+    ]  # fmt: skip
+    return Report(
+        "team --scale",
+        (table(f"{result['tools']:,} tools of a team, by what a caller sees", columns, rows),),
+        (
+            "Recall counts, of the 20 nearest by numpy in float32 over all that the caller sees,"
+            " those found by id; of tools at the same distance within float16's rounding, either"
+            " may be the 20th, and the other one counts as missed.",
+        ),
+    )
+
+
+def _row(name: str, one: Json) -> str:
+    lite = one.get("sqlite_vec")
 
     def pair(value: Json) -> str:
         return f"{value['p50']:.1f} / {value['p95']:.1f}"
 
     return (
-        f"| {name} | {table['tools']:,} | {table['plan']} | {table['recall_at_20']:.4f}"
-        f" | {table['search_database_cpu_ms']:.0f} | {table['search_replica_cpu_ms']:.0f}"
-        f" | {pair(table['search_ms'])} | {pair(table['nearest_ms'])}"
+        f"| {name} | {one['tools']:,} | {one['plan']} | {one['recall_at_20']:.4f}"
+        f" | {one['search_database_cpu_ms']:.0f} | {one['search_replica_cpu_ms']:.0f}"
+        f" | {pair(one['search_ms'])} | {pair(one['nearest_ms'])}"
         f" | {pair(lite['nearest_ms']) if lite else '-'} |"
     )
 

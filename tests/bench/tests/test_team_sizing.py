@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.team_sizing import projection, write
+from tests.bench import team
+from tests.bench.team_sizing import projection, report, write
 
 TIMES = {"p50": 10.0, "p95": 20.0}
 TABLE = {
@@ -15,7 +16,8 @@ TABLE = {
     "search_replica_cpu_ms": 10.0,
     "search_ms": TIMES,
     "nearest_ms": TIMES,
-    "sqlite_vec": {"nearest_ms": TIMES},
+    "nearest_database_cpu_ms": 5.0,
+    "sqlite_vec": {"nearest_ms": TIMES, "nearest_cpu_ms": 8.0},
 }
 RESULT = {
     "tools": 1_000,
@@ -46,3 +48,21 @@ def test_a_table_replaces_the_one_before(tmp_path: Path) -> None:
     assert made.endswith("<!-- sizing: end -->\nafter\n") and "old" not in made
     assert made.count("**Projection** (computed, not measured)") == 1
     assert "| 50 % | 500 | HNSW | 0.9950 | 20 | 10 | 10.0 / 20.0 |" in made
+
+
+def test_measures_are_rows_of_the_results(tmp_path: Path) -> None:
+    scale = report(RESULT).as_json()
+    assert scale["tables"][0]["rows"][0] == {
+        "a caller sees": "50 %", "tools": 500, "plan": "HNSW", "recall@20": 0.995,
+        "database CPU ms": 20.0, "replica CPU ms": 10.0, "search p95 ms": 20.0,
+        "vectors p95 ms": 20.0, "vectors CPU ms": 5.0, "sqlite-vec p95 ms": 20.0,
+        "sqlite-vec CPU ms": 8.0,
+    }  # fmt: skip
+    one = {
+        "tools": 3, "queries": 4, "same": 75.0, "same_set": 100.0,
+        "ndcg_local": 80.0, "ndcg_team": 80.2,
+    }  # fmt: skip
+    value = {"same": 75.0, "same_set": 100.0, "most_ndcg_change": 0.2, "sets": {"mine": one}}
+    parity = team.report(value).as_json()
+    assert list(parity["tables"][0]["rows"][0].values()) == ["mine", *one.values()]
+    assert parity["notes"][0].startswith("Of all queries 75.00 % have the same first ten")

@@ -199,12 +199,14 @@ def test_a_large_organisation_s_index_is_in_parts_which_come_and_go_together(
             near = search.nearest(db, seen, MODEL, query, k=K)
             best = np.argsort(-(vectors @ vectors[7]))[:K]
             assert set(near) == {ids[place] for place in best}
+            assert list(near.values()) == sorted(near.values(), reverse=True)
             if seen.vectors.indexed:
                 statement, values = search.Nearest(
                     search.TOOLS, organisation, MODEL, query, K
                 ).statement(parts=seen.vectors.parts)
                 with search.index_scan(db, seen.vectors):
                     plan = str(db.execute(sql.SQL("EXPLAIN ") + statement, values).fetchall())
+                assert "Merge Append" not in plan and "Incremental Sort" not in plan
                 for part in range(seen.vectors.parts):
                     name = search.index_name(search.TOOLS, organisation, part, seen.vectors.parts)
                     assert plan.count(f"using {name} ") == 1, plan
