@@ -99,11 +99,11 @@ class Journal:
             batch = [self._queue.popleft() for _ in range(len(self._queue))]
             try:
                 db = db or self._first()
-                self._write(db, batch)
+                written = self._write(db, batch)
                 with self._tail_lock:
                     if not self._queue:
                         self._tail.clear()
-                self._send(batch)
+                self._send(written)
                 failures = 0
             except (apsw.Error, StoreError):  # calls go on without a journal
                 failures += 1
@@ -123,12 +123,12 @@ class Journal:
                 return
             self._closing.wait(_BATCH_SECONDS)  # the first event is written at once, more together
 
-    def _send(self, batch: list[_Event]) -> None:
+    def _send(self, written: "list[EventRecord]") -> None:
         """Let events leave that are in the store, where that is switched on."""
-        if self._sent is None or not batch:
+        if self._sent is None or not written:
             return
         with suppress(Exception):  # a receiver's trouble is none of a call's
-            self._sent([self._record(event) for event in batch])
+            self._sent(written)
         if problem := self._sent.take_problem():
             self.add("error", problem=problem)
 
@@ -144,7 +144,8 @@ class Journal:
         take_left(db, self._folder)
         return db
 
-    def _write(self, db: apsw.Connection, batch: list[_Event]) -> None:
+    def _write(self, db: apsw.Connection, batch: list[_Event]) -> "list[EventRecord]":
+        """Store a batch and return its records, with one of what was lost before it."""
         from store import events
         from store.connection import transaction
 
@@ -153,7 +154,7 @@ class Journal:
             note = {"problem": f"{lost} events were dropped"}
             batch = [*batch, (self._clock(), "error", note)]
         if not batch:
-            return
+            return []
         many = self._written + len(batch) >= _KEEP_EVERY
         kept = self._keep() if many else 0  # not while other writers wait
         try:
@@ -163,6 +164,7 @@ class Journal:
                 if many:
                     events.prune(db, kept)
             self._written = 0 if many else self._written + len(batch)
+            return made
         except BaseException:
             self.dropped += lost
             raise

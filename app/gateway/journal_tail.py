@@ -8,6 +8,7 @@ import json
 import os
 from contextlib import suppress
 
+from app.mcp import jsonrpc
 from store.files import lock
 from store.typed import TYPE_CHECKING, Json
 
@@ -43,7 +44,7 @@ class JournalTail:
 
     def keep(self, event: Json) -> None:
         """Add an event; a folder that cannot be written keeps none."""
-        line = json.dumps(event, ensure_ascii=True).encode() + b"\n"
+        line = jsonrpc.dump(event) + b"\n"
         if not self._folder or self._size + len(line) > _MOST_BYTES:
             return
         try:

@@ -18,6 +18,9 @@ _MOST_PROBLEMS = 3
 _LONGEST = 200  # characters of one problem
 _PATTERN_BYTES = 1 << 20  # of one compiled pattern
 _LONGEST_PARSED = 10_000  # characters of a text that is tried as JSON
+_PLAIN = frozenset(("type", "title", "description", "default", "examples"))
+_PLAIN_OBJECT = _PLAIN | {"$schema", "properties", "required", "additionalProperties"}
+_TYPES = {"string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float)}
 
 
 class Checker:
@@ -32,7 +35,7 @@ class Checker:
         `raw` is the tool's JSON text.
         """
         schema = self._schema(raw)
-        if not schema.bounded(arguments):
+        if schema.is_plain_match(arguments) or not schema.bounded(arguments):
             return []  # without a bound it is the server's to judge
         validator = schema.validator
         if validator is None or validator.is_valid(arguments):
@@ -54,12 +57,43 @@ class _Schema:
     def __init__(self, raw: str) -> None:
         schema = json.loads(raw).get("inputSchema")
         self._schema: Json = schema if isinstance(schema, dict) else {}
+        required = self._schema.get("required")
+        self._required = frozenset(map(str, required if isinstance(required, list) else ()))
+        self._plain_types = _plain_types(self._schema)
         self.bounded = judge(self._schema)
+
+    def is_plain_match(self, arguments: object) -> bool:
+        """True if all that applies to these arguments is a type each, and they have it.
+
+        Most calls: the validator, 4 MB, is loaded for the others only.
+        """
+        if self._plain_types is None or not isinstance(arguments, dict):
+            return False
+        types = self._plain_types
+        return self._required <= arguments.keys() and all(
+            type(one) in types.get(name, ()) for name, one in arguments.items()
+        )
 
     @cached_property
     def validator(self) -> "jsonschema_rs.Validator | None":
         """Compiled at the first value that it is needed for; None if it cannot be read."""
         return _compiled(self._schema)
+
+
+def _plain_types(schema: Json) -> dict[str, tuple[type, ...]] | None:
+    """Types of the properties about which a schema says nothing else.
+
+    None for a schema that demands more than types and names.
+    """
+    named = schema.get("properties")
+    is_plain = schema.get("type") == "object" and schema.keys() <= _PLAIN_OBJECT
+    if not is_plain or not isinstance(named, dict):
+        return None
+    return {
+        name: _TYPES.get(str(one.get("type")), ())
+        for name, one in named.items()
+        if isinstance(one, dict) and one.keys() <= _PLAIN
+    }
 
 
 def _problem(error: "jsonschema_rs.ValidationError") -> str:

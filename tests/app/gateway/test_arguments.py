@@ -1,7 +1,10 @@
 """Arguments are checked against the tool's own schema, never against the network."""
 
 import json
+import subprocess
+import sys
 
+import jsonschema_rs
 import pytest
 
 from app.gateway.menu.arguments import Checker, as_object
@@ -60,3 +63,53 @@ def test_old_validators_make_room(monkeypatch):
 )
 def test_arguments_in_a_text_are_read(given, found):
     assert as_object(given) == found
+
+
+PLAIN = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "a text"},
+        "count": {"type": "integer", "default": 1},
+        "share": {"type": "number"},
+        "on": {"type": "boolean"},
+        "name": {"type": "string", "pattern": "^a"},
+        "either": {"type": ["string", "null"]},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "a"},
+        {"text": "a", "count": 3, "share": 0.5, "on": True},
+        {"text": "a", "share": 2, "either": None},
+        {"text": "a", "count": True},
+        {"text": "a", "count": 1.5},
+        {"text": "a", "on": 1},
+        {"text": "a", "name": "b"},
+        {"text": "a", "more": "b"},
+        {"count": 3},
+        {},
+        [],
+    ],
+)
+def test_what_is_taken_without_the_validator_is_what_it_would_take(arguments):
+    expected = jsonschema_rs.Draft202012Validator(PLAIN).is_valid(arguments)
+    assert (Checker().problems(raw(PLAIN), arguments) == []) == expected
+
+
+def test_more_rules_on_the_whole_are_the_validators():
+    fewest = {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1}
+    assert Checker().problems(raw(fewest), {}) != []
+
+
+def test_plain_arguments_load_no_validator():
+    program = (
+        "import sys; from app.gateway.menu.arguments import Checker;"
+        f"assert Checker().problems({raw(PLAIN)!r}, {{'text': 'a', 'count': 3}}) == [];"
+        "assert 'jsonschema_rs' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
