@@ -15,10 +15,10 @@ from functools import partial
 import apsw
 
 from app.catalog.reasons import ASKABLE
+from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.outgoing import ACCEPT, DECLINE, Ask
 from app.gateway.profile_view import ProfileView
-from app.gateway.route import Route
 from app.mcp.protocol import text_result
 from app.system.presence import is_window_open
 from app.system.threads import start_thread
@@ -30,7 +30,7 @@ _LOOK_SECONDS = 0.2
 _MOST_WAITING = 50
 _LONGEST_ARGUMENTS = 20_000  # characters kept for the person who decides
 SECONDS = 120
-Hold = Callable[[Route, Callable[[], None]], None]  # sends the call once there is a yes
+Hold = Callable[[HostRequest, Callable[[], None]], None]  # sends the call once there is a yes
 
 
 class _Call:
@@ -39,7 +39,7 @@ class _Call:
     __slots__ = ("expires", "id", "route", "send", "tool_hash", "tool_id")
 
     def __init__(
-        self, route: Route, tool_id: str, tool_hash: str, send: Callable[[], None]
+        self, route: HostRequest, tool_id: str, tool_hash: str, send: Callable[[], None]
     ) -> None:
         self.id = 0
         self.route = route
@@ -112,7 +112,7 @@ class Approvals:
         raw: str,
         arguments: object,
         held: str,
-        route: Route,
+        route: HostRequest,
         send: Callable[[], None],
     ) -> None:
         """Send the call once there is a yes; refuse it on a no, and when the time is over."""

@@ -224,9 +224,11 @@ class LiveTools:
             return tool.reason
         return "" if self._same(row.name, name, tool.raw) else CHANGED
 
-    def runs_as(self, row: ServerRow, name: str, raw: str) -> bool:
-        """True if the running server's text of a tool is this one, as far as it is known."""
-        return self._same(row.name, name, raw)
+    def has_text(self, row: ServerRow, name: str, raw: str) -> bool:
+        """True if a tool's text is this one now: in the store, and as its running server has it."""
+        self._view.refresh(at_once=True)  # it may have changed a moment before a yes
+        tool = self._view.tool(row.id, name)
+        return tool is not None and tool.raw == raw and self._same(row.name, name, raw)
 
     def _same(self, server: str, name: str, trusted: str) -> bool:
         live = self._list(server)

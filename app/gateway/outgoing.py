@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.profile_view import ProfileView
-from app.gateway.route import Route
 from app.mcp.protocol import text_result
 from store.typed import TYPE_CHECKING, Json
 
@@ -21,7 +21,7 @@ _SMALL = 1 << 14  # bytes of a result that may wait to be read
 _AT_ONCE = 8  # results on the pile, at which they are read
 # asks the host's user whether a call may go on and passes on the form's action (accept, decline,
 # cancel, "" for an error); False where the host cannot be asked
-Ask = Callable[[Route, str, Callable[[str], None]], bool]
+Ask = Callable[[HostRequest, str, Callable[[str], None]], bool]
 ACCEPT, DECLINE = "accept", "decline"
 
 
@@ -101,7 +101,7 @@ class Outgoing:
             known = self._ways_out[raw] = can_send(json.loads(raw))
         return known
 
-    def settle(self, flow: "Flow", call: Route, send: Callable[[], None]) -> None:
+    def settle(self, flow: "Flow", call: HostRequest, send: Callable[[], None]) -> None:
         """Send the call, refuse it, or do what the user answers; each is noted in the journal.
 
         A host that cannot ask its user refuses where the profile wants that he is asked.
@@ -119,14 +119,16 @@ class Outgoing:
         else:
             self._refuse(flow, call, f"The profile refuses it (gateway.{setting}).")
 
-    def _answered(self, flow: "Flow", call: Route, send: Callable[[], None], action: str) -> None:
+    def _answered(
+        self, flow: "Flow", call: HostRequest, send: Callable[[], None], action: str
+    ) -> None:
         if action == ACCEPT:
             self._note(flow, "sent, the user agreed")
             send()
         else:
             self._refuse(flow, call, "The user did not agree.")
 
-    def _refuse(self, flow: "Flow", call: Route, why: str) -> None:
+    def _refuse(self, flow: "Flow", call: HostRequest, why: str) -> None:
         self._note(flow, "refused")
         hint = "Leave it out, and tell the user which text asked for it."
         text = f"{flow.tool} was not called. {flow.sentence} {why} {hint}"

@@ -122,11 +122,8 @@ class Access:
 
     def other_text(self, named: NamedTool) -> str:
         """Reason against a call that was said yes to: its tool's text is not that one any more."""
-        self._view.refresh(at_once=True)  # the text may have changed a moment before the yes
-        now = self._view.tool(named.row.id, named.name)
         raw = named.tool.raw if named.tool is not None else ""
-        same = now is not None and now.raw == raw
-        return "" if same and self._live.runs_as(named.row, named.name, raw) else sentence(CHANGED)
+        return "" if self._live.has_text(named.row, named.name, raw) else sentence(CHANGED)
 
     def changed(self, named: NamedTool) -> str:
         """Reason against a tool as its running server has it now, "" when it may be used."""

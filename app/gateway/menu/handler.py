@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING
 from app.catalog.menu_tools import is_short
 from app.core.settings import GatewaySettings
 from app.gateway import slim
-from app.gateway.approvals import Approvals
-from app.gateway.journal import Journal
-from app.gateway.live_tools import LiveTools
+from app.gateway.call import CallContext
+from app.gateway.host_request import HostRequest
 from app.gateway.menu import own_tools, results
 from app.gateway.menu.access import Access, NamedTool
 from app.gateway.menu.arguments import Checker, as_object, parsed, undeclared
 from app.gateway.menu.compact import describe
 from app.gateway.menu.loop_guard import LoopGuard, Rules, guidance
+from app.gateway.menu.menu_call import MenuCall, MenuEffects
 from app.gateway.menu.naming import Naming
 from app.gateway.menu.search import Encoders, ToolSearch
 from app.gateway.menu.session import Limits, LoadedSet, Session, Sessions
 from app.gateway.menu.suggesting import SUGGEST, HookRequest, Suggester, event
-from app.gateway.menu.tool_call import CallContext, ToolCall
-from app.gateway.outgoing import Outgoing
 from app.gateway.profile_view import ProfileView
-from app.gateway.route import Route
+from app.mcp import jsonrpc
 from app.mcp.protocol import params_of, text_result
 from app.mcp.session import Upstream
 from app.ranking.text import query_hash
@@ -48,13 +46,10 @@ class MenuContext:
     """Parts of the gateway that the menu uses."""
 
     view: ProfileView
-    live: LiveTools
-    journal: Journal
-    outgoing: Outgoing
-    approvals: Approvals
+    calls: CallContext
     encoders: Encoders
     upstream: Callable[[str], Upstream]  # by the server's name
-    send: Callable[[Route, float], None]  # a call, with its limit in seconds
+    send: Callable[[HostRequest, float], None]  # a call, with its limit in seconds
     reply: Callable[[Json, Json], None]  # a result for a request of the host
     list_changed: Callable[[], None]
 
@@ -64,9 +59,9 @@ class MenuHandler:
 
     def __init__(self, context: MenuContext) -> None:
         self._context = context
-        self._journal = context.journal
+        self._journal = context.calls.journal
         self._view = context.view
-        self._access = Access(self._view, context.live)
+        self._access = Access(self._view, context.calls.live)
         view = context.view
         self._finder = ToolSearch(
             context.encoders,
@@ -79,15 +74,7 @@ class MenuHandler:
         self._checker = Checker()
         self._noted: set[tuple[int, str]] = set()
         self.results = results.Results()
-        self._calls = CallContext(
-            self._journal,
-            self.results,
-            self._load_unasked,
-            self._unload,
-            context.live.before_call,
-            context.outgoing,
-            context.approvals,
-        )
+        self._effects = MenuEffects(self.results, self._load_unasked, self._unload)
         self._sessions = Sessions(self._new_session)
 
     def _narrowed(self, catalog: "Catalog") -> "Catalog":
@@ -300,7 +287,7 @@ class MenuHandler:
             return
         row, tool, own_name, tool_id, _ = named
         held = self._access.asks(named, session)
-        held = held if held and self._context.approvals.may_ask(held) else ""
+        held = held if held and self._context.calls.approvals.may_ask(held) else ""
         if tool is not None and not held:  # else its server is read before it is sent
             arguments, refusal = self._checked(session, named, tool, arguments)
             if refusal is not None:
@@ -308,18 +295,17 @@ class MenuHandler:
                 return
         sent = {**params, "name": own_name, "arguments": arguments}
         gateway = self.gateway
-        raw = "" if tool is None else tool.raw
-        call = ToolCall(
-            self._calls,
+        call = MenuCall(
+            self._context.calls,
+            self._effects,
             session,
             self._context.upstream(row.name),
             {**message, "params": sent},
-            tool_id,
             row_id=0 if always or tool is None or held else tool.id,
             tokens=results.budget(request.get("detail"), gateway.result_tokens),
+            text="" if tool is None else tool.raw,
+            held=held,
             check=partial(self._recheck, session, named, arguments, bool(held)),
-            flow=self._context.outgoing.look(row.name, raw, own_name, arguments),
-            hold=self._context.approvals.hold(tool_id, raw, arguments, held),
         )
         self._context.send(call, gateway.call_seconds)
         call.note()
@@ -351,11 +337,8 @@ class MenuHandler:
 
         Of one that is `held`: not the one that a person is asked about.
         """
-        if held:
-            reason = self._access.other_text(named)
-            refused = self._unavailable(session, named.tool_id, reason) if reason else None
-            return None if refused is None else results.error_result(refused)
-        reason, refusal = self._access.changed(named), None
+        refusal = None
+        reason = self._access.other_text(named) if held else self._access.changed(named)
         if not reason and named.tool is None:
             now = self._access.find(named.tool_id)
             if now is None or now.tool is None:
@@ -364,7 +347,7 @@ class MenuHandler:
                 _, refusal = self._checked(session, now, now.tool, arguments)
         if reason:
             refusal = self._unavailable(session, named.tool_id, reason)
-        return None if refusal is None else results.error_result(refusal)
+        return None if refusal is None else jsonrpc.result(0, results.error_result(refusal))
 
     def _refuse(
         self, message: Json, session: Session, call: tuple[str, object], body: Json

@@ -27,6 +27,11 @@ class SessionConditions:
         self._live = live
         self._access: Access | None = None
 
+    def note_call(self, tool_id: str, *, succeeded: bool) -> None:
+        """Remember a call that succeeded, for after(pattern)."""
+        if succeeded and tool_id not in self.called:
+            self.called.append(tool_id)
+
     def reason(self, tool_id: str) -> str:
         """Reason that the session may not call a tool now, to follow a colon; "" when it may."""
         settings = self._view.settings

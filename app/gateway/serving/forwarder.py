@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 
 from app.gateway.attribution import attributed, attributed_result
+from app.gateway.host_request import HostRequest, Key
 from app.gateway.labels import Labels
-from app.gateway.route import Key, Route
 from app.gateway.serving.host import Host
 from app.gateway.serving.inputs import Inputs, Parked
 from app.mcp import jsonrpc
@@ -30,7 +30,7 @@ class Forwarder:
         self._host = host
         self._labels = labels
         self.names_servers = False  # whether requests of servers name who asks
-        self._routes: dict[Key, Route] = {}
+        self._routes: dict[Key, HostRequest] = {}
         self._tokens: dict[Key, Upstream] = {}  # the host's progress tokens
         self._server_tokens: dict[str, tuple[Upstream, Any]] = {}  # ours -> a server's own
         self._open_requests: dict[
@@ -51,9 +51,9 @@ class Forwarder:
 
     def forward(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """Send a host's request on as it is; `line` is b"" when the message was rewritten."""
-        self.send(Route(upstream, line, message))
+        self.send(HostRequest(upstream, line, message))
 
-    def send(self, route: Route, seconds: float = 0) -> None:
+    def send(self, route: HostRequest, seconds: float = 0) -> None:
         """Send a host's request on; it fails when it takes more than `seconds`, 0 for any time."""
         route.forwarder = self
         route.seconds = seconds
@@ -61,16 +61,16 @@ class Forwarder:
         self._labels.expect(route.message.get("method"))
         route.prepare(lambda: self._begin(route))
 
-    def _begin(self, route: Route) -> None:
+    def _begin(self, route: HostRequest) -> None:
         if self._routes.get(route.key) is route:  # not withdrawn in the meantime
             self._request(route)
 
-    def _request(self, route: Route) -> None:
+    def _request(self, route: HostRequest) -> None:
         if route.progress is not None:
             self._tokens[type(route.progress), route.progress] = route.upstream
         route.upstream.request(route)
 
-    def answered(self, route: Route, line: bytes, answer: Json) -> None:
+    def answered(self, route: HostRequest, line: bytes, answer: Json) -> None:
         """A server has answered a host's request."""
         self._close(route)
         name = route.upstream.name
@@ -95,7 +95,7 @@ class Forwarder:
             self._host.respond(route.host_id, answer, line)
         route.done()
 
-    def failed(self, route: Route, reason: str) -> None:
+    def failed(self, route: HostRequest, reason: str) -> None:
         """A host's request gets no answer from its server."""
         if route.settled:
             return
@@ -106,7 +106,7 @@ class Forwarder:
         if not self._inputs.hold(route, answer):
             self._host.respond(route.host_id, answer)
 
-    def _close(self, route: Route) -> None:
+    def _close(self, route: HostRequest) -> None:
         self._routes.pop(route.key, None)
         token = route.progress
         if token is not None:
@@ -154,7 +154,7 @@ class Forwarder:
 
         self._open_requests[key] = self._host.request(line, request, answered)
 
-    def ask_user(self, route: Route, question: str, answered: Callable[[str], None]) -> None:
+    def ask_user(self, route: HostRequest, question: str, answered: Callable[[str], None]) -> None:
         """Ask the host's user about a call that was not sent yet; nothing if it is withdrawn.
 
         `answered` gets the form's action: accept, decline, cancel, or "" for an error.
@@ -223,7 +223,7 @@ class Forwarder:
             refusal = jsonrpc.error(message["id"], INVALID_PARAMS, text)
             self._host.respond(message["id"], refusal)
             return True
-        route: Route = parked.route
+        route: HostRequest = parked.route
         route.host_id = message["id"]
         if parked.answer is not None:
             self._host.respond(route.host_id, parked.answer)
@@ -232,7 +232,7 @@ class Forwarder:
             _deliver(parked, message)
         return True
 
-    def _gather(self, route: Route, result: Json) -> None:
+    def _gather(self, route: HostRequest, result: Json) -> None:
         """Ask a host of an earlier revision what a stateless server wants, then send again."""
         route.rounds += 1
         own_params = {k: v for k, v in params_of(route.message).items() if k not in _OF_ONE_ROUND}

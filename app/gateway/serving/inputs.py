@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from app.gateway.route import Route
+from app.gateway.host_request import HostRequest
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
 from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, params_of
@@ -29,7 +29,7 @@ class Parked:
 
     __slots__ = ("answer", "deliver", "route", "server_ids")
 
-    def __init__(self, route: Route, deliver: Callable[[Json], None]) -> None:
+    def __init__(self, route: HostRequest, deliver: Callable[[Json], None]) -> None:
         """`deliver` takes the host's answer to what was asked, under the id of who asked."""
         self.route = route
         self.deliver = deliver
@@ -47,7 +47,7 @@ class Inputs:
 
     # ---- a stateless host, a server that asks by requests
 
-    def require(self, upstream: Upstream, message: Json, routes: Sequence[Route]) -> bool:
+    def require(self, upstream: Upstream, message: Json, routes: Sequence[HostRequest]) -> bool:
         """Answer the host's call with what the server wants; whether that was the way.
 
         A server does not say for which call it asks, so the latest one is taken.
@@ -63,7 +63,7 @@ class Inputs:
         self.park(waiting[-1], message, upstream.notify)
         return True
 
-    def park(self, route: Route, message: Json, deliver: Callable[[Json], None]) -> None:
+    def park(self, route: HostRequest, message: Json, deliver: Callable[[Json], None]) -> None:
         """Answer a stateless host's call with a question, and keep the call until it comes back."""
         state = _OWN_STATE + os.urandom(12).hex()
         parked = Parked(route, deliver)
@@ -82,7 +82,7 @@ class Inputs:
         host_id, route.host_id = route.host_id, None
         self._host.respond(host_id, jsonrpc.result(host_id, result))
 
-    def hold(self, route: Route, answer: Json) -> bool:
+    def hold(self, route: HostRequest, answer: Json) -> bool:
         """Keep an answer for a call that is parked; whether it is."""
         if not self._parked:
             return False
@@ -139,7 +139,7 @@ class Inputs:
             self._host.request(b"", request, partial(one, key))
 
 
-def _able(route: Route, capability: str) -> bool:
+def _able(route: HostRequest, capability: str) -> bool:
     """True if the host declared a capability in this request."""
     meta = params_of(route.message).get("_meta")
     able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None

@@ -1,13 +1,13 @@
 """A host's request for a list of a running server, answered without what is held."""
 
-from app.gateway.route import Route
+from app.gateway.host_request import HostRequest
 from app.gateway.server_lists import ServerLists
 from app.mcp.session import Upstream
 from store.serving import ServerRow
 from store.typed import Json
 
 
-class ListRequest(Route):
+class ListRequest(HostRequest):
     """A list of prompts, resources or templates from the server itself."""
 
     __slots__ = ("_lists", "_row")

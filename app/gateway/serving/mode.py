@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 from app.catalog.reasons import CHANGED, NEW
 from app.gateway.approvals import Approvals
+from app.gateway.call import CallContext
+from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.labels import Labels
 from app.gateway.live_tools import LiveTools
@@ -11,7 +13,6 @@ from app.gateway.new_tools import NewTools
 from app.gateway.outgoing import Outgoing
 from app.gateway.outside import Outside
 from app.gateway.profile_view import ProfileView
-from app.gateway.route import Route
 from app.gateway.server_lists import ServerLists
 from app.gateway.serving.forwarder import Forwarder
 from app.gateway.serving.host import Host
@@ -80,7 +81,7 @@ class GatewayContext:
         """True if the host speaks the stateless revision."""
         return self.host.modern
 
-    def ask_user(self, call: Route, question: str, answered: Callable[[str], None]) -> bool:
+    def ask_user(self, call: HostRequest, question: str, answered: Callable[[str], None]) -> bool:
         """Ask the user about a call that waits; False where the host shows no forms."""
         able = (self.hello.get("capabilities") or {}).get("elicitation")
         if not isinstance(able, dict) or (able and "form" not in able):
@@ -97,6 +98,7 @@ class ServingMode:
         self.live = LiveTools(
             context.view, self.ingest, context.outside.scrubber, clock=context.outside.clock
         )
+        self.calls = CallContext(context.journal, context.outgoing, context.approvals, self.live)
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
         self._streams: dict[str, PendingRequest] = {}  # a stateless server's subscriptions/listen
         self._upstreams: dict[str, Upstream] = {}
@@ -325,7 +327,7 @@ class ServingMode:
         self.context.host.respond(message["id"], jsonrpc.result(message["id"], result))
 
 
-class _Subscription(Route):
+class _Subscription(HostRequest):
     """A resources/(un)subscribe of the host."""
 
     __slots__ = ("_front",)

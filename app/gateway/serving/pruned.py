@@ -3,16 +3,16 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
+from app.gateway.call import Call
 from app.gateway.server_lists import METHODS
 from app.gateway.serving.conditions import SessionConditions
 from app.gateway.serving.list_request import ListRequest
 from app.gateway.serving.mode import Answer, GatewayContext, ServingMode, described
-from app.gateway.serving.server_call import ServerCall
 from app.mcp import jsonrpc, revisions
 from app.mcp.listing import Listing
 from app.mcp.protocol import (
@@ -247,15 +247,6 @@ class Pruned(ServingMode):
             return ""  # the server's to refuse
         return self.live.kind(row, name) if row.trusted else UNTRUSTED
 
-    def _other_text(self, name: object, raw: str) -> str:
-        """CHANGED where a held tool's text is not the one that a person is asked about, else ""."""
-        self.context.view.refresh(at_once=True)  # it may have changed a moment before the yes
-        tool, row = self._stored(name), self._row
-        same = tool is not None and row is not None and tool.raw == raw
-        if not same or row is None:
-            return CHANGED
-        return "" if self.live.runs_as(row, str(name), raw) else CHANGED
-
     def _stored(self, name: object) -> ToolRow | None:
         row = self._row
         return self.context.view.tool(row.id, name) if row and isinstance(name, str) else None
@@ -264,7 +255,7 @@ class Pruned(ServingMode):
 
     def _call(self, line: bytes, message: Json) -> None:
         name = params_of(message).get("name")
-        tool = self._stored(name)
+        row, tool = self._row, self._stored(name)
         held = tool.reason if tool is not None else ""
         held = held if held and self.context.approvals.may_ask(held) else ""
         if tool is not None and tool.reason and not held:
@@ -273,49 +264,37 @@ class Pruned(ServingMode):
         if reason := self._conditions.reason(f"{self._name}/{name}"):
             self.reply(message, self._not_now(name, reason))
             return
-        check = self._checked if self._row is not None else None
-        raw = "" if tool is None else tool.raw
-        flow = self.context.outgoing.look(
-            self._name, raw, name, params_of(message).get("arguments")
-        )
-        hold = self.context.approvals.hold(
-            f"{self._name}/{name}", raw, params_of(message).get("arguments"), held
-        )
-        call = ServerCall(
+        text = "" if tool is None else tool.raw
+        call = Call(
+            self.calls,
+            self._conditions,
             self._upstream,
             line,
             message,
-            self.context,
-            check,
-            flow,
-            self._conditions.called,
-            hold,
-            raw if held else "",
+            text=text,
+            held=held,
+            check=None if row is None else partial(self._refusal_of, row, message, text, held),
+            unlisted=name if tool is None and isinstance(name, str) else None,
         )
         self.context.forwarder.send(call)
 
-    def _checked(self, call: "ServerCall", send: Callable[[], None]) -> None:
-        """Send a call on once the server's list is known to hold the tool as it was trusted."""
-        name = params_of(call.message).get("name")
-        unknown = name if isinstance(name, str) and self._stored(name) is None else None
-        decide = call.guarded(lambda problem: self._send(call, send, problem))
-        self.live.before_call(self._upstream, decide, name=unknown)
+    def _refusal_of(self, row: ServerRow, message: Json, text: str, held: str) -> Json | None:
+        """The answer to a call that is refused now that the server's list is known, else None.
 
-    def _send(self, call: "ServerCall", send: Callable[[], None], problem: str) -> None:
-        if problem:
-            call.failed(problem)
-            return
-        params = params_of(call.message)
+        `text`: the stored one when the call came, which a person was asked about where it is held.
+        """
+        params = params_of(message)
         name = params.get("name")
-        kind = self._other_text(name, call.held_text) if call.held_text else self._refusal(name)
-        if not kind and self._is_unlisted(name) and params.get("arguments"):
-            call.refused_unknown()
-            return
-        refused = self._refused(name, kind) if kind else self._undeclared(name, params)
-        if refused is None:
-            send()
+        if held:
+            kind = "" if self.live.has_text(row, str(name), text) else CHANGED
         else:
-            call.refused(refused)
+            kind = self._refusal(name)
+        if not kind and self._is_unlisted(name) and params.get("arguments"):
+            problem = f"Unknown tool: {name}"  # as most servers do
+            self.context.journal.add("miss", tool=f"{self._name}/{name}", problem=problem)
+            return jsonrpc.error(message["id"], INVALID_PARAMS, problem)
+        refused = self._refused(name, kind) if kind else self._undeclared(name, params)
+        return None if refused is None else jsonrpc.result(message["id"], refused)
 
     def _is_unlisted(self, name: object) -> bool:
         """True if neither the store nor the running server knows a tool of that name.

@@ -62,10 +62,7 @@ class Through(ServingMode):
             context = self.context
             menu = MenuContext(
                 context.view,
-                self.live,
-                context.journal,
-                context.outgoing,
-                context.approvals,
+                self.calls,
                 context.outside,
                 self.upstream,
                 context.forwarder.send,

@@ -14,7 +14,7 @@ import pytest
 from raw_host import text
 
 from app.gateway.outgoing import Outgoing, Seen
-from app.gateway.route import Route
+from app.gateway.host_request import HostRequest
 from store import events
 from store.connection import open_store
 
@@ -219,7 +219,7 @@ def test_the_host_hears_of_an_answer_that_could_not_be_carried_out(agreed):
     view = SimpleNamespace(setting=lambda *_names: "ask")
     answers = []
     question = lambda _call, _text, answered: answers.append(answered) or True  # noqa: E731
-    call = Route(None, b"", {"id": 7, "method": "tools/call", "params": {}})
+    call = HostRequest(None, b"", {"id": 7, "method": "tools/call", "params": {}})
     call.forwarder = owner = Owner()
     flow = SimpleNamespace(kind="secret", sentence="A secret leaves.", source="files", tool="mail")
     sent = []

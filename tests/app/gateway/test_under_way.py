@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from app.gateway.menu.loop_guard import LoopGuard, Rules
+from app.gateway.menu.menu_call import MenuCall, MenuEffects
 from app.gateway.menu.results import Results
 from app.gateway.menu.session import Limits, LoadedSet, Session
-from app.gateway.menu.tool_call import ToolCall
 from app.gateway.outgoing import Outgoing, Seen
 
 
@@ -17,13 +17,15 @@ def caller():
     """What a call asks of its context, written down."""
     told = []
     journal = SimpleNamespace(add=lambda kind, **fields: told.append((kind, fields)))
+    effects = MenuEffects(
+        Results(),
+        lambda _session, tool_id, row: told.append(("load", tool_id, row)),
+        lambda _session, tool_id: told.append(("unload", tool_id)),
+    )
+    approvals = SimpleNamespace(hold=lambda *_call: None)
+    outgoing = Outgoing(Seen(), None, journal, None)
     return SimpleNamespace(
-        told=told,
-        results=Results(),
-        journal=journal,
-        outgoing=Outgoing(Seen(), None, journal, None),
-        load=lambda _session, tool_id, row: told.append(("load", tool_id, row)),
-        unload=lambda _session, tool_id: told.append(("unload", tool_id)),
+        told=told, effects=effects, journal=journal, outgoing=outgoing, approvals=approvals
     )
 
 
@@ -37,7 +39,7 @@ def made(caller, session, arguments, **more):
     params = {"name": "read", "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     upstream = SimpleNamespace(name="fs")
-    return ToolCall(caller, session, upstream, message, "fs/read", **more)
+    return MenuCall(caller, caller.effects, session, upstream, message, **more)
 
 
 def answer(text):

@@ -1,6 +1,6 @@
-"""A request of the host on its way to a server, and what went wrong in its answer."""
+"""A request of the host on its way to a server."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from app.mcp import jsonrpc
 from app.mcp.requests import PendingRequest
@@ -10,31 +10,17 @@ from store.typed import Any, Json, Protocol
 Key = tuple[type, Any]
 
 
-class RouteOwner(Protocol):
-    """Sender of a route, which answers the host."""
+class RequestOwner(Protocol):
+    """Sender of a request, which answers the host."""
 
-    def answered(self, route: "Route", line: bytes, answer: Json) -> None:
+    def answered(self, request: "HostRequest", line: bytes, answer: Json) -> None:
         """The server has answered."""
 
-    def failed(self, route: "Route", reason: str) -> None:
+    def failed(self, request: "HostRequest", reason: str) -> None:
         """There will be no answer of the server."""
 
 
-def behind_of(message: Json, problem: str) -> Json:
-    """Journal fields of a call that names a tool behind the one called; {} for any other.
-
-    The name alone is kept, of a call that the server answered well.
-    """
-    params = message.get("params")
-    if problem or not isinstance(params, dict) or not isinstance(name := params.get("name"), str):
-        return {}
-    from app.policy.hiding import name_behind  # a call was made: the start is over
-
-    hidden = name_behind(name, params.get("arguments"))
-    return {"behind": hidden} if hidden else {}
-
-
-class Route(PendingRequest):
+class HostRequest(PendingRequest):
     """A request of the host on its way to a server; its kinds look at what comes of it."""
 
     __slots__ = (
@@ -47,7 +33,7 @@ class Route(PendingRequest):
         "upstream",
     )
 
-    forwarder: "RouteOwner"  # from when it is sent
+    forwarder: "RequestOwner"  # from when it is sent
 
     def __init__(self, upstream: Upstream, line: bytes, message: Json) -> None:
         """`line` is b"" when the message was rewritten."""
@@ -72,10 +58,14 @@ class Route(PendingRequest):
         """Tell the host why there is no answer."""
         self.forwarder.failed(self, reason)
 
+    def refuse(self, answer: Json) -> None:
+        """Answer the host with this; the server is not asked."""
+        self.is_refused = True
+        self.answered(b"", answer)
+
     def refused(self, result: Json) -> None:
         """Answer the host with this result; the server is not asked."""
-        self.is_refused = True
-        self.answered(b"", jsonrpc.result(self.host_id, result))
+        self.refuse(jsonrpc.result(self.host_id, result))
 
     def guarded(self, step: Callable[[Any], None]) -> Callable[[Any], None]:
         """A step that some other thread runs later: where it breaks, the host still hears."""
@@ -105,23 +95,3 @@ class Route(PendingRequest):
 
     def unreached(self, reason: str) -> None:
         """There will be no answer of the server."""
-
-
-def problem_of(answer: Json) -> str:
-    """Problem in an answer to tools/call, at most 300 characters, "" when there is none."""
-    error = answer.get("error")
-    if isinstance(error, dict):
-        return str(error.get("message", "error"))[:300]
-    result = answer.get("result")
-    if isinstance(result, dict) and result.get("isError"):
-        return first_text(result.get("content"))[:300] or "error"
-    return ""
-
-
-def first_text(content: object) -> str:
-    """The first text of a result's content."""
-    items: Sequence[object] = content if isinstance(content, list) else ()
-    for item in items:
-        if isinstance(item, dict) and isinstance(item.get("text"), str):
-            return str(item["text"])
-    return ""

@@ -1,0 +1,185 @@
+"""A call of a server's tool under way: checked, asked about where needed, sent, noted."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from app.gateway.approvals import Approvals
+from app.gateway.host_request import HostRequest
+from app.gateway.journal import Journal
+from app.gateway.live_tools import LiveTools
+from app.gateway.menu.results import CHARACTERS_A_TOKEN
+from app.gateway.outgoing import Outgoing
+from app.mcp.protocol import params_of
+from app.mcp.session import Upstream
+from store.typed import Json, Protocol
+
+
+class Conversation(Protocol):
+    """Progress of a conversation, as far as a call adds to it."""
+
+    def note_call(self, tool_id: str, *, succeeded: bool) -> None:
+        """Note a call that was answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """Parts of the gateway that every call uses."""
+
+    journal: Journal
+    outgoing: Outgoing
+    approvals: Approvals
+    live: LiveTools
+
+
+class Call(HostRequest):
+    """A tools/call; nothing that can wait delays its server's start, or its answer."""
+
+    __slots__ = (
+        "_began",
+        "_check",
+        "_context",
+        "_conversation",
+        "_flow",
+        "_hold",
+        "_unlisted",
+        "problem",
+        "size",
+        "tool_id",
+    )
+
+    def __init__(
+        self,
+        context: CallContext,
+        conversation: Conversation,
+        upstream: Upstream,
+        line: bytes,
+        message: Json,
+        *,
+        text: str = "",
+        held: str = "",
+        check: Callable[[], Json | None] | None = None,
+        unlisted: str | None = None,
+    ) -> None:
+        """`line` and `message` are what the server gets.
+
+        `text` is the tool's stored JSON, "" where none is; `held` the kind of reason for which it
+        is kept from hosts, where a person may still say yes to the call. `check` is asked once the
+        server's present list is known and gives the answer to a call that is refused; None sends
+        any call. `unlisted`: the tool's name where the store has none; its list is read for it.
+        """
+        super().__init__(upstream, line, message)
+        params = params_of(message)
+        name, arguments = params.get("name"), params.get("arguments")
+        self.tool_id = f"{upstream.name}/{name}"
+        self.size = 0  # bytes of the answer's line
+        self.problem = ""
+        self._context = context
+        self._conversation = conversation
+        self._check = check
+        self._unlisted = unlisted
+        self._flow = context.outgoing.look(upstream.name, text, name, arguments)
+        self._hold = context.approvals.hold(self.tool_id, text, arguments, held)
+        self._began = time.perf_counter()
+
+    def prepare(self, send: Callable[[], None]) -> None:
+        """Send the call when the server lists the tool as it was trusted, and may have the data."""
+        if self._hold is not None:  # the tool's text may change while the call waits
+            send = partial(self._hold, self, partial(self._send_checked, send))
+        if self._flow is not None:
+            send = partial(self._context.outgoing.settle, self._flow, self, send)
+        self._send_checked(send)
+
+    def _send_checked(self, send: Callable[[], None]) -> None:
+        if self._check is None:
+            send()
+        else:
+            decide = self.guarded(partial(self._decide, send))
+            self._context.live.before_call(self.upstream, decide, name=self._unlisted)
+
+    def _decide(self, send: Callable[[], None], problem: str) -> None:
+        if problem:
+            self.failed(problem)
+            return
+        refusal = self._check() if self._check is not None else None
+        if refusal is None:
+            send()
+        else:
+            self.refuse(refusal)
+
+    def finish(self, line: bytes, answer: Json) -> Json | None:
+        """Note what came; the answer with what the gateway has to add, None when nothing."""
+        if self.is_refused:
+            return None
+        self.size = len(line)
+        self.problem = problem_of(answer)
+        self._conversation.note_call(self.tool_id, succeeded=not self.problem)
+        self._context.outgoing.note(self.upstream.name, answer.get("result"))
+        return self.amended(answer)
+
+    def ending(self) -> None:
+        """Note the call before the host, which may end this process, has its answer."""
+        if self.is_refused:
+            return  # noted as what it was
+        detail = self.detail()
+        self._context.journal.add(
+            "call",
+            tool=self.tool_id,
+            tokens=self.size // CHARACTERS_A_TOKEN,
+            ms=(time.perf_counter() - self._began) * 1000,
+            problem=self.problem,
+            **({"detail": detail} if detail else {}),
+        )
+
+    def done(self) -> None:
+        """The host has its answer."""
+        if not self.is_refused:
+            self._context.outgoing.read(self.size)
+
+    def unreached(self, reason: str) -> None:
+        """The server could not be reached."""
+        self._context.journal.add("error", tool=self.tool_id, problem=reason)
+
+    # ---- what the menu adds
+
+    def amended(self, answer: Json) -> Json | None:  # noqa: ARG002
+        """Another answer to give; None leaves the server's as it came."""
+        return None
+
+    def detail(self) -> Json:
+        """Journal fields beside the usual ones."""
+        return behind_of(self.message, self.problem)
+
+
+def behind_of(message: Json, problem: str) -> Json:
+    """Journal fields of a call that names a tool behind the one called; {} for any other.
+
+    The name alone is kept, of a call that the server answered well.
+    """
+    params = message.get("params")
+    if problem or not isinstance(params, dict) or not isinstance(name := params.get("name"), str):
+        return {}
+    from app.policy.hiding import name_behind  # a call was made: the start is over
+
+    hidden = name_behind(name, params.get("arguments"))
+    return {"behind": hidden} if hidden else {}
+
+
+def problem_of(answer: Json) -> str:
+    """Problem in an answer to tools/call, at most 300 characters, "" when there is none."""
+    error = answer.get("error")
+    if isinstance(error, dict):
+        return str(error.get("message", "error"))[:300]
+    result = answer.get("result")
+    if isinstance(result, dict) and result.get("isError"):
+        return first_text(result.get("content"))[:300] or "error"
+    return ""
+
+
+def first_text(content: object) -> str:
+    """The first text of a result's content."""
+    for item in content if isinstance(content, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("text"), str):
+            return str(item["text"])
+    return ""
