@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 from raw_host import text
 
-from app.gateway.outgoing import Outgoing, Seen
 from app.gateway.host_request import HostRequest
+from app.gateway.outgoing import Outgoing, Seen
 from store import events
 from store.connection import open_store
 
