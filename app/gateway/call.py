@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.gateway.approvals import Approvals
-from app.gateway.host_request import HostRequest
+from app.gateway.host_request import CHARACTERS_A_TOKEN, HostRequest
 from app.gateway.journal import Journal
 from app.gateway.live_tools import LiveTools
-from app.gateway.menu.results import CHARACTERS_A_TOKEN
 from app.gateway.outgoing import Outgoing
 from app.mcp.protocol import params_of
 from app.mcp.session import Upstream

@@ -7,6 +7,7 @@ from app.mcp.requests import PendingRequest
 from app.mcp.session import Upstream
 from store.typed import Any, Json, Protocol
 
+CHARACTERS_A_TOKEN = 4  # of an answer, an estimate
 Key = tuple[type, Any]
 
 
@@ -18,6 +19,9 @@ class RequestOwner(Protocol):
 
     def failed(self, request: "HostRequest", reason: str) -> None:
         """There will be no answer of the server."""
+
+    def notify_host(self, line: bytes, message: Json) -> None:
+        """Pass a notification of the server on."""
 
 
 class HostRequest(PendingRequest):
@@ -57,6 +61,11 @@ class HostRequest(PendingRequest):
     def failed(self, reason: str) -> None:
         """Tell the host why there is no answer."""
         self.forwarder.failed(self, reason)
+
+    def progressed(self, line: bytes, message: Json) -> None:
+        """Tell the host, if it still waits."""
+        if not self.is_withdrawn:
+            self.forwarder.notify_host(line, message)
 
     def refuse(self, answer: Json) -> None:
         """Answer the host with this; the server is not asked."""

@@ -3,17 +3,22 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from types import NoneType
 
 from app.mcp import jsonrpc, limits, revisions
 from app.mcp.patience import Patience, lasts
 from app.mcp.protocol import (
+    CANCELLED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
     MODERN,
     PARSE_ERROR,
+    PROGRESS,
     is_modern,
+    params_of,
 )
-from app.mcp.requests import Channel, OwnRequest, PendingRequest
+from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest
 from app.system.threads import start_thread
 from store.typed import Any, Json
 
@@ -44,15 +49,18 @@ class RefusedError(NoAnswerError):
 class Connection:
     """One running server; every method may be called from any thread.
 
-    `on_message` gets the server's own requests and notifications, `on_end` what was pending when it
-    went, `envelope` makes the reserved keys of _meta for a stateless server.
+    The one place where ids are given and requests of both sides wait for their answers.
+    `on_request` gets the server's own requests, `on_notification` what belongs to no request,
+    `on_end` what was pending when it went, `envelope` makes the reserved keys of _meta for a
+    stateless server.
     """
 
     def __init__(
         self,
         channel: Channel,
         *,
-        on_message: Callable[["Connection", bytes, Json], None],
+        on_request: Callable[["Connection", ServerRequest], None],
+        on_notification: Callable[["Connection", bytes, Json], None] = lambda *_message: None,
         on_end: Callable[["Connection", list[PendingRequest]], None],
         envelope: Callable[[], Json],
         clock: Callable[[], float] = time.monotonic,
@@ -64,14 +72,16 @@ class Connection:
         self.gone = ""  # how it ended
         self.worked = False  # has answered something
         self.list_changes = 0  # how often it announced another list of tools
-        self._on_message = on_message
+        self._on_request = on_request
+        self._on_notification = on_notification
         self._on_end = on_end
         self._envelope = envelope
         self._clock = clock
         self._lock = threading.Lock()
         self._pending: dict[int, PendingRequest] = {}
+        self._server_requests: dict[tuple[type, object], ServerRequest] = {}
         self._count = 0
-        self._patience = Patience(clock, channel.progress)
+        self._patience = Patience(clock, channel.progress, lambda: bool(self._server_requests))
         self._used_at = clock()
         self._has_tasks = False  # a result names work that goes on
 
@@ -122,8 +132,7 @@ class Connection:
         return True
 
     def notify(self, message: Json, line: bytes = b"") -> None:
-        """Send a notification or an answer."""
-        self._patience.replied(message)
+        """Send a notification."""
         self.channel.send(line or jsonrpc.dump(message))
 
     def cancel(self, request: PendingRequest, params: Json) -> bool:
@@ -131,7 +140,7 @@ class Connection:
         if self._pending.pop(request.sent_id, None) is None:
             return False
         sent = {**params, "requestId": request.sent_id}
-        self.notify(jsonrpc.notification("notifications/cancelled", sent))
+        self.notify(jsonrpc.notification(CANCELLED, sent))
         return True
 
     def overdue(self) -> list[PendingRequest]:
@@ -248,20 +257,63 @@ class Connection:
 
     def _receive(self, line: bytes, message: Json) -> None:
         """A request or notification of the server's own."""
-        number = message.get("id")
-        valid = number is None or type(number) in (int, str, float)
-        if message["method"] == _LIST_CHANGED:
-            self.list_changes += 1
+        number, method = message.get("id"), message["method"]
         try:
-            if valid and isinstance(message["method"], str):
-                self._patience.questioned(message)
-                self._on_message(self, line, message)
-            else:
+            if type(number) not in (NoneType, int, str, float) or not isinstance(method, str):
                 self.notify(jsonrpc.error(None, INVALID_REQUEST, "Invalid request"))
+            elif "id" in message:
+                self._requested(line, message)
+            elif method == PROGRESS:
+                self._progressed(line, message)
+            elif method == CANCELLED:
+                self._withdrawn(params_of(message))
+            else:
+                self.list_changes += method == _LIST_CHANGED
+                self._on_notification(self, line, message)
         except Exception:  # noqa: BLE001 - an odd message must not end the only reader
             if number is not None:
                 text = "The request could not be understood."
                 self.notify(jsonrpc.error(number, INTERNAL_ERROR, text))
+
+    def _requested(self, line: bytes, message: Json) -> None:
+        server_id = message["id"]
+        if message["method"] == "ping":
+            self.notify(jsonrpc.result(server_id, {}))
+        elif len(self._server_requests) >= limits.EXTRAS:
+            text = "Too many requests of this server wait for their answers."
+            self.notify(jsonrpc.error(server_id, INTERNAL_ERROR, text))
+        else:
+            request = ServerRequest(line, message, self._answer)
+            self._server_requests[type(server_id), server_id] = request
+            self._on_request(self, request)
+
+    def _answer(self, request: ServerRequest, line: bytes, answer: Json) -> None:
+        """Send the answer to a request of the server, which may have withdrawn it."""
+        server_id = request.message["id"]
+        key = type(server_id), server_id
+        with self._lock:
+            if self._server_requests.get(key) is not request:
+                return
+            del self._server_requests[key]
+        self._patience.restart()  # the time counts from here
+        self.channel.send(jsonrpc.with_id(line, answer, server_id))
+
+    def _withdrawn(self, params: Json) -> None:
+        server_id = params.get("requestId")
+        request = None
+        if isinstance(server_id, str | int | float):
+            request = self._server_requests.pop((type(server_id), server_id), None)
+        if request is not None:
+            request.withdrawn(str(params.get("reason", "")))
+
+    def _progressed(self, line: bytes, message: Json) -> None:
+        """Hand progress to the request that it is on, if that is under way."""
+        token = params_of(message).get("progressToken")
+        if isinstance(token, str | int):
+            for request in tuple(self._pending.values()):
+                if request.progress == token and type(request.progress) is type(token):
+                    request.progressed(line, message)
+                    return
 
     def _waiting_for(self, number: Any) -> PendingRequest | None:
         """The request that an answer is for."""
@@ -285,6 +337,10 @@ class Connection:
                 return
             self.gone = reason
             pending, self._pending = list(self._pending.values()), {}
+            withdrawn, self._server_requests = list(self._server_requests.values()), {}
+        for request in withdrawn:
+            with suppress(Exception):  # the others must be withdrawn too
+                request.withdrawn("The server that asked has stopped.")
         self._on_end(self, pending)
 
 

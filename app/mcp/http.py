@@ -20,7 +20,15 @@ from app.hosts.launch import HTTP, LaunchSpec
 from app.mcp import jsonrpc
 from app.mcp.bodies import Bodies
 from app.mcp.limits import Bounds
-from app.mcp.protocol import HANDSHAKE, INVALID_REQUEST, PARSE_ERROR, VERSION_KEY, text_result
+from app.mcp.protocol import (
+    CANCELLED,
+    HANDSHAKE,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    PROGRESS,
+    VERSION_KEY,
+    text_result,
+)
 from app.mcp.requests import SIGN_IN
 from app.signin.auth import WANTED, StoredAuth
 from app.system.threads import start_thread
@@ -381,7 +389,7 @@ def _answers(request: httpx2.Request, text: str) -> dict[object, bytes]:
 
 def _may_be_lost(request: httpx2.Request) -> bool:
     """True if no caller waits for the effect of this message."""
-    return _sent(request).get("method") in ("notifications/cancelled", "notifications/progress")
+    return _sent(request).get("method") in (CANCELLED, PROGRESS)
 
 
 def _sent(request: httpx2.Request) -> Json:

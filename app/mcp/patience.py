@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from app.mcp import limits
 from app.mcp.protocol import LISTEN
 from app.mcp.requests import PendingRequest
-from store.typed import Json
 
 
 class Patience:
@@ -16,29 +15,21 @@ class Patience:
     while it waits for no answer of the host.
     """
 
-    def __init__(self, clock: Callable[[], float], progress: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        progress: Callable[[], float],
+        waits_for_host: Callable[[], bool],
+    ) -> None:
         self._clock = clock
         self._progress = progress
+        self._waits_for_host = waits_for_host  # and so perhaps for a person
         self._alive = clock()
         self._mark = math.nan  # of the progress, once half of the time is over
-        self._questions: set[tuple[type, object]] = set()  # ids of what the server asked
 
     def restart(self) -> None:
-        """The server has sent something."""
+        """The server has sent something, or has the answer to what it asked."""
         self._alive, self._mark = self._clock(), math.nan
-
-    def questioned(self, message: Json) -> None:
-        """The server asks the host something, and may wait for a person."""
-        number = message.get("id")
-        if isinstance(number, int | str | float) and len(self._questions) < limits.EXTRAS:
-            self._questions.add((type(number), number))
-
-    def replied(self, message: Json) -> None:
-        """Something goes to the server, perhaps the answer to what it asked."""
-        if self._questions and "method" not in message:
-            number = message.get("id")
-            self._questions.discard((type(number), number))
-            self.restart()  # the time counts from here
 
     def begin(self, request: PendingRequest) -> None:
         """A request is sent: its time begins, unless it began while the server was started."""
@@ -77,7 +68,7 @@ class Patience:
 
     def _is_silent(self) -> bool:
         quiet = self._clock() - self._alive
-        if self._questions or quiet < limits.SILENT_CALL / 2:
+        if quiet < limits.SILENT_CALL / 2 or self._waits_for_host():
             return False
         if math.isnan(self._mark):
             self._mark = self._progress()

@@ -40,6 +40,9 @@ ENVELOPE = frozenset({VERSION_KEY, CLIENT_INFO_KEY, CAPABILITIES_KEY, LOG_LEVEL_
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
+PROGRESS, CANCELLED = "notifications/progress", "notifications/cancelled"
+
+
 def negotiated(wanted: object, newest: str = HANDSHAKE[-1]) -> str:
     """The revision to answer to an initialize that asks for `wanted`."""
     known = HANDSHAKE[: HANDSHAKE.index(newest) + 1] if newest in HANDSHAKE else HANDSHAKE
@@ -64,3 +67,22 @@ def params_of(message: Json) -> Json:
     """A message's params, {} when there are none."""
     params = message.get("params")
     return params if isinstance(params, dict) else {}
+
+
+def progress_token(message: Json) -> str | int | None:
+    """The token under which a request wants to hear of progress, None for none."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if isinstance(token, str | int) else None
+
+
+def with_progress_token(message: Json, token: str | int) -> Json:
+    """A request that has a progress token, with another one."""
+    params = params_of(message)
+    return {**message, "params": {**params, "_meta": {**params["_meta"], "progressToken": token}}}
+
+
+def progress_under(token: object, message: Json) -> Json:
+    """A progress notification under another token."""
+    return {**message, "params": {**params_of(message), "progressToken": token}}

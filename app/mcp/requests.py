@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 
+from app.mcp import jsonrpc
+from app.mcp.protocol import progress_token
 from store.typed import Any, Json, Protocol
 
 SIGN_IN = "Sign in to "  # how a channel's last word begins when only that helps
@@ -19,7 +21,7 @@ class PendingRequest:
     def __init__(self, line: bytes, message: Json, seconds: float = 0.0) -> None:
         self.line = line  # b"" when the message must be written anew
         self.message = message
-        self.progress = _progress_token(message)
+        self.progress = progress_token(message)
         self.sent_id = 0
         self.seconds = seconds  # that the answer may take, 0 for as long as the server lives
         self.start_seconds = 0.0  # that a start may take before them
@@ -33,6 +35,40 @@ class PendingRequest:
     def failed(self, reason: str) -> None:
         """The server could not be reached, or has gone."""
         raise NotImplementedError
+
+    def progressed(self, line: bytes, message: Json) -> None:
+        """The server reports progress on it."""
+
+
+class ServerRequest:
+    """A request of a server's own: answered once, unless the server withdraws it or goes."""
+
+    __slots__ = ("_answered", "line", "message", "withdrawn")
+
+    def __init__(
+        self,
+        line: bytes,
+        message: Json,
+        answered: "Callable[[ServerRequest, bytes, Json], None]",
+    ) -> None:
+        """`answered` takes the answer and its line, b"" for none, to the server."""
+        self.line = line
+        self.message = message
+        self._answered = answered
+        self.withdrawn: Callable[[str], None] = lambda _reason: None  # set by who answers it
+
+    @property
+    def method(self) -> str:
+        """The method that is asked for."""
+        return str(self.message["method"])
+
+    def answer(self, answer: Json, line: bytes = b"") -> None:
+        """Answer the server; the id of this answer does not matter."""
+        self._answered(self, line, answer)
+
+    def refuse(self, code: int, text: str) -> None:
+        """Answer with an error."""
+        self.answer(jsonrpc.error(self.message["id"], code, text))
 
 
 def fail(request: PendingRequest, reason: str) -> None:
@@ -65,13 +101,6 @@ class OwnRequest(PendingRequest):
     def failed(self, reason: str) -> None:
         """Hand the reason on."""
         self._failed(reason)
-
-
-def _progress_token(message: Json) -> object:
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    return token if isinstance(token, str | int) else None
 
 
 class Channel(Protocol):
@@ -129,8 +158,11 @@ class UpstreamEvents(Protocol):
     def ready(self, upstream: Any) -> None:
         """The server is about to take its first call."""
 
-    def on_message(self, upstream: Any, line: bytes, message: Json) -> None:
-        """The server sent a request or a notification."""
+    def on_request(self, upstream: Any, request: ServerRequest) -> None:
+        """The server asks for something; a ping was answered."""
+
+    def on_notification(self, upstream: Any, line: bytes, message: Json) -> None:
+        """The server sent a notification, other than on a request under way."""
 
     def down(self, upstream: Any, reason: str, printed: str) -> None:
         """The server has gone or could not be started; `printed` is the last of its stderr."""

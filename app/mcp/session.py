@@ -10,7 +10,7 @@ from app.core.errors import ToolcribError
 from app.mcp import jsonrpc, limits
 from app.mcp.connection import Connection, NoAnswerError, greet
 from app.mcp.protocol import MODERN
-from app.mcp.requests import SIGN_IN, Channel, PendingRequest, UpstreamEvents, fail
+from app.mcp.requests import SIGN_IN, Channel, PendingRequest, ServerRequest, UpstreamEvents, fail
 from app.system.threads import start_thread
 from store.typed import Json
 
@@ -131,7 +131,7 @@ class Upstream:
             start_thread(self._start)
 
     def notify(self, message: Json, line: bytes = b"") -> None:
-        """Send a notification or an answer; dropped when the server is not running."""
+        """Send a notification; dropped when the server is not running."""
         connection = self._connection
         if connection is not None and self.state in (STARTED, STARTING):
             connection.notify(message, line)
@@ -214,7 +214,8 @@ class Upstream:
     def _connect(self) -> Connection:
         connection = Connection(
             self._launch(),
-            on_message=self._on_message,
+            on_request=self._on_request,
+            on_notification=self._on_notification,
             on_end=self._ended,
             envelope=self._listener.envelope,
             clock=self._clock,
@@ -269,8 +270,11 @@ class Upstream:
 
     # ---- the connection's reader
 
-    def _on_message(self, _connection: Connection, line: bytes, message: Json) -> None:
-        self._listener.on_message(self, line, message)
+    def _on_request(self, _connection: Connection, request: ServerRequest) -> None:
+        self._listener.on_request(self, request)
+
+    def _on_notification(self, _connection: Connection, line: bytes, message: Json) -> None:
+        self._listener.on_notification(self, line, message)
 
     def _ended(self, connection: Connection, pending: list[PendingRequest]) -> None:
         reason = f"It {connection.gone}."

@@ -182,7 +182,7 @@ class CallSession:
         self._trace = TracedChannel(channel)
         self._connection = Connection(
             self._trace,
-            on_message=partial(answer, why=_REFUSAL),
+            on_request=partial(answer, why=_REFUSAL),
             on_end=fail_pending,
             envelope=envelope,
         )

@@ -11,6 +11,7 @@ from app.mcp import jsonrpc, protocol
 from app.mcp.connection import Connection
 from app.mcp.limits import HungError, Watch
 from app.mcp.listing import Listing
+from app.mcp.requests import ServerRequest
 from app.mcp.revisions import server_info
 from store.records import COULD_NOT_START
 from store.typed import Json
@@ -18,7 +19,6 @@ from store.typed import Json
 # Capabilities of hosts together: servers show some tools only to a client that has these.
 CAPABILITIES: Json = {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {"form": {}}}
 _ANSWERS: dict[str, Json] = {
-    "ping": {},
     "roots/list": {"roots": []},
     "elicitation/create": {"action": "decline"},
 }
@@ -53,15 +53,13 @@ def envelope() -> Json:
 _WHY = "Not while the tools are being read."
 
 
-def answer(connection: Connection, _line: bytes, message: Json, *, why: str = _WHY) -> None:
-    """Answer what a server asks meanwhile, or say why not; notifications do not matter."""
-    if "id" not in message:
-        return
-    result = _ANSWERS.get(message["method"])
+def answer(_connection: Connection, request: ServerRequest, *, why: str = _WHY) -> None:
+    """Answer what a server asks meanwhile, or say why not."""
+    result = _ANSWERS.get(request.method)
     if result is not None:
-        connection.notify(jsonrpc.result(message["id"], result))
+        request.answer(jsonrpc.result(0, result))
     else:
-        connection.notify(jsonrpc.error(message["id"], protocol.METHOD_NOT_FOUND, why))
+        request.refuse(protocol.METHOD_NOT_FOUND, why)
 
 
 def converse(connection: Connection, limits: Limits, watch: Watch) -> Reading:

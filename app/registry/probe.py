@@ -188,7 +188,7 @@ class _Attempt:
         self._trace = TracedChannel(self._channel)
         self._connection = Connection(
             self._trace,
-            on_message=answer,
+            on_request=answer,
             on_end=fail_pending,
             envelope=envelope,
         )

@@ -15,10 +15,10 @@ import httpx2
 
 from app.core.errors import ToolcribError
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
-from app.mcp import jsonrpc, limits
+from app.mcp import limits
 from app.mcp.listing import Listing
 from app.mcp.protocol import HANDSHAKE, METHOD_NOT_FOUND
-from app.mcp.requests import Channel, OwnRequest, PendingRequest
+from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest
 from app.mcp.session import Upstream, close_all
 from app.system.threads import start_thread
 from app.team_server.url_guard import GuardedTransport, Note, UrlGuard
@@ -79,15 +79,12 @@ class _Client:
     def ready(self, _upstream: Upstream) -> None:
         """Called before a server's first call."""
 
-    def on_message(self, upstream: Upstream, _line: bytes, message: Json) -> None:
-        """Answer a server's own requests: there is no person here."""
-        if "id" not in message:
-            return
-        if message.get("method") == "ping":
-            upstream.notify(jsonrpc.result(message["id"], {}))
-        else:
-            text = "The team's gateway does not answer requests of servers."
-            upstream.notify(jsonrpc.error(message["id"], METHOD_NOT_FOUND, text))
+    def on_request(self, _upstream: Upstream, request: ServerRequest) -> None:
+        """Refuse a server's own requests: there is no person here."""
+        request.refuse(METHOD_NOT_FOUND, "The team's gateway does not answer requests of servers.")
+
+    def on_notification(self, _upstream: Upstream, _line: bytes, _message: Json) -> None:
+        """Called with what a server announces; its list is read at its age."""
 
     def down(self, _upstream: Upstream, _reason: str, _printed: str) -> None:
         """Called when a server is gone; its callers are told by their calls."""

@@ -118,7 +118,10 @@ class NoHost:
     def ready(self, upstream):
         pass
 
-    def on_message(self, upstream, line, message):
+    def on_request(self, upstream, request):
+        pass
+
+    def on_notification(self, upstream, line, message):
         pass
 
     def down(self, upstream, reason, printed):

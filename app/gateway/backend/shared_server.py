@@ -7,15 +7,18 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from app.mcp import jsonrpc
-from app.mcp.protocol import METHOD_NOT_FOUND, params_of
-from app.mcp.requests import Channel, PendingRequest, UpstreamEvents
+from app.mcp.protocol import (
+    METHOD_NOT_FOUND,
+    params_of,
+    progress_under,
+    with_progress_token,
+)
+from app.mcp.requests import Channel, OwnRequest, PendingRequest, ServerRequest, UpstreamEvents
 from app.mcp.session import Upstream
-from store.typed import Any, Json, Protocol
+from store.typed import Json, Protocol
 
 _KEEP_SECONDS = 30.0  # that a server without sessions is kept for the next one
 _TOKEN = "toolcrib-progress-"
-PROGRESS = "notifications/progress"
-_CANCELLED = "notifications/cancelled"
 _LOG = "notifications/message"
 _UPDATED = "notifications/resources/updated"
 REFUSED = "Several sessions share this server, and none of them alone caused this request."
@@ -50,8 +53,6 @@ class SharedServer:
         self._lock = threading.Lock()
         self._members: list[Member] = []
         self._under_way: dict[int, _SharedRequest] = {}  # by id() of the session's own request
-        self._tokens: dict[str, _SharedRequest] = {}
-        self._open_requests: dict[tuple[type, Any], Member] = {}  # the server's own requests
         self._count = 0
         self._left_at = clock()
 
@@ -71,7 +72,7 @@ class SharedServer:
             self._left_at = self._clock()
             mine = [r for r in self._under_way.values() if r.member is member]
             for request in mine:
-                self._forget(request)
+                self._under_way.pop(id(request.own), None)
         for request in mine:
             self.upstream.cancel(request, {"reason": "Its host is gone."})
         for uri in member.subscribed:
@@ -118,38 +119,22 @@ class SharedServer:
         with self._lock:
             if own.progress is not None:
                 self._count += 1
-                line, message = b"", _with_token(message, f"{_TOKEN}{self._count}")
+                line, message = b"", with_progress_token(message, f"{_TOKEN}{self._count}")
             request = _SharedRequest(self, member, own, line, message)
             self._under_way[id(own)] = request
-            if isinstance(request.progress, str):
-                self._tokens[request.progress] = request
         self.upstream.request(request)
 
     def cancel(self, own: PendingRequest, params: Json) -> None:
         """Withdraw a session's request."""
         with self._lock:
-            request = self._under_way.get(id(own))
-            if request is None:
-                return
-            self._forget(request)
-        self.upstream.cancel(request, params)
+            request = self._under_way.pop(id(own), None)
+        if request is not None:
+            self.upstream.cancel(request, params)
 
     def done(self, request: "_SharedRequest") -> None:
         """A request has its answer."""
         with self._lock:
-            self._forget(request)
-
-    def _forget(self, request: "_SharedRequest") -> None:
-        self._under_way.pop(id(request.own), None)
-        if isinstance(request.progress, str):
-            self._tokens.pop(request.progress, None)
-
-    def reply(self, message: Json, line: bytes) -> None:
-        """A session's answer to a request of the server."""
-        key = type(message.get("id")), message.get("id")
-        with self._lock:
-            self._open_requests.pop(key, None)
-        self.upstream.notify(message, line)
+            self._under_way.pop(id(request.own), None)
 
     def subscribe(self, member: Member, own: PendingRequest, uri: str) -> None:
         """Watch a resource; the server gets one subscription for all members."""
@@ -168,7 +153,7 @@ class SharedServer:
         if not self._watchers(uri) and self.upstream.started:
             params = {"uri": uri}
             message = {"jsonrpc": "2.0", "id": 0, "method": "resources/unsubscribe"}
-            self.upstream.request(PendingOwn({**message, "params": params}))
+            self.upstream.request(OwnRequest({**message, "params": params}))
 
     def _watchers(self, uri: str) -> list[Member]:
         with self._lock:
@@ -200,7 +185,7 @@ class SharedServer:
         with self._lock:
             uris = {uri for member in self._members for uri in member.subscribed}
         message = {"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe"}
-        return [PendingOwn({**message, "params": {"uri": uri}}) for uri in sorted(uris)]
+        return [OwnRequest({**message, "params": {"uri": uri}}) for uri in sorted(uris)]
 
     def ready(self, _upstream: Upstream) -> None:
         """It was started: every session may look at its list."""
@@ -213,24 +198,25 @@ class SharedServer:
             with suppress(Exception):  # the others must hear of it too
                 member.events.down(member.upstream, reason, printed)
 
-    def on_message(self, _upstream: Upstream, line: bytes, message: Json) -> None:
-        """A request or notification, to the sessions that it belongs to."""
-        if "id" in message:
-            self._server_request(line, message)
-            return
-        method, params = message.get("method"), params_of(message)
-        if method == PROGRESS:
-            self._progress(message, params)
-        elif method == _CANCELLED:
-            self._cancelled(line, message, params)
-        elif method == _LOG:
-            self._to_cause(line, message)
+    def on_request(self, _upstream: Upstream, request: ServerRequest) -> None:
+        """A request of the server, to the session that it belongs to."""
+        member = self._cause()
+        if member is None:
+            request.refuse(METHOD_NOT_FOUND, REFUSED)
         else:
-            uri = params.get("uri")
-            for member in self._everybody():
-                if method != _UPDATED or uri in member.subscribed:
-                    with suppress(Exception):
-                        member.events.on_message(member.upstream, line, message)
+            member.events.on_request(member.upstream, request)
+
+    def on_notification(self, _upstream: Upstream, line: bytes, message: Json) -> None:
+        """A notification, to the sessions that it belongs to."""
+        method, uri = message.get("method"), params_of(message).get("uri")
+        if method == _LOG:
+            members = [member] if (member := self._cause()) else []
+        else:
+            members = self._everybody()
+        for member in members:
+            if method != _UPDATED or uri in member.subscribed:
+                with suppress(Exception):
+                    member.events.on_notification(member.upstream, line, message)
 
     def _everybody(self) -> list[Member]:
         with self._lock:
@@ -241,41 +227,6 @@ class SharedServer:
         with self._lock:
             members = {id(r.member): r.member for r in self._under_way.values()}
         return next(iter(members.values())) if len(members) == 1 else None
-
-    def _to_cause(self, line: bytes, message: Json) -> None:
-        member = self._cause()
-        if member is not None:
-            member.events.on_message(member.upstream, line, message)
-
-    def _server_request(self, line: bytes, message: Json) -> None:
-        server_id, method = message.get("id"), message.get("method")
-        if method == "ping":
-            self.upstream.notify(jsonrpc.result(server_id, {}))
-            return
-        member = self._cause()
-        if member is None:
-            self.upstream.notify(jsonrpc.error(server_id, METHOD_NOT_FOUND, REFUSED))
-            return
-        with self._lock:
-            self._open_requests[type(server_id), server_id] = member
-        member.events.on_message(member.upstream, line, message)
-
-    def _progress(self, message: Json, params: Json) -> None:
-        token = params.get("progressToken")
-        request = self._tokens.get(token) if isinstance(token, str) else None
-        if request is not None:
-            restored = {**params, "progressToken": request.own.progress}
-            member = request.member
-            member.events.on_message(member.upstream, b"", {**message, "params": restored})
-
-    def _cancelled(self, line: bytes, message: Json, params: Json) -> None:
-        server_id = params.get("requestId")
-        if not isinstance(server_id, str | int):
-            return
-        with self._lock:
-            member = self._open_requests.pop((type(server_id), server_id), None)
-        if member is not None:
-            member.events.on_message(member.upstream, line, message)
 
 
 class _SharedRequest(PendingRequest):
@@ -306,24 +257,6 @@ class _SharedRequest(PendingRequest):
         self._server.done(self)
         self.own.failed(reason)
 
-
-class PendingOwn(PendingRequest):
-    """A request whose answer is dropped."""
-
-    __slots__ = ()
-
-    def __init__(self, message: Json) -> None:
-        super().__init__(b"", message)
-
-    def answered(self, line: bytes, answer: Json) -> None:
-        """It is done."""
-
-    def failed(self, reason: str) -> None:
-        """It did not come to anything."""
-
-
-def _with_token(message: Json, token: str) -> Json:
-    params = params_of(message)
-    meta = params.get("_meta")
-    meta = {**meta, "progressToken": token} if isinstance(meta, dict) else {"progressToken": token}
-    return {**message, "params": {**params, "_meta": meta}}
+    def progressed(self, _line: bytes, message: Json) -> None:
+        """Hand it to the session, under its own token."""
+        self.own.progressed(b"", progress_under(self.own.progress, message))

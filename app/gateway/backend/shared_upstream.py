@@ -2,9 +2,9 @@
 
 import math
 
-from app.gateway.backend.shared_server import PROGRESS, SharedServer
+from app.gateway.backend.shared_server import SharedServer
 from app.mcp import jsonrpc
-from app.mcp.protocol import params_of
+from app.mcp.protocol import PROGRESS, params_of
 from app.mcp.requests import PendingRequest, UpstreamEvents
 from app.mcp.session import Upstream
 from store.typed import Json
@@ -86,10 +86,8 @@ class SharedUpstream(Upstream):
         self.server.upstream.start()
 
     def notify(self, message: Json, line: bytes = b"") -> None:
-        """Answers and progress reach the server; one host's other news is not the others'."""
-        if "method" not in message:
-            self.server.reply(message, line)
-        elif message["method"] == PROGRESS:
+        """Progress reaches the server; one host's other news is not the others'."""
+        if message["method"] == PROGRESS:
             self.server.upstream.notify(message, line)
 
     def cancel(self, exchange: PendingRequest, params: Json) -> None:

@@ -4,11 +4,11 @@ import json
 import threading
 from collections import OrderedDict
 
+from app.gateway.host_request import CHARACTERS_A_TOKEN as CHARACTERS_A_TOKEN
 from app.mcp.protocol import text_result
 from store.typed import Json
 
 SCHEME = "toolcrib://result/"
-CHARACTERS_A_TOKEN = 4  # an estimate
 SHORT_TOKENS = 500
 _KEPT_CHARACTERS = 64 * 1024 * 1024  # of all results together; the oldest go first
 

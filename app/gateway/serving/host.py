@@ -5,9 +5,29 @@ import threading
 from collections.abc import Callable
 
 from app.mcp import jsonrpc, revisions
+from app.mcp.protocol import (
+    CANCELLED,
+    params_of,
+    progress_token,
+    progress_under,
+    with_progress_token,
+)
 from store.typed import Any, Json
 
 Answered = Callable[[bytes, Json], None]  # the answer's line (b"" when mended) and its message
+
+
+class _Question:
+    """A request that the host has not answered yet."""
+
+    __slots__ = ("answered", "progressed", "token")
+
+    def __init__(
+        self, answered: Answered, token: str | int | None, progressed: Callable[[Json], None]
+    ) -> None:
+        self.answered = answered
+        self.token = token  # progress token of who asks; ours is the id
+        self.progressed = progressed
 
 
 class Host:
@@ -18,7 +38,7 @@ class Host:
     def __init__(self, descriptor: int) -> None:
         self._out = descriptor
         self._writing = threading.Lock()
-        self._callbacks: dict[str, Answered] = {}
+        self._questions: dict[str, _Question] = {}  # by the id under which the host is asked
         self._modern: dict[tuple[type, object], str] = {}
         self._count = 0
         self._counting = threading.Lock()
@@ -69,24 +89,42 @@ class Host:
         """Write the line that answers that request."""
         self.send_line(line)
 
-    def request(self, line: bytes, message: Json, answered: Answered) -> str:
-        """Send a request under an id of our own; the id, for a cancellation."""
+    def request(
+        self,
+        line: bytes,
+        message: Json,
+        answered: Answered,
+        progressed: Callable[[Json], None] = lambda _message: None,
+    ) -> str:
+        """Send a request under an id and a progress token of our own; the id, to withdraw it.
+
+        `progressed` gets what the host reports meanwhile, under the token of the request.
+        """
+        token = progress_token(message)
         with self._counting:
             self._count += 1
             own_id = f"{self.prefix}{self._count}"
-            self._callbacks[own_id] = answered
+            self._questions[own_id] = _Question(answered, token, progressed)
+        if token is not None:
+            line, message = b"", with_progress_token(message, own_id)
         self.send_line(jsonrpc.with_id(line, message, own_id))
         return own_id
 
     def answer(self, line: bytes, message: Json) -> None:
         """Hand an answer of the host to who asked; an unknown one is dropped."""
         own_id = message.get("id")
-        answered = self._callbacks.pop(own_id, None) if isinstance(own_id, str) else None
-        if answered is not None:
-            answered(line, message)
+        question = self._questions.pop(own_id, None) if isinstance(own_id, str) else None
+        if question is not None:
+            question.answered(line, message)
+
+    def progress(self, message: Json) -> None:
+        """Hand on what the host reports on a request; what belongs to none is dropped."""
+        question = self._questions.get(str(params_of(message).get("progressToken")))
+        if question is not None and question.token is not None:
+            question.progressed(progress_under(question.token, message))
 
     def withdraw(self, own_id: str, reason: str) -> None:
         """Tell the host that an answer is no longer needed."""
-        if self._callbacks.pop(own_id, None) is not None:
+        if self._questions.pop(own_id, None) is not None:
             params = {"requestId": own_id, "reason": reason}
-            self.send(jsonrpc.notification("notifications/cancelled", params))
+            self.send(jsonrpc.notification(CANCELLED, params))

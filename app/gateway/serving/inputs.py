@@ -10,7 +10,7 @@ from app.gateway.host_request import HostRequest
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc
 from app.mcp.protocol import CAPABILITIES_KEY, METHOD_NOT_FOUND, params_of
-from app.mcp.session import Upstream
+from app.mcp.requests import ServerRequest
 from store.typed import Json
 
 _OWN_STATE = "toolcrib:"  # how a requestState of ours begins
@@ -27,14 +27,23 @@ _NEEDED = {
 class Parked:
     """A call that waits for a stateless host to come back with input."""
 
-    __slots__ = ("answer", "deliver", "route", "server_ids")
+    __slots__ = ("_deliver", "_key", "answer", "request")
 
-    def __init__(self, route: HostRequest, deliver: Callable[[Json], None]) -> None:
-        """`deliver` takes the host's answer to what was asked, under the id of who asked."""
-        self.route = route
-        self.deliver = deliver
-        self.server_ids: Json = {}  # key of an input request -> the server's own id
+    def __init__(self, request: HostRequest, key: str, deliver: Callable[[Json], None]) -> None:
+        """`key` is the question's in the host's answers, of which `deliver` takes that one."""
+        self.request = request
+        self._key = key
+        self._deliver = deliver
         self.answer: Json | None = None  # an answer while no request of the host was open
+
+    def deliver(self, message: Json) -> None:
+        """Hand on the answer that the host's repeated request brings along."""
+        responses = params_of(message).get("inputResponses")
+        response = responses.get(self._key) if isinstance(responses, dict) else None
+        if isinstance(response, dict):
+            self._deliver(jsonrpc.result(0, response))
+        else:
+            self._deliver(jsonrpc.error(0, -1, "The host gave no answer."))
 
 
 class Inputs:
@@ -47,48 +56,48 @@ class Inputs:
 
     # ---- a stateless host, a server that asks by requests
 
-    def require(self, upstream: Upstream, message: Json, routes: Sequence[HostRequest]) -> bool:
+    def require(
+        self, request: ServerRequest, message: Json, requests: Sequence[HostRequest]
+    ) -> bool:
         """Answer the host's call with what the server wants; whether that was the way.
 
-        A server does not say for which call it asks, so the latest one is taken.
+        A server does not say for which call it asks, so the latest one is taken. `message` is
+        what it asks, as the host gets it.
         """
-        if message.get("method") not in _NEEDED or not self._host.modern:
+        if request.method not in _NEEDED or not self._host.modern:
             return False
-        needed = _NEEDED[message["method"]]
-        waiting = [r for r in routes if self._host.is_modern(r.host_id) and _able(r, needed)]
-        if not waiting:  # a stateless host gets no requests
-            text = "The host cannot be asked this now."
-            upstream.notify(jsonrpc.error(message["id"], METHOD_NOT_FOUND, text))
-            return True
-        self.park(waiting[-1], message, upstream.notify)
+        needed = _NEEDED[request.method]
+        waiting = [r for r in requests if self._host.is_modern(r.host_id) and _able(r, needed)]
+        if waiting:
+            self.park(waiting[-1], message, request.answer)
+        else:  # a stateless host gets no requests
+            request.refuse(METHOD_NOT_FOUND, "The host cannot be asked this now.")
         return True
 
-    def park(self, route: HostRequest, message: Json, deliver: Callable[[Json], None]) -> None:
+    def park(self, request: HostRequest, message: Json, deliver: Callable[[Json], None]) -> None:
         """Answer a stateless host's call with a question, and keep the call until it comes back."""
         state = _OWN_STATE + os.urandom(12).hex()
-        parked = Parked(route, deliver)
         key = f"{message['method']}-1"
-        parked.server_ids[key] = message["id"]
         with self._lock:
-            self._parked[state] = parked
+            self._parked[state] = Parked(request, key, deliver)
             if len(self._parked) > _MOST_PARKED:
                 self._parked.popitem(last=False)
-        request = {"method": message["method"], "params": params_of(message)}
+        question = {"method": message["method"], "params": params_of(message)}
         result = {
             "resultType": "input_required",
-            "inputRequests": {key: request},
+            "inputRequests": {key: question},
             "requestState": state,
         }
-        host_id, route.host_id = route.host_id, None
+        host_id, request.host_id = request.host_id, None
         self._host.respond(host_id, jsonrpc.result(host_id, result))
 
-    def hold(self, route: HostRequest, answer: Json) -> bool:
+    def hold(self, request: HostRequest, answer: Json) -> bool:
         """Keep an answer for a call that is parked; whether it is."""
         if not self._parked:
             return False
         with self._lock:
             for parked in self._parked.values():
-                if parked.route is route:
+                if parked.request is request:
                     parked.answer = answer
                     return True
         return False
@@ -130,17 +139,17 @@ class Inputs:
                 done(responses, refused[0] if refused else None)
 
         for key, item in wanted.items():
-            request: Json = {
+            question: Json = {
                 "jsonrpc": "2.0",
                 "id": key,
                 "method": item.get("method"),
                 "params": item.get("params") or {},
             }
-            self._host.request(b"", request, partial(one, key))
+            self._host.request(b"", question, partial(one, key))
 
 
-def _able(route: HostRequest, capability: str) -> bool:
+def _able(request: HostRequest, capability: str) -> bool:
     """True if the host declared a capability in this request."""
-    meta = params_of(route.message).get("_meta")
+    meta = params_of(request.message).get("_meta")
     able = meta.get(CAPABILITIES_KEY) if isinstance(meta, dict) else None
     return isinstance(able, dict) and capability in able

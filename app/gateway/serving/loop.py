@@ -8,6 +8,7 @@ from app.gateway.serving.mode import GatewayContext, ServingMode
 from app.mcp import jsonrpc
 from app.mcp.limits import NotJsonError, TooLargeError
 from app.mcp.protocol import (
+    CANCELLED,
     CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
     HANDSHAKE,
@@ -18,6 +19,7 @@ from app.mcp.protocol import (
     LOG_LEVEL_KEY,
     MODERN,
     PARSE_ERROR,
+    PROGRESS,
     REMOVED,
     SERVER_INFO_KEY,
     UNSUPPORTED_VERSION,
@@ -214,11 +216,11 @@ class Loop:
     def _notification(self, method: str, message: Json) -> None:
         params = params_of(message)
         forwarder = self._context.forwarder
-        if method == "notifications/cancelled":
+        if method == CANCELLED:
             if not self._context.listeners.close(params.get("requestId")):
                 forwarder.cancel(params)
-        elif method == "notifications/progress":
-            forwarder.progress_of_host(message)
+        elif method == PROGRESS:
+            self._host.progress(message)
         elif method == "notifications/initialized":
             self._ask_for_roots()
         else:

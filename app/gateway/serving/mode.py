@@ -28,7 +28,7 @@ from app.mcp.protocol import (
     VERSION_KEY,
     params_of,
 )
-from app.mcp.requests import OwnRequest, PendingRequest
+from app.mcp.requests import OwnRequest, PendingRequest, ServerRequest
 from app.mcp.session import Upstream
 from store.serving import ServerRow
 from store.typed import TYPE_CHECKING, Json
@@ -272,27 +272,13 @@ class ServingMode:
         """A request of our own whose answer does not matter."""
         upstream.request(_own_request(method, params))
 
-    def on_message(self, upstream: Upstream, line: bytes, message: Json) -> None:
-        """A server's own request or notification, on its way to the host."""
-        method = message.get("method")
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
-        forwarder = self.context.forwarder
-        if "id" in message:
-            if method == "ping":
-                upstream.notify(jsonrpc.result(message["id"], {}))
-            else:
-                self.context.outside.note_request(upstream.name, str(method))
-                forwarder.ask_host(upstream, line, message)
-        elif method == "notifications/progress":
-            forwarder.progress_of_server(upstream, line, message)
-        elif method == "notifications/cancelled":
-            forwarder.cancelled_by_server(upstream, params)
-        else:
-            self.on_notification(upstream, line, message)
+    def on_request(self, upstream: Upstream, request: ServerRequest) -> None:
+        """A server's own request, on its way to the host."""
+        self.context.outside.note_request(upstream.name, request.method)
+        self.context.forwarder.ask_host(upstream, request)
 
     def on_notification(self, upstream: Upstream, line: bytes, message: Json) -> None:
-        """Any other notification of a server."""
+        """A notification of a server, on its way to the host."""
         if message.get("method") == "notifications/subscriptions/acknowledged":
             return
         if upstream.modern:
@@ -311,7 +297,6 @@ class ServingMode:
     def down(self, upstream: Upstream, reason: str, printed: str) -> None:
         """A server has gone."""
         self.live.forget(upstream.name)
-        self.context.forwarder.server_gone(upstream)
         detail = {"stderr": printed} if printed else {}
         self.context.journal.add("error", tool=f"{upstream.name}/", problem=reason, detail=detail)
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.gateway.backend.shared_server import SharedServer
 from app.gateway.backend.shared_upstream import SharedUpstream
-from app.mcp.requests import OwnRequest
+from app.mcp.requests import OwnRequest, ServerRequest
 from app.mcp.session import KNOWN, STARTED, STARTING, Upstream
 from app.mcp.stdio import StdioChannel
 from app.system.processes import prepare
@@ -41,7 +41,10 @@ class Listener:
     def ready(self, _upstream: Upstream) -> None:
         pass
 
-    def on_message(self, _upstream: Upstream, _line: bytes, _message: dict[str, Any]) -> None:
+    def on_request(self, _upstream: Upstream, _request: ServerRequest) -> None:
+        pass
+
+    def on_notification(self, _upstream: Upstream, _line: bytes, _message: dict[str, Any]) -> None:
         pass
 
     def down(self, _upstream: Upstream, reason: str, _printed: str) -> None:

@@ -21,7 +21,7 @@ from app.gateway.backend.web.session import WebSession
 from app.gateway.backend.web.sessions import Target, WebSessions
 from app.gateway.backend.web.stateless import header_error, is_stateless
 from app.mcp import jsonrpc
-from app.mcp.protocol import HANDSHAKE, params_of
+from app.mcp.protocol import HANDSHAKE, params_of, progress_token
 from store.typed import Json
 
 _SESSION = "mcp-session-id"
@@ -209,9 +209,7 @@ async def _hand_on(
     events: bool,
 ) -> None:
     """Hand a request to the gateway and what comes of it to the client."""
-    meta = params_of(message).get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    exchange = Exchange(message["id"], message["method"], token)
+    exchange = Exchange(message["id"], message["method"], progress_token(message))
     number, own = session.host.open(message, exchange)
     session.take(own)
     try:

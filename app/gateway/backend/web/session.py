@@ -10,10 +10,18 @@ from app.gateway.options import Options
 from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc, revisions
-from app.mcp.protocol import CONNECTION_CLOSED, LISTEN, SUBSCRIPTION_KEY, params_of
+from app.mcp.protocol import (
+    CANCELLED,
+    CONNECTION_CLOSED,
+    LISTEN,
+    PROGRESS,
+    SUBSCRIPTION_KEY,
+    params_of,
+    progress_under,
+    with_progress_token,
+)
 from store.typed import Any, Json
 
-_PROGRESS = "notifications/progress"
 _MOST_KEPT = 100  # messages for the client's own stream, until it opens one
 _UNREACHED = "The client has no stream open on which it could be asked."
 
@@ -49,15 +57,13 @@ class WebHost(Host):
             self._exchanges[number] = exchange
         own = {**message, "id": number}
         if exchange.token is not None:
-            params = params_of(message)
-            meta = {**params["_meta"], "progressToken": number}
-            own["params"] = {**params, "_meta": meta}
+            own = with_progress_token(own, number)
         return number, own
 
     def translated(self, message: Json) -> Json:
         """A notification of the client with our numbers in place of its own."""
         params = params_of(message)
-        if message.get("method") != "notifications/cancelled" or "requestId" not in params:
+        if message.get("method") != CANCELLED or "requestId" not in params:
             return message
         number = self._number_of(params["requestId"])
         return {**message, "params": {**params, "requestId": number}}
@@ -148,12 +154,11 @@ class WebHost(Host):
         if listener is not None and isinstance(meta, dict):
             own = {**meta, SUBSCRIPTION_KEY: listener.client_id}
             return listener, {**message, "params": {**params, "_meta": own}}, b""
-        if message["method"] == _PROGRESS:
+        if message["method"] == PROGRESS:
             token = params.get("progressToken")
             asking = self._exchanges.get(token) if type(token) is int else None
             if asking is not None:
-                own = {**params, "progressToken": asking.token}
-                return asking, {**message, "params": own}, b""
+                return asking, progress_under(asking.token, message), b""
             return None, message, line
         return self._cause(), message, line
 
@@ -206,7 +211,7 @@ class WebSession:
     def withdraw(self, number: int) -> None:
         """The client no longer wants that answer."""
         params = {"requestId": number}
-        self.take(jsonrpc.notification("notifications/cancelled", params))
+        self.take(jsonrpc.notification(CANCELLED, params))
         self.host.leave(number)
 
     def idle(self, seconds: float) -> bool:
