@@ -85,9 +85,10 @@ def ensure_model(
             f"The encoder {name} cannot be prepared: sentence-transformers is not installed.",
             f"Install Toolcrib as toolcrib[models] (pip, pipx or uv), or use {DEFAULT_MODEL}.",
         )
+    source = _source(name)
     paths.models.mkdir(mode=0o700, parents=True, exist_ok=True)  # may be shared: TOOLCRIB_MODELS
     progress(f"Preparing the encoder {name}", 0.0)
-    _export(paths, str(_source(name) or name), name, progress)
+    _export(paths, str(source or name), name, progress)
     made = find_model(paths, name)
     if made is None:
         raise ToolcribError(f"The encoder {name} was prepared but cannot be found again.")
@@ -147,6 +148,11 @@ def _source(name: str) -> Path | None:
     if name == DEFAULT_MODEL:
         return packaged_weights()
     folder = Path(name).expanduser()
+    if folder.is_absolute() and not folder.is_dir():
+        raise ToolcribError(
+            f"The encoder's folder {folder} is missing.",
+            f"Put it there again, or use {DEFAULT_MODEL}.",
+        )
     return folder if folder.is_dir() else None
 
 

@@ -20,9 +20,8 @@ from pytestqt.qtbot import QtBot
 from app.core.context import AppContext
 from app.core.paths import Paths
 from app.core.settings import Settings
-from app.encoder.onnx import Encoder
-from app.encoder.weights import ensure_model
 from app.hosts.places import Places
+from app.indexing.indexer import Indexer
 from app.tokens.counters import counter
 from app.tokens.footprint import count_tool
 from store import tools
@@ -71,12 +70,33 @@ def no_window_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         assert not left, f"the test left these windows open: {left}"
 
 
-@pytest.fixture
-def theme(qapp: QApplication, tmp_path: Path) -> Iterator[Theme]:
-    """The light theme."""
-    theme = Theme(qapp, tmp_path / "cache", "light")
-    yield theme
+@pytest.fixture(scope="session")
+def light_theme(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Theme]]:
+    """Gives the application's one theme as it is at first; styles and icons are made once."""
+    folder = tmp_path_factory.mktemp("theme")
+    theme = Theme(qapp, folder, "light")
+    sheet = qapp.styleSheet()
+
+    def as_at_first() -> Theme:
+        nonlocal theme
+        theme.set_zoom(100)
+        theme.choose("light")
+        theme.set_dense(False)
+        if qapp.styleSheet() != sheet:  # a test made one of its own
+            theme.deleteLater()
+            theme = Theme(qapp, folder, "light")
+        return theme
+
+    yield as_at_first
     theme.deleteLater()
+
+
+@pytest.fixture
+def theme(light_theme: Callable[[], Theme]) -> Theme:
+    """The light theme."""
+    return light_theme()
 
 
 @pytest.fixture(scope="session")
@@ -133,7 +153,7 @@ def open_window(
 
 @pytest.fixture(scope="module")
 def window_of_module(
-    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory, demo: ModuleType
+    light_theme: Callable[[], Theme], tmp_path_factory: pytest.TempPathFactory, demo: ModuleType
 ) -> Iterator[MainWindow]:
     """One window over the demo servers, for all tests of a module that change nothing stored."""
     folder = tmp_path_factory.mktemp("window")
@@ -143,9 +163,9 @@ def window_of_module(
     db = ctx.open_store()
     demo.fill(db, demo.DEMO)
     db.close()
-    theme = Theme(qapp, folder / "cache", "light")
     before = set(threading.enumerate())
-    window = MainWindow(ctx, Places(folder / "home", {}, "linux", root=folder / "machine"), theme)
+    places = Places(folder / "home", {}, "linux", root=folder / "machine")
+    window = MainWindow(ctx, places, light_theme())
     window.setProperty(SHARED, True)
     window.resize(1280, 800)
     window.show()
@@ -154,7 +174,6 @@ def window_of_module(
     yield window
     window.close()
     window.deleteLater()
-    theme.deleteLater()
     left = [t for t in threading.enumerate() if t not in before and not t.daemon]
     for thread in left:
         thread.join(5)
@@ -172,11 +191,9 @@ def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 @pytest.fixture
-def shared_window(window_of_module: MainWindow) -> Iterator[MainWindow]:
+def shared_window(window_of_module: MainWindow, theme: Theme) -> Iterator[MainWindow]:
     """That window on its first page, in its first size and look."""
-    window, theme = window_of_module, window_of_module.services.theme
-    theme.set_zoom(100)
-    theme.choose("light")
+    window = window_of_module
     window.resize(1280, 800)
     window.open_page("catalog")
     window.activateWindow()
@@ -194,8 +211,10 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sys.modules["routing_fakes"] = module
     spec.loader.exec_module(module)
     paths = Paths(tmp_path_factory.mktemp("stock"), Path(os.environ["TOOLCRIB_MODELS"]))
-    db = AppContext(paths, Settings()).open_store()
-    module.fill(db, [*STOCK_TOOLS, *STOCK_MANY], Encoder.load(ensure_model(paths)))
+    ctx = AppContext(paths, Settings())
+    db = ctx.open_store()
+    module.fill(db, [*STOCK_TOOLS, *STOCK_MANY], None)
+    Indexer(ctx, db).encoder()  # every vector that a search needs, so that no test makes its own
     with transaction(db):
         count = counter("o200k_base")
         tools.save_token_counts(db, [count_tool(count, tool) for tool in tools.tools(db)])

@@ -69,6 +69,17 @@ def test_an_unknown_model_is_refused_with_a_hint_and_leaves_nothing(
     assert list(paths.models.iterdir()) == []
 
 
+def test_a_folder_that_is_missing_is_named_before_any_child_is_started(
+    paths: Paths, tmp_path: Path
+) -> None:
+    steps: list[str] = []
+    with pytest.raises(ToolcribError) as caught:
+        ensure_model(paths, str(tmp_path / "gone"), lambda step, _done: steps.append(step))
+    assert caught.value.title == f"The encoder's folder {tmp_path / 'gone'} is missing."
+    assert caught.value.hint == f"Put it there again, or use {DEFAULT_MODEL}."
+    assert steps == []
+
+
 def test_progress_that_raises_ends_the_child(paths: Paths) -> None:
     def stop(step: str, done: float) -> None:
         if done > 0:

@@ -38,7 +38,7 @@ class BackupsSheet(QWidget):
 
     def __init__(self, theme: Theme, desk: HostsSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._desk = desk
+        self._desk, self._theme = desk, theme
         self._backups: Sequence[Backup] = ()
         self._title = PlainLabel()
         theme.dress(self._title, 2, QFont.Weight.DemiBold)
@@ -62,7 +62,7 @@ class BackupsSheet(QWidget):
         close.clicked.connect(self.closed)
         self.restore.clicked.connect(self._restore)
         self.list.currentItemChanged.connect(lambda _now, _before: self._compare())
-        theme.changed.connect(lambda: self.diff.set_colors(diff_colors(theme.colors)))
+        theme.changed.connect(self._recolor)
 
     def show_backups(self, host: str, backups: Sequence[Backup]) -> None:
         """Show a host's copies."""
@@ -109,6 +109,9 @@ class BackupsSheet(QWidget):
         backup = self.current
         if backup is not None:
             self._desk.restore(backup, lambda: self.restored.emit(backup))
+
+    def _recolor(self) -> None:
+        self.diff.set_colors(diff_colors(self._theme.colors))
 
     def _lay_out(self, close: QPushButton) -> None:
         foot = QHBoxLayout()

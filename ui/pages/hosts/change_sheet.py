@@ -30,7 +30,7 @@ class ChangeSheet(QWidget):
 
     def __init__(self, theme: Theme, home: Path, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._home = home
+        self._home, self._theme = home, theme
         self.title = PlainLabel()
         theme.dress(self.title, 2, QFont.Weight.DemiBold)
         self.notes = PlainLabel(wrap=True)
@@ -50,7 +50,7 @@ class ChangeSheet(QWidget):
         self.foot = QHBoxLayout()
         self._lay_out()
         self.close_button.clicked.connect(self.closed)
-        theme.changed.connect(lambda: self.diff.set_colors(diff_colors(theme.colors)))
+        theme.changed.connect(self._recolor)
 
     def show_files(self, files: Sequence[DiffFile], notes: Sequence[str]) -> None:
         """The difference, or that there is none, and what to know before."""
@@ -61,6 +61,9 @@ class ChangeSheet(QWidget):
         self.diff.setVisible(bool(files))
         self.hint.setText(KEPT if files else "No change: the file already has this.")
         self.write.setEnabled(bool(files))
+
+    def _recolor(self) -> None:
+        self.diff.set_colors(diff_colors(self._theme.colors))
 
     def _lay_out(self) -> None:
         self.foot.setSpacing(GAP)
