@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, MutableMapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 import apsw
 
@@ -17,11 +18,17 @@ Db = apsw.Connection  # the name under which the window knows a connection
 
 @dataclass(slots=True)
 class AppContext:
-    """Toolcrib's own files, its settings, and the time of day; only `keep` changes it."""
+    """Toolcrib's own files, its settings, and the time of day; only `keep` changes it.
+
+    `shared` has what is large and used by several parts, for as long as one of them holds it.
+    """
 
     paths: Paths
     settings: Settings
     clock: Callable[[], float] = time.time
+    shared: MutableMapping[Hashable, object] = field(
+        default_factory=WeakValueDictionary, repr=False, compare=False
+    )
 
     @classmethod
     def default(cls, environ: Mapping[str, str] = os.environ) -> "AppContext":

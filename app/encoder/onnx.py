@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+    from app.core.context import AppContext
+
 # no 256 tokens are longer, save for runs of white space; the tokenizer reads whatever it is given
 LONGEST_TEXT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Encoder:
     """Texts to unit-length float32 vectors; safe to share between threads."""
 
@@ -55,6 +57,14 @@ class Encoder:
         tokenizer.no_padding()
         tokenizer.enable_truncation(files.max_tokens)
         return cls(files, session, tokenizer, tuple(i.name for i in session.get_inputs()))
+
+    @classmethod
+    def shared(cls, ctx: "AppContext", files: ModelFiles) -> "Encoder":
+        """The encoder that another part of this process holds already, else a loaded one."""
+        held = ctx.shared.get(files)
+        if not isinstance(held, cls):
+            held = ctx.shared[files] = cls.load(files)
+        return held
 
     @property
     def key(self) -> str:

@@ -230,7 +230,7 @@ class Indexer:
         if self._encoder is None or self._encoder.key != model.key:
             from app.encoder.onnx import Encoder
 
-            self._encoder = Encoder.load(model)
+            self._encoder = Encoder.shared(self._ctx, model)
         return self._encoder
 
     def _encode(self, model: ModelFiles, batch: Sequence[tuple[int, tuple[View, ...]]]) -> None:

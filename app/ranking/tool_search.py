@@ -63,7 +63,8 @@ class _Texts:
 
     parts: tuple[str, ...]  # of both names
     names: tuple[str, str]
-    full: str
+    full: str  # the parts, between blanks: no word of a query has one
+    both: str  # the names, likewise
     hint: str
     description: str
 
@@ -139,7 +140,8 @@ def _texts(tool: Deferred) -> _Texts:
     names = (tool.server.lower(), tool.tool.lower())
     parts = tuple(part for name in names for part in _PARTS.split(name) if part)
     description = tool.description[:_MOST_DESCRIPTION].lower()
-    return _Texts(parts, names, " ".join(parts), tool.hint[:MOST_HINT].lower(), description)
+    hint = tool.hint[:MOST_HINT].lower()
+    return _Texts(parts, names, " ".join(parts), " ".join(names), hint, description)
 
 
 def _hit(place: int, text: _Texts, words: Sequence[str]) -> Hit:
@@ -147,16 +149,10 @@ def _hit(place: int, text: _Texts, words: Sequence[str]) -> Hit:
     matched = []
     for word in words:
         before = name + hint + description
-        if word in text.parts:
-            name += 12
-        elif any(word in part for part in text.parts):
-            name += 6
-        if word in text.names:
-            name += 12
-        elif any(word in whole for whole in text.names):
-            name += 4
-        if word in text.full and not name + hint + description:
-            name += 3
+        if word in text.full:
+            name += 12 if word in text.parts else 6
+        if word in text.both:
+            name += 12 if word in text.names else 4
         hint += 4 * _stands_in(word, text.hint)
         description += 2 * _stands_in(word, text.description)
         if name + hint + description > before:
@@ -173,7 +169,8 @@ def _hit(place: int, text: _Texts, words: Sequence[str]) -> Hit:
 def _has(text: _Texts, word: str) -> bool:
     """True if a required word is anywhere."""
     return (
-        any(word in part for part in (*text.parts, *text.names))
+        word in text.full
+        or word in text.both
         or _stands_in(word, text.description)
         or _stands_in(word, text.hint)
     )

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
+from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.paths import Paths
+from app.core.settings import Settings
 from app.encoder.onnx import Encoder
 from app.encoder.weights import ModelFiles, packaged_weights
 from app.hosts.launch import STDIO, LaunchSpec
@@ -115,6 +119,20 @@ def _others(rows: np.ndarray) -> list[list[int]]:
     np.fill_diagonal(scores, -1)
     nearest: list[list[int]] = np.argsort(-scores, axis=1, kind="stable")[:, :10].tolist()
     return nearest
+
+
+def test_parts_of_a_process_share_one_encoder_and_let_it_go(
+    model: ModelFiles, tmp_path: Path
+) -> None:
+    own = tmp_path / "model.onnx"  # not of the run's own, which is kept
+    shutil.copy(model.onnx, own)
+    files = replace(model, onnx=own)
+    ctx = AppContext(Paths(tmp_path, tmp_path), Settings())
+    first = Encoder.shared(ctx, files)
+    assert Encoder.shared(ctx, replace(files)) is first
+    assert Encoder.shared(AppContext(ctx.paths, Settings()), files) is not first
+    del first
+    assert not ctx.shared
 
 
 def test_rows_come_in_the_order_of_the_texts_whatever_their_lengths(encoder: Encoder) -> None:

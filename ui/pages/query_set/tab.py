@@ -1,6 +1,6 @@
 """The query set: labelled queries, what they find, and the calibration that follows."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalog.catalog import Catalog
@@ -23,6 +23,8 @@ from ui.shell.routing_session import RoutingSession
 from ui.shell.services import Services
 from ui.widgets.empty_state import EmptyState
 from ui.widgets.message_bar import DONE, INFO, MessageBar
+
+_PROGRESS_MS = 50  # between two looks at a run: each shows every row anew
 
 
 class QuerySetTab(QWidget):
@@ -68,6 +70,8 @@ class QuerySetTab(QWidget):
             buttons=("Add query…", "Import…", "Take from activity"),
         )
         self._stack = QStackedWidget()
+        self._progress = QTimer(self, interval=_PROGRESS_MS, singleShot=True)
+        self._progress.timeout.connect(self._show_progress)
         self._lay_out()
         self._connect()
         self._show()
@@ -165,12 +169,18 @@ class QuerySetTab(QWidget):
         self._show()
         self.head.cancel.setFocus()
 
-    def _on_progressed(self, done: int, total: int) -> None:
-        self.head.show_progress(done, total)
-        self._show_rows()
+    def _on_progressed(self) -> None:
+        if not self._progress.isActive():
+            self._progress.start()
+
+    def _show_progress(self) -> None:
+        self.head.show_progress(*self.session.place)
+        if self.session.running:
+            self._show_rows()
 
     def _on_ended(self) -> None:
         self.queries.load()
+        self._show_progress()
         self._show()
         rows = self._rows
         worse = count(rows, REGRESSED)

@@ -40,7 +40,7 @@ def propose(ctx: AppContext, profile: str, server: str) -> tuple[Catalog, Fit, s
         order: list[int] = []
         if query:
             files = ready_model(ctx.paths, ctx.settings.model)
-            encoder = Encoder.load(files) if files else None
+            encoder = Encoder.shared(ctx, files) if files else None
             ranked = Router.from_store(db, catalog, encoder=encoder).route(Request(query))
             order = [one.id for one in ranked.tools]
         return catalog, fit(catalog, server, order), query

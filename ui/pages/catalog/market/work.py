@@ -87,7 +87,7 @@ class Finder:
         files = ready_model(self._ctx.paths, self._ctx.settings.model)
         if files is None:
             return 0
-        self.encoder = self.encoder or Encoder.load(files)
+        self.encoder = self.encoder or Encoder.shared(self._ctx, files)
         with self._ctx.store() as db:
             take_seed(db, self._ctx.clock)
             stop = job.cancelled.is_set
