@@ -97,15 +97,12 @@ def test_exactly_the_tools_that_are_on_reach_the_model(installed: RealHost, trip
 @EACH_HOST
 @pytest.mark.parametrize("mode", [AS_IS, "narrow", THROUGH])
 def test_the_number_of_every_surface_is_what_the_model_was_given(
-    installed: RealHost, mode: str, tmp_path: Path
+    installed: RealHost, mode: str, trip: Trip
 ) -> None:
     mode = narrow(installed.id) if mode == "narrow" else mode
-    house = Household(installed, tmp_path)
-    with FakeModel(script(mode), delay=installed.delay) as model:
-        house.set_up(model.port)
-        house.export(mode)
-        outcome, size = house.talk(model, mode=mode), house.promised()
-    assert outcome.size, said(outcome)
+    outcome = trip(installed.id, mode)
+    size = outcome.promised
+    assert outcome.size and size is not None, said(outcome)
     menu = len(outcome.first) if mode == THROUGH else 0
     named = {row.tool.name for row in size.sent.tools}
     schemas = {row.tool.name for row in size.sent.tools if row.tool.id not in size.sent.deferred}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.catalog.catalog import load_catalog, match_tools, set_on, set_pinned
@@ -55,6 +55,7 @@ class Outcome:
     called: tuple[str, ...]  # calls that reached the stub
     answered: bool  # whether the answer reached the model
     ended: Ended
+    promised: HostSize | None = None  # by every page and the command line, of a whole trip
 
 
 class Household:
@@ -107,12 +108,12 @@ class Household:
             rows = match_tools(load_catalog(db), list(patterns))
             set_pinned(db, "default", [row.tool.id for row in rows], True)
 
-    def promised(self) -> HostSize:
-        """What every page and the command line say that the model gets, once it was exported."""
+    def promised(self) -> HostSize | None:
+        """What every page and the command line say that the model gets; None without a tool."""
         with closing(self.ctx.open_store()) as db:
             catalog = load_catalog(db)
             sizes = measure(db, self.places, catalog)
-            return next(size for size in sizes if size.facts.id == self.host.id)
+            return next((size for size in sizes if size.facts.id == self.host.id), None)
 
     def talk(self, model: FakeModel, *, mode: str, variant: str = "") -> Outcome:
         """Let the host speak to the model, and tell what happened."""
@@ -144,13 +145,17 @@ class Household:
 def travel(
     host: RealHost, home: Path, *, mode: str, variant: str = "", kept: Sequence[str] = KEPT
 ) -> Outcome:
-    """A fresh home, the export, one conversation."""
+    """A fresh home, the export, one conversation, and the size that Toolcrib says."""
     household = Household(host, home)
     with FakeModel(script(mode), delay=host.delay) as model:
         household.set_up(model.port)
         if mode != AS_IS:
             household.export(mode, kept)
-        return household.talk(model, mode=mode, variant=variant)
+        outcome = household.talk(model, mode=mode, variant=variant)
+    if mode == AS_IS:
+        written = household.export(AS_IS, kept)
+        assert not written, "the host's own files are not what it started from"
+    return replace(outcome, promised=household.promised())
 
 
 def script(mode: str) -> Script:
