@@ -27,11 +27,6 @@ def window(shared_window):
     return shared_window
 
 
-@pytest.fixture
-def theme(shared_window):
-    return shared_window.services.theme
-
-
 def columns_of(view: QAbstractItemView) -> int:
     return 1 if isinstance(view, QListView) else view.model().columnCount()
 

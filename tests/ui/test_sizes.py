@@ -17,11 +17,6 @@ def window(shared_window):
     return shared_window
 
 
-@pytest.fixture
-def theme(shared_window):
-    return shared_window.services.theme
-
-
 @pytest.mark.parametrize(("size", "zoom"), SHOWN)
 def test_every_page_fits_every_size_in_both_looks(window, theme, qtbot, size, zoom):
     theme.set_zoom(zoom)
