@@ -157,24 +157,27 @@ def test_no_page_shows_a_secret_that_a_server_repeats(window, qtbot):
     secrets = tuple({*LOCAL, *REMOTE} - {FLAG, PATH})
     seen: dict[str, str] = {}
 
-    def look(place: str) -> None:
+    def look(place: str, *parts: QWidget) -> None:
         qtbot.waitUntil(lambda: window.tasks.idle, timeout=60_000)
         QApplication.processEvents()
-        for text in {*texts_of(window)}:
+        for text in {text for part in parts for text in texts_of(part)}:
             seen.setdefault(text, place)
+
+    frame = (window.nav, window.strip, window.approvals, window.policies, window.status)
 
     for section in SECTIONS:
         window.open_page(section.key)
-        look(section.key)
+        look(section.key, window)
     for tool in window.live.catalog.tools:
         for signal, page in ((window.live.sought, "catalog"), (window.live.review, "review")):
             window.open_page(page)
             signal.emit(tool.tool.id)
-            look(f"{page}: {tool.tool.name[:40]}")
+            look(f"{page}: {tool.tool.name[:40]}", window.page, *frame)
     window.open_page("hosts")
     for status in window.pages["hosts"].model.rows:
         window.pages["hosts"].choose(status.host.id)
-        look(f"hosts: {status.host.id}")
+        look(f"hosts: {status.host.id}", window.page, *frame)
+    look("everything at the end", window)
     assert len(seen) > 500 and any("••••" in text for text in seen)
     lost = {place: leaks(text.encode(), secrets) for text, place in seen.items()}
     assert not {place: found for place, found in lost.items() if found}
