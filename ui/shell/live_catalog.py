@@ -177,7 +177,8 @@ class LiveCatalog(QObject):
         )
 
     def _on_outline(self, seen: tuple[int, tuple[object, ...]]) -> None:
-        if self._looked not in (None, seen[0]):
+        before = self._version if self._looked is None else self._looked
+        if before not in (None, seen[0]):
             self.written.emit()
         self._looked = seen[0]
         if self._version not in (None, seen[0]) and seen[1] != self._outline:
