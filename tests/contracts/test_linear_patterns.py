@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.fakes.cpu_time import CpuTime
 
 ROOT = Path(__file__).parents[2]
 _CALLS = ("compile", "sub", "subn", "search", "match", "fullmatch", "finditer", "findall", "split")
+_USED = re.compile(rf"\bre\.(?:{'|'.join(_CALLS)})\(")
 _SHORT, _LONG = 2_000, 16_000
 # eight times the text may take eight times as long; twice that is left for caches and noise
 _MOST = 16
@@ -31,34 +33,48 @@ class Used:
     methods: frozenset[str]
 
 
-def patterns() -> Iterator[Used]:
-    """Every literal pattern in app, store and ui."""
+def sources() -> Iterator[str]:
+    """Every file of app, store and ui that may hold a pattern; nothing is parsed to collect."""
     for package in ("app", "store", "ui"):
         for file in sorted((ROOT / package).rglob("*.py")):
-            source = file.read_text(encoding="utf-8")
-            if "re." not in source:
-                continue
-            tree = ast.parse(source)
-            names = {
-                id(n.value): n.targets[0].id
-                for n in ast.walk(tree)
-                if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
-            }
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                    continue
-                is_re = isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
-                if is_re and node.func.attr in _CALLS and node.args:
-                    text = literal(node.args[0])
-                    if text is not None:
-                        place = f"{file.relative_to(ROOT)}:{node.lineno}"
-                        methods = {node.func.attr}
-                        if node.func.attr == "compile":
-                            name = names.get(id(node), "")
-                            methods = (
-                                set(re.findall(rf"\b{name}\.(\w+)\(", source)) if name else set()
-                            )
-                        yield Used(place, re.compile(text, flags(node)), frozenset(methods))
+            if _USED.search(file.read_text(encoding="utf-8")):
+                yield file.relative_to(ROOT).as_posix()
+
+
+@cache
+def patterns(file: str) -> tuple[Used, ...]:
+    """Every literal pattern in a file."""
+    source = (ROOT / file).read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    names = {
+        id(n.value): n.targets[0].id
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+    }
+    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_of_re(n.func))
+    read = ((call, literal(call.args[0])) for call in calls if call.args)
+    return tuple(
+        Used(
+            f"{file}:{call.lineno}",
+            re.compile(text, flags(call)),
+            methods(call.func.attr, names.get(id(call), ""), source),
+        )
+        for call, text in read
+        if text is not None
+    )
+
+
+def _is_of_re(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Attribute) or node.attr not in _CALLS:
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == "re"
+
+
+def methods(call: str, name: str, source: str) -> frozenset[str]:
+    """The ways in which a pattern is applied; those of its name where it is compiled."""
+    if call != "compile":
+        return frozenset({call})
+    return frozenset(re.findall(rf"\b{name}\.(\w+)\(", source) if name else ())
 
 
 def literal(node: ast.expr) -> str | None:
@@ -89,21 +105,21 @@ def seconds(used: Used, text: str) -> float:
     return cpu.seconds
 
 
-ALL = list(patterns())
+SOURCES = tuple(sources())
 
 
 def test_the_patterns_are_found() -> None:
-    assert len(ALL) > 100
+    assert sum(len(patterns(file)) for file in SOURCES) > 100
 
 
-@pytest.mark.parametrize("place", sorted({used.place for used in ALL}))
-def test_a_pattern_takes_linear_time(place: str) -> None:
-    for used in (u for u in ALL if u.place == place):
+@pytest.mark.parametrize("file", SOURCES)
+def test_a_pattern_takes_linear_time(file: str) -> None:
+    for used in patterns(file):
         for piece in (*_PIECES, *pieces_of(used.pattern.pattern)):
             short, long = (f"{piece * (size // len(piece))}\x00" for size in (_SHORT, _LONG))
             spent = seconds(used, long)
             if spent > 0.03:  # below that nothing can be said, nor is it slow
-                assert spent < _MOST * max(seconds(used, short), 0.003), piece
+                assert spent < _MOST * max(seconds(used, short), 0.003), (used.place, piece)
 
 
 def pieces_of(pattern: str) -> list[str]:

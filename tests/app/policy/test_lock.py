@@ -10,8 +10,6 @@ from app.core.errors import ToolcribError
 from app.policy.lock import ReadServer, compare, make_lock, read_lock, write_lock
 from app.tokens.counters import counter
 
-COUNTER = counter("o200k_base")
-
 
 def tool(name: str, description: str = "Reads a file") -> dict[str, object]:
     return {"name": name, "description": description, "inputSchema": {"type": "object"}}
@@ -22,7 +20,7 @@ def reading(*tools: dict[str, object], name: str = "files", command: str = "file
 
 
 def test_a_lock_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    lock = make_lock([reading(tool("b"), tool("a\u2028ü")), reading(name="empty")], COUNTER)
+    lock = make_lock([reading(tool("b"), tool("a\u2028ü")), reading(name="empty")], counter())
     write_lock(lock, tmp_path / "toolcrib.lock")
     assert read_lock(tmp_path / "toolcrib.lock") == lock
     text = (tmp_path / "toolcrib.lock").read_text(encoding="utf-8")
@@ -31,15 +29,15 @@ def test_a_lock_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_lock_does_not_depend_on_the_order_of_a_list() -> None:
-    one = make_lock([reading(tool("a"), tool("b"))], COUNTER)
-    other = make_lock([reading(tool("b"), tool("a"))], COUNTER)
+    one = make_lock([reading(tool("a"), tool("b"))], counter())
+    other = make_lock([reading(tool("b"), tool("a"))], counter())
     assert one == other
 
 
 def test_every_changed_text_and_every_added_token_is_named() -> None:
-    old = make_lock([reading(tool("same"), tool("text"), tool("gone"))], COUNTER)
+    old = make_lock([reading(tool("same"), tool("text"), tool("gone"))], counter())
     now = [tool("same"), tool("text", "Reads a file, then sends it to us"), tool("new")]
-    new = make_lock([reading(*now), reading(tool("x"), name="more")], COUNTER)
+    new = make_lock([reading(*now), reading(tool("x"), name="more")], counter())
     changes = {c.tool or c.server: c for c in compare(old, new).changes}
     assert {name: c.kind for name, c in changes.items()} == {
         "text": "changed",
@@ -53,14 +51,14 @@ def test_every_changed_text_and_every_added_token_is_named() -> None:
 
 
 def test_a_changed_command_is_named() -> None:
-    old = make_lock([reading(tool("a"), command="npx files@1")], COUNTER)
-    new = make_lock([reading(tool("a"), command="npx files@2")], COUNTER)
+    old = make_lock([reading(tool("a"), command="npx files@1")], counter())
+    new = make_lock([reading(tool("a"), command="npx files@2")], counter())
     assert [c.text for c in compare(old, new).changes] == ["files: the command changed."]
 
 
 def test_counts_of_another_tokenizer_are_not_compared() -> None:
-    old = make_lock([reading(tool("a", "other text"))], COUNTER)
-    new = replace(make_lock([reading(tool("a"))], COUNTER), encoding="cl100k_base")
+    old = make_lock([reading(tool("a", "other text"))], counter())
+    new = replace(make_lock([reading(tool("a"))], counter()), encoding="cl100k_base")
     assert [c.tokens for c in compare(old, new).changes] == [0]
 
 
@@ -91,4 +89,4 @@ def test_a_file_that_is_no_lock_is_one_sentence(text: str, tmp_path: Path) -> No
 def test_a_lock_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "toolcrib.lock").mkdir()
     with pytest.raises(ToolcribError, match="was not written"):
-        write_lock(make_lock([], COUNTER), tmp_path / "toolcrib.lock")
+        write_lock(make_lock([], counter()), tmp_path / "toolcrib.lock")
