@@ -11,6 +11,7 @@ import apsw
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
 
 from app.core.context import AppContext
 from app.core.paths import Paths
@@ -19,6 +20,7 @@ from app.encoder.onnx import Encoder
 from app.encoder.runtime import opt_out
 from app.encoder.weights import ModelFiles, ensure_model
 from tests.fakes.verbs import Verbs
+from tests.fakes.work_units import FilesTogether
 
 MARKER = "TOOLCRIB_TEST_RUN"
 os.environ[MARKER] = uuid.uuid4().hex  # of this process: each worker has its own
@@ -61,6 +63,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FilesTogether | None:
+    """With `--dist loadfile`, make what several files share once and not in every worker."""
+    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
