@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +24,8 @@ from app.registry.probe import ProbeOptions, probe
 from tests.fakes.tool_texts import tool_texts
 from tests.servers import launches
 
-# what sentence-transformers makes of the texts, and the float32 graph that the export begins with;
-# both with our delta
+# what sentence-transformers makes of each line's texts, after the float32 graph that the export
+# begins with; both with our delta
 TORCH = """
 import json, sys
 from pathlib import Path
@@ -39,23 +40,61 @@ loaded[0].model.config.output_hidden_states = False
 write_graph(loaded, Path(sys.argv[3]).with_name("plain.onnx"))
 model = SentenceTransformer(sys.argv[1], device="cpu")
 merge_delta(model[0].model)
-texts = json.load(sys.stdin)
-rows, inner = model.encode(texts, normalize_embeddings=True).tolist(), []
 bert = model[0].model
-bert.encoder.layer = bert.encoder.layer[:-1]
-for text in texts:
-    given = model.tokenizer([text], truncation=True, max_length=256, return_tensors="pt")
-    inner.append(bert(**given).last_hidden_state[0].mean(0).tolist())
-print(json.dumps([rows, inner]))
+whole = bert.encoder.layer
+for line in sys.stdin:
+    texts, inner = json.loads(line), []
+    bert.encoder.layer = whole
+    rows = model.encode(texts, normalize_embeddings=True).tolist()
+    bert.encoder.layer = whole[:-1]
+    for text in texts:
+        given = model.tokenizer([text], truncation=True, max_length=256, return_tensors="pt")
+        inner.append(bert(**given).last_hidden_state[0].mean(0).tolist())
+    print(json.dumps([rows, inner]), flush=True)
 """
+Vectors = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]
 
 
-def test_onnx_gives_what_sentence_transformers_gives(encoder: Encoder, tmp_path: Path) -> None:
-    assert_agreement(encoder, tool_texts(60), tmp_path)
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of float32.onnx and plain.onnx, once `published` has written them."""
+    return tmp_path_factory.mktemp("graphs")
+
+
+@pytest.fixture(scope="module")
+def published(graphs: Path) -> Iterator[Vectors]:
+    """Gives texts to a process with torch: their vectors, and those of the layer before."""
+    root = Path(__file__).parents[3]
+    arguments = [str(packaged_weights()), str(root), str(graphs / "float32.onnx")]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", TORCH, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def vectors(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        process.stdin.write(json.dumps(texts) + "\n")
+        process.stdin.flush()
+        rows, inner = json.loads(process.stdout.readline())
+        return np.array(rows, dtype=np.float32), np.array(inner, dtype=np.float32)
+
+    yield vectors
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(30) == 0
+
+
+def test_onnx_gives_what_sentence_transformers_gives(
+    encoder: Encoder, graphs: Path, published: Vectors
+) -> None:
+    assert_agreement(encoder, tool_texts(60), graphs, published)
 
 
 @pytest.mark.servers
-def test_onnx_agrees_on_the_tools_of_the_real_servers(encoder: Encoder, tmp_path: Path) -> None:
+def test_onnx_agrees_on_the_tools_of_the_real_servers(
+    encoder: Encoder, tmp_path: Path, graphs: Path, published: Vectors
+) -> None:
     reason = launches.missing()
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
@@ -68,28 +107,19 @@ def test_onnx_agrees_on_the_tools_of_the_real_servers(encoder: Encoder, tmp_path
         reading = probe(launch, options=ProbeOptions(Limits(grace_seconds=1.0)))
         texts += [summarise(tool.name, str(tool.raw.get("description"))) for tool in reading.tools]
     assert len(set(texts)) >= 200
-    assert_agreement(encoder, texts, tmp_path)
+    assert_agreement(encoder, texts, graphs, published)
 
 
-def assert_agreement(encoder: Encoder, texts: list[str], folder: Path) -> None:
+def assert_agreement(encoder: Encoder, texts: list[str], folder: Path, published: Vectors) -> None:
     """Each text as a query finds the same ten by the float32 graph, nearly the same by int8.
 
     Cosines are at least 0.9999 and 0.995; so are those of the inner vectors, which are what a
     model gives that has lost its last layer.
     """
     exact = folder / "float32.onnx"
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", TORCH, str(packaged_weights()), str(root), str(exact)],
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=240,
-    )
+    expected, inner = published(texts)
     assert [o.name for o in onnx.load(exact).graph.output] == ["embedding", "inner"]
     assert [o.name for o in onnx.load(folder / "plain.onnx").graph.output] == ["embedding"]
-    expected, inner = (np.array(rows, dtype=np.float32) for rows in json.loads(done.stdout))
     float32 = Encoder.load(replace(encoder.files, onnx=exact, sha256=""))
     plain = float32.encode(texts)
     inner /= np.linalg.norm(inner, axis=1, keepdims=True)
