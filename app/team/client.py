@@ -108,6 +108,11 @@ class TeamClient:
         organisation, member, role = map(str, values)
         return Membership(organisation, member, role, answer.get("lists") is True)
 
+    def sign_ins(self) -> dict[str, str]:
+        """State of one's own sign-in by server of the team. Raises ToolcribError."""
+        known = self._exchange("GET", "/v1/sign-ins").get("servers")
+        return {str(k): str(v) for k, v in known.items()} if isinstance(known, dict) else {}
+
     def changes(self, cursor: int) -> Page:
         """Changes after a cursor, 0 for everything. Raises ToolcribError."""
         answer = self._exchange("GET", f"/v1/changes?cursor={cursor}&limit={_PAGE}")

@@ -43,6 +43,7 @@ class TeamState:
     tools: int = 0
     held: int = 0  # tools that no member gets
     waiting: int = 0  # those of them that no review has decided about
+    sign_ins: tuple[str, ...] = ()  # servers where each member signs in, as the team calls them
 
 
 def state(db: apsw.Connection) -> TeamState:
@@ -52,11 +53,13 @@ def state(db: apsw.Connection) -> TeamState:
         return TeamState(None)
     own = teams.profiles(db)
     names = tuple(record.name for record in profiles.all_profiles(db) if record.id in own)
-    servers_of = len(teams.rows(db, team.id, teams.SERVER))
+    of_team = [row.body for row in teams.rows(db, team.id, teams.SERVER)]
+    each = [b for b in of_team if b.get("sign_in") == "member" and b.get("enabled", True)]
+    sign_ins = tuple(sorted(str(body["name"]) for body in each))
     rows = teams.rows(db, team.id, teams.TOOL)
     held = {(row.remote_id, str(row.body.get("hash", ""))) for row in rows if is_held(row.body)}
     waiting = held - kept_texts(db, team)
-    return TeamState(team, names, servers_of, len(rows), len(held), len(waiting))
+    return TeamState(team, names, len(of_team), len(rows), len(held), len(waiting), sign_ins)
 
 
 def silent(_text: str, _done: float) -> None:

@@ -2,7 +2,10 @@
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
 from urllib.parse import quote
 
 import apsw
@@ -10,11 +13,49 @@ import apsw
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
 from app.signin.grant import is_safe
-from app.signin.listener import listening
+from app.signin.listener import Listener, listening
 from app.team.client import TeamClient
 from app.team.membership import current, token_of
 
 WAIT_SECONDS = 300.0  # for a person
+_TICK_SECONDS = 0.1
+SIGNED_IN, ENDED, STORED, MISSING = "signed in", "ended", "stored", "missing"
+
+
+class CancelledError(ToolcribError):
+    """The person gave the sign-in up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Time that a person has."""
+
+    until: float
+    seconds: float
+    cancel: Event
+
+    async def for_answer(self, listener: Listener) -> dict[str, str]:
+        """The browser's answer. Raises ToolcribError."""
+        answering = asyncio.ensure_future(listener.answer())
+        try:
+            while not answering.done():
+                if self.cancel.is_set():
+                    raise CancelledError("The sign-in was cancelled.", "Start it again.")
+                if time.monotonic() > self.until:
+                    raise ToolcribError(
+                        f"There was no sign-in within {self.seconds:g} s.", "Start it again."
+                    )
+                await asyncio.wait({answering}, timeout=_TICK_SECONDS)
+            return answering.result()
+        finally:
+            answering.cancel()
+
+
+def states(ctx: AppContext, db: apsw.Connection) -> dict[str, str]:
+    """State of one's own sign-in by server of the team. Raises ToolcribError."""
+    team = current(db)
+    with TeamClient(team.url, token_of(ctx, team)) as client:
+        return client.sign_ins()
 
 
 def sign_in(
@@ -23,14 +64,17 @@ def sign_in(
     server: str,
     open_page: Callable[[str], None],
     wait_seconds: float = WAIT_SECONDS,
+    *,
+    cancel: Event | None = None,
 ) -> int:
     """Sign in at a server of the team in the browser; the number of tools read, -1 for unread.
 
-    Raises ToolcribError.
+    Raises CancelledError once `cancel` is set, or another ToolcribError.
     """
+    wait = _Wait(time.monotonic() + wait_seconds, wait_seconds, cancel or Event())
     team, path = current(db), f"/v1/sign-ins/{quote(server, safe='')}"
     with TeamClient(team.url, token_of(ctx, team)) as client:
-        ticket = asyncio.run(_ticket(client, path, team.url, open_page, wait_seconds))
+        ticket = asyncio.run(_ticket(client, path, team.url, open_page, wait))
         tools = client.send(path, {"ticket": ticket}, "PUT").get("tools")
     return tools if type(tools) is int else -1
 
@@ -40,7 +84,7 @@ async def _ticket(
     path: str,
     url: str,
     open_page: Callable[[str], None],
-    wait_seconds: float,
+    wait: _Wait,
 ) -> str:
     async with listening() as listener:
         state = secrets.token_urlsafe(32)
@@ -51,12 +95,7 @@ async def _ticket(
         listener.expect(state)
         # the listener must answer a browser that runs in this terminal
         await asyncio.to_thread(open_page, page)
-        try:
-            answer = await asyncio.wait_for(listener.answer(), wait_seconds)
-        except TimeoutError:
-            raise ToolcribError(
-                f"There was no sign-in within {wait_seconds:g} s.", "Start it again."
-            ) from None
+        answer = await wait.for_answer(listener)
     if "error" in answer:
         raise ToolcribError("The sign-in was not allowed.", "Start it again to allow it.")
     return answer["code"]

@@ -92,6 +92,7 @@ class TeamApi:
             ("PUT", "/v1/policies/{name}"): self._save_policy,
             ("POST", "/v1/reviews"): self._review,
             ("PUT", "/v1/credentials/{name}"): self._save_credential,
+            ("GET", "/v1/sign-ins"): self._sign_in_states,
             ("POST", "/v1/sign-ins/{name}"): self._begin_sign_in,
             ("PUT", "/v1/sign-ins/{name}"): self._finish_sign_in,
             ("DELETE", "/v1/sign-ins/{name}"): self._end_sign_in,
@@ -208,6 +209,14 @@ class TeamApi:
         secrets = Secrets(headers=headers)
         self._credentials.save(request.caller, server, secrets, shared=shared)
         return {"saved": name}
+
+    def _sign_in_states(self, request: Request, _body: bytes) -> Json:
+        """The servers where each member signs in, with the state of the caller's credential."""
+        caller = request.caller
+        with as_member(self._pool, caller.member) as connection:
+            rows = servers.every(connection, caller.member.organisation_id)
+        own = [row for row in rows if row.sign_in == "member" and row.enabled]
+        return {"servers": {row.name: self._credentials.state(caller, row) for row in own}}
 
     def _begin_sign_in(self, request: Request, body: bytes) -> Json:
         given, server = _object(body), self._own_server(request)

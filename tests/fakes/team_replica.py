@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+from guarded import Guarded, running
+
 from app.team_server.sealing import new_key
 from tests.fakes.team_issuer import Issuer
 from tests.fakes.team_kit import cluster, fresh_database
@@ -87,6 +90,31 @@ def program(environ: Mapping[str, str], *words: str, given: str = "") -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
+
+
+@contextmanager
+def team_with_a_guarded_server() -> Iterator[tuple[dict[str, str], Guarded, dict[str, str]]]:
+    """Environment of a replica whose server wants each member's own sign-in, that server, and a
+    token of each member."""
+    folder = Path(tempfile.mkdtemp(prefix="tcs"))
+    trial = cluster(folder / "pg")
+    try:
+        with fresh_database(trial) as dsn, running() as guarded:
+            inside = guarded.base.removeprefix("http://")
+            given = environment(dsn, new_key(), TOOLCRIB_TEAM_INSIDE=inside)
+            tokens = {}
+            for name, role in (("ed", "editor"), ("mia", "member"), ("max", "member")):
+                where = ("--organisation", "acme")
+                program(given, "user", "add", name, *where, "--role", role)
+                tokens[name] = program(given, "token", "issue", name, *where)
+            how = ("--url", guarded.url, "--sign-in", "member", "--organisation", "acme")
+            program(given, "server", "add", "guarded", *how)
+            with replica(given, folder / "err"):
+                yield given, guarded, tokens
+            assert not (folder / "err").read_text()
+    finally:
+        trial.stop()
+        shutil.rmtree(folder)
 
 
 @contextmanager

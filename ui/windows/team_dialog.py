@@ -33,6 +33,7 @@ from ui.shell.tasks import Job
 from ui.widgets.dialog import Dialog
 from ui.widgets.label import PlainLabel
 from ui.windows.team_review import show_team_review
+from ui.windows.team_sign_ins import TeamSignIns
 
 _SIZE = (620, 290)
 _ALL = Changes(servers=True, tools=True, profile=True)
@@ -95,6 +96,7 @@ class TeamDialog(Dialog):
         self.when = PlainLabel(wrap=True)
         self.has = PlainLabel(wrap=True)
         self.sends = PlainLabel(wrap=True)
+        self.sign_ins = TeamSignIns(services)
         self.problem = PlainLabel(wrap=True)
         self.problem.setProperty("wrong", True)
         self.progress = PlainLabel(wrap=True)
@@ -137,6 +139,7 @@ class TeamDialog(Dialog):
             button.setVisible(shown)
         self.leave.setText("Leave the team" if self._asking else "Leave…")
         self.progress.setVisible(working)
+        self.sign_ins.setEnabled(not working)
         self.submit_with(self.join if team is None else self.sync)
         for field in (self.url, self.token):
             field.setEnabled(not working)
@@ -157,6 +160,7 @@ class TeamDialog(Dialog):
         self.has.setText(rows + (f"Team profiles: {names}." if names else _EMPTY))
         sent = " and ".join(team.sends)
         self.sends.setText(f"Sent at each synchronisation: {sent}." if sent else _SENDS)
+        self.sign_ins.show_servers(state.sign_ins)
         if team.problem and not self.problem.text():
             self._say(f"{team.problem} {_OFFLINE}")
 
@@ -253,6 +257,9 @@ class TeamDialog(Dialog):
         self.stay.clicked.connect(self._stay)
         self.stop.clicked.connect(self._cancel)
         self.finished.connect(self._cancel)
+        self.finished.connect(self.sign_ins.cancel)
+        for button in (self.sync, self.leave, self.review):
+            self.sign_ins.waiting.connect(button.setDisabled)
 
     def _lay_out(self) -> None:
         without = QWidget()
@@ -267,6 +274,7 @@ class TeamDialog(Dialog):
         column.setSpacing(GAP)
         for label in (self.role, self.when, self.has, self.sends):
             column.addWidget(label)
+        column.addWidget(self.sign_ins)
         column.addStretch(1)
         self._stack.addWidget(without)
         self._stack.addWidget(inside)

@@ -273,6 +273,13 @@ def end_token(visit: Visit) -> None:
     assert visit.json("GET", "/v1/me")["member"] == visit.agent.who.name
 
 
+def sign_in_states(visit: Visit) -> None:
+    """Servers of the caller where each member signs in, and no other's credential."""
+    given = visit.json("GET", "/v1/sign-ins")["servers"]
+    seen = visit.mine.servers(visit.agent.who)
+    assert set(given) == {name for name in seen if visit.mine.sign_in[name] == "member"}
+
+
 def no_token(visit: Visit) -> None:
     """A token makes no other token."""
     assert visit.checked(visit.client("/v1/tokens").send("POST", b"{}")).status == 403
@@ -422,6 +429,7 @@ CASES: dict[tuple[str, str], Callable[[Visit], None]] = {
     ("PUT", "/v1/credentials/{name}"): save_credential,
     ("POST", "/v1/tokens"): no_token,
     ("DELETE", "/v1/tokens"): end_token,
+    ("GET", "/v1/sign-ins"): sign_in_states,
     **{(method, "/v1/sign-ins/{name}"): sign_in(method) for method in ("POST", "PUT", "DELETE")},
 }
 

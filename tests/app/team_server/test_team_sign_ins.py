@@ -3,14 +3,13 @@ authorization server before a real MCP server."""
 
 import json
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -18,7 +17,7 @@ import psycopg
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "fakes"))
-from guarded import Browser, Guarded, running
+from guarded import Browser, Guarded
 
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
@@ -26,9 +25,7 @@ from app.core.paths import Paths
 from app.core.settings import Settings
 from app.team import membership, own_sign_in
 from app.team.client import TeamClient
-from app.team_server.sealing import new_key
-from tests.fakes.team_kit import cluster, fresh_database
-from tests.fakes.team_replica import environment, program, replica
+from tests.fakes.team_replica import team_with_a_guarded_server
 from tests.fakes.web_client import WebClient
 
 pytestmark = pytest.mark.timeout(180)
@@ -54,25 +51,8 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(no_process_left_behind: None) -> Iterator[World]:
-    folder = Path(tempfile.mkdtemp(prefix="tcs"))
-    trial = cluster(folder / "pg")
-    try:
-        with fresh_database(trial) as dsn, running() as guarded:
-            inside = guarded.base.removeprefix("http://")
-            given = environment(dsn, new_key(), TOOLCRIB_TEAM_INSIDE=inside)
-            tokens = {}
-            for name, role in (("ed", "editor"), ("mia", "member"), ("max", "member")):
-                where = ("--organisation", "acme")
-                program(given, "user", "add", name, *where, "--role", role)
-                tokens[name] = program(given, "token", "issue", name, *where).strip()
-            how = ("--url", guarded.url, "--sign-in", "member", "--organisation", "acme")
-            program(given, "server", "add", "guarded", *how)
-            with replica(given, folder / "err"):
-                yield World(given["TOOLCRIB_TEAM_URL"], dsn, guarded, tokens)
-            assert not (folder / "err").read_text()
-    finally:
-        trial.stop()
-        shutil.rmtree(folder)
+    with team_with_a_guarded_server() as (given, guarded, tokens):
+        yield World(given["TOOLCRIB_TEAM_URL"], given["TOOLCRIB_TEAM_DATABASE"], guarded, tokens)
 
 
 @pytest.fixture
@@ -165,6 +145,8 @@ def test_a_token_that_ends_early_is_renewed_once_and_no_other_member_notices(
     world: World, sign_in: Callable[[str], int], tools_read: None
 ) -> None:
     sign_in("mia"), sign_in("max")
+    with world.client("max") as client:
+        assert client.sign_ins() == {"guarded": own_sign_in.SIGNED_IN}
     mias, first = world.call("mia"), world.call("max")
     before = world.guarded.control(end_token=first.removeprefix("Bearer "))
     with ThreadPoolExecutor(4) as pool:  # all of them are refused, and done once each
@@ -189,6 +171,8 @@ def test_where_a_renewed_token_is_refused_too_the_sign_in_has_ended_and_no_call_
     assert "Your sign-in to guarded has ended." in ended
     assert "Sign in again: toolcrib team sign-in guarded, or View, Profile, Team…" in ended
     assert world.call("max") == ended
+    with world.client("max") as client:
+        assert client.sign_ins() == {"guarded": own_sign_in.ENDED}
     after = world.guarded.control()
     assert after["refreshed"] == before["refreshed"] + 1
     assert world.call("mia") == mias
@@ -213,7 +197,29 @@ def test_a_stored_token_that_is_refused_names_the_verb_that_stores_another(
             answer = world.call("max")
             assert "guarded does not take your credential any more." in answer
             assert "toolcrib team credential guarded" in answer and "stale" not in answer
+        assert client.sign_ins() == {"guarded": own_sign_in.STORED}
         client.send("/v1/sign-ins/guarded", {}, "DELETE")
+
+
+def test_a_sign_in_that_is_given_up_keeps_nothing_and_its_page_comes_too_late(
+    world: World, tmp_path: Path
+) -> None:
+    ctx = AppContext(Paths(tmp_path / "max", tmp_path / "models"), Settings())
+    ctx.paths.create()
+    cancel, pages = Event(), []
+
+    def give_up(page: str) -> None:
+        pages.append(page)
+        cancel.set()
+
+    with closing(ctx.open_store()) as db:
+        membership.join(ctx, db, world.url, world.tokens["max"])
+        own_sign_in.sign_out(ctx, db, "guarded")
+        with pytest.raises(own_sign_in.CancelledError, match="was cancelled"):
+            own_sign_in.sign_in(ctx, db, "guarded", give_up, cancel=cancel)
+        with suppress(httpx2.ConnectError):  # nothing listens there any more
+            httpx2.get(pages[0], follow_redirects=True)
+        assert own_sign_in.states(ctx, db) == {"guarded": own_sign_in.MISSING}
 
 
 def test_signing_out_forgets_and_revokes(
