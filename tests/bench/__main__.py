@@ -158,6 +158,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     judged.add_argument("raw", type=Path)
     judged.set_defaults(run=run_judged)
+    defense = kinds.add_parser(
+        "defense", parents=[common], help="what mcp-defense-bench measured, as a report"
+    )
+    defense.add_argument("files", type=Path, nargs="+", metavar="FILE", help="its results")
+    defense.set_defaults(run=run_defense)
     writes = kinds.add_parser(
         "document",
         parents=[common],
@@ -369,6 +374,14 @@ def run_judged(args: argparse.Namespace, _ctx: AppContext, console: Console) -> 
     from tests.bench.judged import run
 
     _print(run(args.raw), console)
+    return 0
+
+
+def run_defense(args: argparse.Namespace, _ctx: AppContext, console: Console) -> int:
+    """Print what mcp-defense-bench measured."""
+    from tests.bench.defense import run
+
+    _print(run(args.files), console)
     return 0
 
 
