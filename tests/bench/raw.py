@@ -29,7 +29,7 @@ _NOTES = (
     "half: a half of the tools, by hash, has the shipped pack's requests; with and without"
     " are the queries whose first tool is in it or not.",
     "The index of set 1's servers holds names and descriptions only: no parameters. The pack knows"
-    " set 1's tools; it knows none of set 2's, whose ways are alike.",
+    " set 1's tools; it knows none of set 2's, which are cold only.",
 )
 _LONG_NOTE = (
     "Long prompts: 200 to 2,150 words of story, rules and pasted files with a request at the"
@@ -55,7 +55,8 @@ def run(
     cached = CachedEncoder(encoder, cache)
     rows: list[tuple[Cell, ...]] = []
     try:
-        for way, used in (("cold", {}), ("half", lucky), ("pack", texts)):
+        known = {"half": lucky, "pack": texts} if any(texts.values()) else {}
+        for way, used in {"cold": {}, **known}.items():
             rows += _way(way, used, tools, queries, cached)
             if long:
                 alone = long_prompts(half, alone=True)
