@@ -3,6 +3,7 @@
 toolcrib-gateway --profile NAME [--servers NAME,NAME...]
 toolcrib-gateway --profile NAME --server NAME [-- COMMAND ARGS...]
 toolcrib-gateway hook HOST: what a host runs before a prompt reaches its model
+toolcrib-gateway reach TRANSPORT URL -- COMMAND: a package that answers at a URL of its own
 toolcrib-gateway serve: the process of this user that all hosts share, started by the first
 """
 
@@ -11,7 +12,7 @@ import sys
 
 from app.core.errors import ToolcribError
 from app.core.home import home_folder
-from app.gateway.options import HOOK, SERVE, parse
+from app.gateway.options import HOOK, REACH, SERVE, parse
 from store.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ def main(argv: "Sequence[str] | None" = None) -> None:
         from app.gateway.hook import run
 
         run(words[1:])
+        return
+    if words[:1] == [REACH]:
+        from app.gateway.reach import run as reach
+
+        reach(words[1:])
         return
     parse(words)
     problem = _home_problem()

@@ -9,9 +9,10 @@ USAGE = (
     "usage: toolcrib-gateway --profile NAME [--servers NAME,NAME...]\n"
     "       toolcrib-gateway --profile NAME --server NAME [-- COMMAND ARGS...]\n"
     "       toolcrib-gateway hook HOST [--profile NAME] [--home FOLDER]\n"
+    "       toolcrib-gateway reach http|sse URL -- COMMAND ARGS...\n"
     "       toolcrib-gateway serve\n"
 )
-SERVE, HOOK = "serve", "hook"
+SERVE, HOOK, REACH = "serve", "hook", "reach"
 
 
 class Options:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.text import visible
+from app.hosts.entries import REACH
 from app.hosts.fetches import fetched
 from app.hosts.launch import STDIO, LaunchSpec
 from app.secrets import credentials
@@ -54,8 +55,9 @@ def launch_text(launch: LaunchSpec) -> LaunchText:
         url = credentials.mask(credentials.hide_in_url(launch.url, []))
         return LaunchText(visible(url), _names("sends", launch.headers))
     words = (launch.command, *launch.args)
-    shown = masked_words(words, fetched(words))
-    notes = [f"downloads {visible(what)}" for what in fetched(shown)]
+    at = words.index("--") + 1 if words[1:2] == (REACH,) and "--" in words else 0
+    shown = masked_words(words, fetched(words[at:]))
+    notes = [f"downloads {visible(what)}" for what in fetched(shown[at:])]
     if launch.cwd:
         notes.append(f"runs in the folder {visible(launch.cwd)}")
     changing = [name for name in launch.env if changes_what_runs(name)]

@@ -11,6 +11,7 @@ from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from store.typed import JsonMapping
 
 GATEWAY = "toolcrib-gateway"
+REACH = "reach"  # its first argument where it starts a package that answers at a URL: a server
 THROUGH_NAME = "toolcrib"
 _TRANSPORTS = {
     "stdio": STDIO,
@@ -116,7 +117,7 @@ def _is_text(word: str) -> bool:
 
 def gateway_of(launch: LaunchSpec) -> Gateway | None:
     """Arguments of Toolcrib's gateway in the launch, None when it starts something else."""
-    if program_name(launch.command) != GATEWAY:
+    if program_name(launch.command) != GATEWAY or launch.args[:1] == (REACH,):
         return None
     own, _, original = _split(launch.args)
     options = dict(zip(own[::2], own[1::2], strict=False))

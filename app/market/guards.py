@@ -165,6 +165,29 @@ def remote_problem(remote: Remote, *, private: bool = False) -> str:
     return url_problem(remote.url, private=private)
 
 
+def started_problem(package: Package) -> str:
+    """The reason not to start a package that then answers at a URL; its values may be missing."""
+    if package.kind not in ("npm", "pypi"):
+        return "It answers at a URL once it is started: start it yourself, and add the URL."
+    if package.transport.headers:
+        return "It answers at a URL and wants headers: start it yourself, and add the URL."
+    if package.transport.transport not in ("streamable-http", "sse"):
+        return f"Toolcrib does not speak “{_shown(package.transport.transport)}”."
+    return own_url_problem(re.sub(r"\{[\w.-]{1,60}\}", "1", package.transport.url))
+
+
+def own_url_problem(url: str) -> str:
+    """The reason that a URL is none at which a started package answers on this machine alone."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return f"“{_shown(url)}” is no URL."
+    own = host in ("localhost", "127.0.0.1", "::1") and parts.scheme == "http" and bool(port)
+    odd = "@" in parts.netloc or re.search(r"[\s\x00-\x20\\{}]", url)
+    return "" if own and not odd else f"“{_shown(url)}” is no address of this machine with a port."
+
+
 def url_problem(url: str, *, private: bool = False) -> str:
     """The reason not to call a URL, a sentence; "" for none. It may hold variables."""
     plain = re.sub(r"\{[\w.-]{1,60}\}", "x", url)

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.errors import ToolcribError
+from app.core.paths import gateway_program
 from app.core.text import plural, visible
 from app.hosts.display import changes_what_runs, launch_text
+from app.hosts.entries import REACH
 from app.hosts.launch import HTTP, SSE, STDIO, LaunchSpec
 from app.market import guards
 from app.market.bundle import Bundle
@@ -166,10 +168,25 @@ def launch_of(
     launch = LaunchSpec(STDIO, choice.runtime, words, env=env)
     if package.transport.transport == BY_PIPES:
         return launch
-    raise ToolcribError(
-        f"Package {choice.number} of {entry.name} answers at a URL once it is started.",
-        "Start it yourself, and add that URL by hand.",
-    )
+    kind = SSE if package.transport.transport == SSE_REMOTE else HTTP
+    url = _own_url(entry, package, given)
+    own = (REACH, kind, url, "--", launch.command, *launch.args)
+    return replace(launch, command=str(gateway_program()), args=own)
+
+
+def _own_url(entry: Entry, package: Package, given: "_Values") -> str:
+    """The URL at which a started package answers, with its values; of this machine alone."""
+    url = given.filled(package.transport.url, package.transport.variables)
+    for place, one in enumerate((*package.before, *package.after), 1):
+        named = replace(one.input, name=_argument_name(one, place))
+        text = given.of(ARGUMENT, named)
+        if text is not None:
+            url = url.replace(f"{{{named.name.lstrip('-')}}}", text)
+            url = url.replace(f"{{{one.hint}}}", text) if one.hint else url
+    problem = guards.own_url_problem(url)
+    if problem:
+        raise ToolcribError(f"{entry.name} cannot be added: {problem}", _BY_HAND)
+    return url
 
 
 def with_bundle(choice: Choice, bundle: Bundle) -> Choice:
@@ -340,7 +357,7 @@ def _of_package(number: int, package: Package, private: bool) -> Choice:
     problem = guards.package_problem(package, private=private) or _names_problem(ENV, package.env)
     problem = problem or _changes_problem(package.env)
     if not problem and package.transport.transport != BY_PIPES:
-        problem = "It answers at a URL once it is started: start it yourself, and add the URL."
+        problem = guards.started_problem(package)
     version = f" {package.version}" if package.version and package.kind != "mcpb" else ""
     title = f"{package.kind} package {package.identifier}{version}"
     if package.kind == "mcpb":
