@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from app.gateway.approvals import Approvals
@@ -22,14 +21,18 @@ class Conversation(Protocol):
         """Note a call that was answered."""
 
 
-@dataclass(frozen=True, slots=True)
 class CallContext:
     """Parts of the gateway that every call uses."""
 
-    journal: Journal
-    outgoing: Outgoing
-    approvals: Approvals
-    live: LiveTools
+    __slots__ = ("approvals", "journal", "live", "outgoing")
+
+    def __init__(
+        self, journal: Journal, outgoing: Outgoing, approvals: Approvals, live: LiveTools
+    ) -> None:
+        self.journal = journal
+        self.outgoing = outgoing
+        self.approvals = approvals
+        self.live = live
 
 
 class Call(HostRequest):

@@ -50,6 +50,12 @@ def test_the_gateway_starts_without_anything_heavy(tmp_path: Path) -> None:
     assert not found & slow
 
 
+def test_both_ways_of_serving_are_there_without_what_is_slow_to_load(tmp_path: Path) -> None:
+    modes = "app.gateway.serving.pruned, app.gateway.serving.through"
+    found = loaded(f"import app.gateway.standalone, {modes}", tmp_path)
+    assert not found & {"dataclasses", "inspect", "pathlib", "tempfile", "orjson"}
+
+
 def test_opening_the_store_at_a_gateways_start_loads_no_record_classes(tmp_path: Path) -> None:
     found = loaded(
         "from store import policies; from store.connection import open_store;"
