@@ -66,6 +66,7 @@ def doors(tmp_path: Path) -> Path:
 def environment(tmp_path: Path) -> dict[str, str]:
     """A user's, with Toolcrib installed where no launcher looks by itself."""
     own = {"TOOLCRIB_GATEWAY": str(GATEWAY), "TOOLCRIB_HOME": str(tmp_path / "toolcrib")}
+    own["TOOLCRIB_MODELS"] = os.environ["TOOLCRIB_MODELS"]  # else its scan exports an encoder
     return {**outside(tmp_path), **own, "TOOLCRIB_STANDALONE": "1"}
 
 
