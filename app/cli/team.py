@@ -14,6 +14,8 @@ from app.cli.options import Verbs
 from app.cli.signing import add_browser_options, add_no_browser, given_client, page_opener
 from app.core.context import AppContext
 from app.core.errors import ToolcribError
+from app.core.text import plural
+from app.system.quoting import quoted
 from app.team import membership, sending
 from app.team.client import TeamClient, plain_url
 from app.team.reviewing import APPROVED, KEPT, TeamTool, decide, named, team_tools
@@ -122,8 +124,8 @@ def _synchronise(ctx: AppContext, console: Console) -> int:
         console.progress_done()
         applied = made.applied
         parts = (
-            f"{number(applied.servers)} servers, {number(applied.tools)} tools"
-            f" and {number(applied.profiles)} profiles changed"
+            f"{plural(applied.servers, 'server')}, {plural(applied.tools, 'tool')}"
+            f" and {plural(applied.profiles, 'profile')} changed"
         )
         if made.team.sends:
             sent = sending.send(ctx, db)
@@ -317,6 +319,10 @@ def _text(db: apsw.Connection, team: TeamRecord) -> str:
         f"You are {team.member} ({team.role}). Last synchronised: {when}.",
         f"Team profiles: {', '.join(names) if names else 'none'}.",
     ]
+    if names:
+        lines.append(
+            f"Give one to a host: toolcrib export HOST --mode through --profile {quoted(names[0])}"
+        )
     own = teams.profiles(db).values()
     lines += [f"By URL, with your token: {team.url}/mcp/{quote(name, safe='')}" for name in own]
     if team.problem:

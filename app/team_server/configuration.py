@@ -51,7 +51,7 @@ def from_environ(environ: Mapping[str, str]) -> Configuration:
         raise ToolcribError(f"{DATABASE} is not set.", "Set it to postgresql://USER@HOST/NAME")
     if not url.startswith(("https://", "http://")) or "/" in url.partition("://")[2]:
         raise ToolcribError(
-            f"{URL} is not set to a URL without a path.",
+            f"{URL} is no URL up to the host's name." if url else f"{URL} is not set.",
             f"Set it to the address that members use: {URL}=https://tools.example.org",
         )
     return Configuration(

@@ -9,7 +9,7 @@ from app.core.errors import ToolcribError
 from app.core.safe_write import private_folder, write_file
 from app.team_server import trial
 from app.team_server.administration import say
-from app.team_server.configuration import DATABASE, Configuration
+from app.team_server.configuration import DATABASE, URL, Configuration
 from app.team_server.finding import load_encoder
 from app.team_server.reading import read_server
 from app.team_server.sealing import KEY_VARIABLE, Sealer, new_key
@@ -41,7 +41,11 @@ def run_trial(folder: Path, port: int) -> int:
         migrate(given.database)
         issued = _fill(given)
         _print(url, folder, issued)
-        say(f"  For the other verbs of toolcrib-team: export {DATABASE}='{given.database}'")
+        say("  For the other verbs of toolcrib-team, in another terminal:")
+        say(
+            f"    export {DATABASE}='{given.database}' {URL}={url}"
+            f" {KEY_VARIABLE}=\"$(cat '{folder / 'key'}')\""
+        )
         say(f"Stop it with Ctrl+C. Process {os.getpid()}.")
         replica = make(given, Sealer.from_environ({KEY_VARIABLE: key}))
         serve(replica, own)

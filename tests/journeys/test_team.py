@@ -101,7 +101,8 @@ def test_a_real_host_calls_a_tool_of_the_team(
     house.ctx.paths.create()
     token = running_trial.new_token("sam")
     printed = toolcrib(house, "team", "join", running_trial.url, given=token)
-    assert "sample-team" in printed and PROFILE in printed
+    assert f"Give one to a host: toolcrib export HOST --mode through --profile {PROFILE}" in printed
+    assert "Synchronised: 3 servers, " in printed and "1 profile changed" in printed
     with host_that_searches(house) as model:
         with closing(house.ctx.open_store()) as db:
             register(house.ctx, db, read_hosts(house.places))

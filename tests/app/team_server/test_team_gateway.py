@@ -1,7 +1,10 @@
 """The team's gateway over HTTP, started by its one command, in both revisions."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 from tests.fakes.team_fixtures import Connect
 from tests.fakes.team_process import TrialProcess
@@ -71,3 +74,19 @@ def test_health_needs_no_token_and_metrics_are_off_without_one(running_trial: Tr
     assert client.send("GET", Authorization=None).last == {"status": "ready"}
     client.path = "/metrics"
     assert client.send("GET").status == 404
+
+
+def test_what_the_trial_prints_lets_an_admin_run_the_other_verbs(
+    running_trial: TrialProcess,
+) -> None:
+    (line,) = (line for line in running_trial.printed.splitlines() if "export " in line)
+    verb = f"{sys.executable} -m app.team_server.program"
+    ran = subprocess.run(
+        ["sh", "-c", f"{line}\n{verb} check && {verb} server list --organisation sample-team"],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "The team server can run" in ran.stdout and "notes  sample-notes" in ran.stdout
