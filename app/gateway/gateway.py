@@ -5,9 +5,9 @@ import os
 import threading
 
 from app.core.errors import ToolcribError
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.journal import Journal
 from app.gateway.options import Options
-from app.gateway.outside import Outside
 from app.gateway.profile_view import ProfileView, UnavailableError
 from app.gateway.project import ProjectRules
 from app.gateway.serving.host import Host
@@ -30,33 +30,37 @@ class Gateway:
     """Everything of one host's session: built here, given to the parts."""
 
     def __init__(
-        self, options: Options, host: Host, outside: Outside, journal: Journal | None = None
+        self,
+        options: Options,
+        host: Host,
+        environment: GatewayEnvironment,
+        journal: Journal | None = None,
     ) -> None:
         self._options = options
         self._host = host
-        self._outside = outside
-        database, problem = _database(outside)
+        self._environment = environment
+        database, problem = _database(environment)
         folder = os.path.dirname(database)
         settings_file = os.path.join(folder, "settings.toml")
-        self._rules = ProjectRules(outside.project_folder, self._open_known_store)
+        self._rules = ProjectRules(environment.project_folder, self._open_known_store)
         self._profile = ProfileView(
             database,
             options.profile,
             options.behind,
             problem=problem,
             rules=self._rules,
-            clock=outside.clock,
+            clock=environment.clock,
         )
         self.journal = journal or Journal(
             self._open_store,
             profile=options.profile,
             session=_session_id(),
             keep=self._events_kept,
-            hide=outside.scrubber.json,
+            hide=environment.scrubber.json,
             folder=folder,
             sent=Telemetry(settings_file, self._settings) if folder else None,
         )
-        self._context = GatewayContext(host, self._profile, self.journal, outside)
+        self._context = GatewayContext(host, self._profile, self.journal, environment)
         self._mode: ServingMode | None = None
         self._closing = threading.Lock()
         self._closed = False
@@ -96,7 +100,7 @@ class Gateway:
     def _settings(self) -> "Settings":
         from app.core.settings import Settings
 
-        return Settings.load(self._outside.paths().settings_file)
+        return Settings.load(self._environment.paths().settings_file)
 
     def _events_kept(self) -> int:
         from app.core.settings import Settings
@@ -173,10 +177,10 @@ class Gateway:
             self.journal.close()
 
 
-def _database(outside: Outside) -> tuple[str, str]:
+def _database(environment: GatewayEnvironment) -> tuple[str, str]:
     """The store's file; else "" and why there is none."""
     try:
-        return outside.database, ""
+        return environment.database, ""
     except ToolcribError as error:
         return "", f"{error.title} {error.hint}".rstrip()
 

@@ -25,7 +25,7 @@ Ask = Callable[[HostRequest, str, Callable[[str], None]], bool]
 ACCEPT, DECLINE = "accept", "decline"
 
 
-class Seen:
+class ResultHistory:
     """Secrets and passages of the results that one host got; usable from any thread.
 
     A result is only put on a pile before the host has it. It is read right after, small ones
@@ -69,7 +69,9 @@ class Seen:
 class Outgoing:
     """Notes, asks about or refuses calls that carry data out, as the profile says."""
 
-    def __init__(self, seen: Seen, view: ProfileView, journal: Journal, question: Ask) -> None:
+    def __init__(
+        self, seen: ResultHistory, view: ProfileView, journal: Journal, question: Ask
+    ) -> None:
         self._seen = seen
         self._view = view
         self._journal = journal

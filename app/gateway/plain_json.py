@@ -17,7 +17,7 @@ except ImportError:  # an interpreter that has no such functions
 _SPACE = " \t\n\r"
 
 
-class _Plainly:
+class _DecoderOptions:
     """Interface of a decoder that the scanner needs: nothing special."""
 
     strict = True
@@ -33,7 +33,7 @@ def read(data: bytes) -> Any:
 
         return json.loads(text)
     try:
-        value, end = _in_c.make_scanner(_Plainly)(text, 0)
+        value, end = _in_c.make_scanner(_DecoderOptions)(text, 0)
     except StopIteration:
         raise ValueError("no JSON") from None
     if text[end:].strip(_SPACE):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from app.core.errors import ToolcribError
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.gateway import Gateway
 from app.gateway.journal import Journal
 from app.gateway.menu.naming import Way, left_out, way_of
 from app.gateway.menu.suggesting import HookRequest
 from app.gateway.options import Options
-from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.gateway.serving.through import Through
 from app.mcp import jsonrpc
@@ -45,7 +45,7 @@ class Narrowed:
     off: tuple[str, ...] = ()  # the host's names of the tools that are left out
 
 
-class _Ear(Host):
+class _CapturingHost(Host):
     """A host that keeps what it is told."""
 
     def __init__(self) -> None:
@@ -56,14 +56,14 @@ class _Ear(Host):
         self.lines[json.loads(line).get("id")] = line
 
 
-class _Unkept(Journal):
+class _NullJournal(Journal):
     """A journal for what never happened."""
 
     def add(self, kind: str, **fields: object) -> None:
         """Forget it."""
 
 
-class _Closed(Outside):
+class _Closed(GatewayEnvironment):
     """A store and an encoder; no server can be started from here."""
 
     def __init__(
@@ -108,10 +108,10 @@ def rehearse(
 
     Raises ToolcribError where the store cannot be served.
     """
-    ear = _Ear()
-    journal = _Unkept(_no_store, profile=profile, session="")
+    host = _CapturingHost()
+    journal = _NullJournal(_no_store, profile=profile, session="")
     options = Options(profile, server, (), behind)
-    gateway = Gateway(options, ear, _Closed(database, encoder), journal)
+    gateway = Gateway(options, host, _Closed(database, encoder), journal)
     try:
         mode = gateway.mode()
         gateway.run(_lines(""))
@@ -120,8 +120,8 @@ def rehearse(
             gateway.run(_lines(query))
     finally:
         gateway.close()
-    content = json.loads(ear.lines.get(_SEARCH, b"{}")).get("result", {}).get("content", [{}])
-    return Rehearsal(_result(ear.lines.get(_LIST, b"")), str(content[0].get("text", "")))
+    content = json.loads(host.lines.get(_SEARCH, b"{}")).get("result", {}).get("content", [{}])
+    return Rehearsal(_result(host.lines.get(_LIST, b"")), str(content[0].get("text", "")))
 
 
 def rehearse_hook(
@@ -183,9 +183,9 @@ def _through(
     small_talk: "SmallTalk | None",
 ) -> Iterator[Through | None]:
     """A gateway's menu of these servers of a profile; None where it serves no menu."""
-    journal = _Unkept(_no_store, profile=profile, session="")
-    outside = _Closed(database, encoder, small_talk)
-    gateway = Gateway(Options(profile, "", (), behind), _Ear(), outside, journal)
+    journal = _NullJournal(_no_store, profile=profile, session="")
+    environment = _Closed(database, encoder, small_talk)
+    gateway = Gateway(Options(profile, "", (), behind), _CapturingHost(), environment, journal)
     try:
         mode = gateway.mode()
         yield mode if isinstance(mode, Through) else None

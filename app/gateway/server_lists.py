@@ -3,9 +3,11 @@
 import json
 
 from app.core.scrubber import Scrubber
+from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.profile_view import ProfileView
 from app.mcp.protocol import LISTS
+from app.mcp.session import Upstream
 from store.serving import (
     HELD_TEXTS,
     INSTRUCTIONS,
@@ -99,3 +101,20 @@ class ServerLists:
                 name = f"{row.name}/{finding['name']}"
                 self._journal.add("held", tool=name[:200], problem=finding["detail"])
         return held
+
+
+class ListRequest(HostRequest):
+    """A host's request for a list of prompts, resources or templates of a running server."""
+
+    __slots__ = ("_lists", "_row")
+
+    def __init__(
+        self, upstream: Upstream, line: bytes, message: Json, row: ServerRow, lists: ServerLists
+    ) -> None:
+        super().__init__(upstream, line, message)
+        self._row = row
+        self._lists = lists
+
+    def finish(self, _line: bytes, answer: Json) -> Json | None:
+        """The list without what is held."""
+        return self._lists.answer(self._row, self.message["method"], answer)

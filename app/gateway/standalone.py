@@ -4,9 +4,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.gateway import Gateway
 from app.gateway.options import parse
-from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.mcp.session import CONFIGURED
 from app.system.ending import end_waiter
@@ -50,7 +50,7 @@ def serve_alone(
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not reach the host
     host = _Resumed(out, answered) if answered else Host(out)
-    gateway = Gateway(parse(argv), host, Outside())
+    gateway = Gateway(parse(argv), host, GatewayEnvironment())
     if movable is not None:
 
         def leave() -> None:

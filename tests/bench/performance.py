@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app.catalog.catalog import load_catalog
-from app.gateway.outgoing import Seen
+from app.gateway.outgoing import ResultHistory
 from app.policy.budget import Budget
 from app.policy.pruner import propose
 from app.policy.splitter import split
@@ -155,7 +155,7 @@ def _request(process: "subprocess.Popen[bytes]", method: str, params: object) ->
 
 def _data_out() -> Figure:
     """A call that could carry something out, compared with sixty results of 2 kB."""
-    seen = Seen()
+    seen = ResultHistory()
     for number in range(60):
         words = f"Parcel {number} of the order was opened on its way, says the customer. " * 30
         seen.note(f"server-{number % 4}", {"content": [{"type": "text", "text": words}]})
@@ -168,7 +168,7 @@ def _data_out() -> Figure:
 
 def _results_read() -> tuple[Figure, ...]:
     """What remembering a result costs, after the host has it."""
-    seen = Seen()
+    seen = ResultHistory()
     figures = []
     for size, bound in ((2_000, 0.1), (1_000_000, 5.0)):
         words = "Parcel 17 of the order was opened on its way, says the customer. "

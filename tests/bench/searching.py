@@ -10,8 +10,8 @@ from app.catalog.conditions import State
 from app.catalog.menu_tools import menu_tools, server_list_text
 from app.core.paths import Paths
 from app.core.settings import GatewaySettings
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.menu.search import ToolSearch
-from app.gateway.outside import Outside
 from app.tokens.counters import Counter
 from app.tokens.host_text import host_text
 from tests.bench.data.corpus import open_corpus
@@ -65,7 +65,7 @@ class Gateway:
         )
 
 
-class _Store(Outside):
+class _Store(GatewayEnvironment):
     """The surroundings of a gateway over files of our own."""
 
     def __init__(self, paths: Paths) -> None:

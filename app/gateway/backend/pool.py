@@ -13,8 +13,8 @@ from app.gateway.backend.hello import Hello
 from app.gateway.backend.launch_key import launch_key
 from app.gateway.backend.shared_server import SharedServer
 from app.gateway.backend.shared_upstream import SharedUpstream
-from app.gateway.outgoing import Seen
-from app.gateway.outside import Outside
+from app.gateway.environment import GatewayEnvironment
+from app.gateway.outgoing import ResultHistory
 from app.gateway.sharing import PER_HOST, PER_SESSION, SHARED
 from app.mcp.requests import Channel, UpstreamEvents
 from app.mcp.session import Upstream
@@ -41,11 +41,11 @@ class Pool:
         self._small_talk: SmallTalk | None = None
         self.tag = secrets.token_hex(4)
         self.scrubber = Scrubber()
-        self._seen: weakref.WeakValueDictionary[int, Seen] = weakref.WeakValueDictionary()
+        self._seen: weakref.WeakValueDictionary[int, ResultHistory] = weakref.WeakValueDictionary()
 
-    def outside(self, session: int, hello: Hello) -> "SessionOutside":
+    def environment(self, session: int, hello: Hello) -> "SessionEnvironment":
         """Surroundings of a session's gateway in this process."""
-        return SessionOutside(self, session, hello)
+        return SessionEnvironment(self, session, hello)
 
     @property
     def loaded_encoder(self) -> "Encoder | None":
@@ -59,12 +59,12 @@ class Pool:
                 self._encoder = load()
             return self._encoder
 
-    def seen(self, host: int) -> Seen:
+    def seen(self, host: int) -> ResultHistory:
         """Results that the host of that process id got from its servers, through any entry."""
         with self._lock:
             seen = self._seen.get(host) if host > 1 else None  # its parent is gone at 1
             if seen is None:
-                seen = Seen()
+                seen = ResultHistory()
                 if host > 1:
                     self._seen[host] = seen
             return seen
@@ -116,7 +116,7 @@ class Pool:
         close_all([server.upstream for server in self.servers()], _IDLE_GRACE)
 
 
-class SessionOutside(Outside):
+class SessionEnvironment(GatewayEnvironment):
     """The surroundings of a host that is connected to the backend."""
 
     def __init__(self, pool: Pool, session: int, hello: Hello) -> None:

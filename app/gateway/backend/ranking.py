@@ -76,7 +76,7 @@ class Rankings:
         model = ready_model(ctx.paths, ctx.settings.model)
         if model is None or not Indexer(ctx, db).is_current(model):
             return None
-        encoder = self._pool.outside(0, hello).load_encoder()
+        encoder = self._pool.environment(0, hello).load_encoder()
         return encoder if encoder is not None and encoder.key == model.key else None
 
 

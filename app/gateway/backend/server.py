@@ -72,7 +72,7 @@ class Backend:
         self.suggestions = Suggestions(self.pool)
         self.rankings = Rankings(self.pool)
         self.sampling = Sampling()
-        self.http = HttpSwitch(self.pool.outside, self._next_number, place.build)
+        self.http = HttpSwitch(self.pool.environment, self._next_number, place.build)
 
     def accept(self) -> None:
         """Take connections until the process ends."""
@@ -112,7 +112,7 @@ class Backend:
             if self._stopping.is_set():
                 return None
             self._count += 1
-            session = Session(self._count, link, hello, self.pool.outside(self._count, hello))
+            session = Session(self._count, link, hello, self.pool.environment(self._count, hello))
             link.sendall(b"ok %d\n" % os.getpid())
             self._sessions[session.number] = session
         return session

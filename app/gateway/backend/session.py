@@ -10,10 +10,10 @@ from app.gateway.backend.direct import DirectWay
 from app.gateway.backend.handover import GIVEN
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.outbox import Outbox
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.gateway import Gateway
 from app.gateway.lines import lines_of, messages_of
 from app.gateway.options import parse
-from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.system.native import native
 from store.typed import Any
@@ -104,12 +104,14 @@ class AdaptedHost(Host):
 class Session:
     """A connected host; `run` returns when it is gone."""
 
-    def __init__(self, number: int, link: "_socket.socket", hello: Hello, outside: Outside) -> None:
+    def __init__(
+        self, number: int, link: "_socket.socket", hello: Hello, environment: GatewayEnvironment
+    ) -> None:
         self.number = number
         self.hello = hello
         self._link = link
-        self.host = AdaptedHost(link, f"toolcrib-{outside.tag}-{number}-")
-        self.gateway = Gateway(parse(hello.words), self.host, outside)
+        self.host = AdaptedHost(link, f"toolcrib-{environment.tag}-{number}-")
+        self.gateway = Gateway(parse(hello.words), self.host, environment)
         self._ended = threading.Event()
         self._is_new = True
         self._is_ending = False

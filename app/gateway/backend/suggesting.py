@@ -102,7 +102,7 @@ class Suggestions:
         from store.errors import StoreError
 
         try:
-            database = self._pool.outside(0, hello).database
+            database = self._pool.environment(0, hello).database
             return way_of(database, host, listed=listed) if os.path.exists(database) else None
         except (ToolcribError, StoreError):
             return None
@@ -113,9 +113,9 @@ class Suggestions:
             gateway = self._gateways.get(key)
             if gateway is None:
                 nobody = Host(os.open(os.devnull, os.O_WRONLY))
-                outside = self._pool.outside(0, hello)
+                environment = self._pool.environment(0, hello)
                 gateway = self._gateways[key] = Gateway(
-                    Options(profile, "", (), way.behind), nobody, outside
+                    Options(profile, "", (), way.behind), nobody, environment
                 )
             return gateway
 

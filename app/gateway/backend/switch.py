@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from app.core.errors import ToolcribError
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.rendezvous import build_id
-from app.gateway.outside import Outside
+from app.gateway.environment import GatewayEnvironment
 from store.typed import Json
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ class HttpSwitch:
 
     def __init__(
         self,
-        outside: Callable[[int, Hello], Outside],
+        environment: Callable[[int, Hello], GatewayEnvironment],
         number: Callable[[], int],
         build: str,
     ) -> None:
-        self._outside = outside
+        self._environment = environment
         self._number = number
         self._build = build
         self._stamp: object = None  # what the settings file looked like
@@ -120,7 +120,7 @@ class HttpSwitch:
         from app.system.endpoint import endpoint_secret
 
         home = os.path.expanduser("~")
-        sessions = WebSessions(self._outside, self._number, dict(os.environ), home)
+        sessions = WebSessions(self._environment, self._number, dict(os.environ), home)
         self._server = WebServer(sessions, endpoint_secret(_paths()), port)
 
 

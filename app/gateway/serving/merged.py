@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from app.gateway.menu import results
-from app.gateway.serving.list_request import ListRequest
+from app.gateway.server_lists import ListRequest
 from app.gateway.serving.mode import ServingMode
 from app.gateway.serving.names import visible_names
 from app.mcp import jsonrpc

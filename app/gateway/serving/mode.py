@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from app.catalog.reasons import CHANGED, NEW
 from app.gateway.approvals import Approvals
 from app.gateway.call import CallContext
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.host_request import HostRequest
 from app.gateway.journal import Journal
 from app.gateway.labels import Labels
 from app.gateway.live_tools import LiveTools
 from app.gateway.new_tools import NewTools
 from app.gateway.outgoing import Outgoing
-from app.gateway.outside import Outside
 from app.gateway.profile_view import ProfileView
 from app.gateway.server_lists import ServerLists
 from app.gateway.serving.forwarder import Forwarder
@@ -45,6 +45,7 @@ class GatewayContext:
 
     __slots__ = (
         "approvals",
+        "environment",
         "forwarder",
         "hello",
         "host",
@@ -53,28 +54,29 @@ class GatewayContext:
         "listeners",
         "new_tools",
         "outgoing",
-        "outside",
         "server_lists",
         "view",
     )
 
-    def __init__(self, host: Host, view: ProfileView, journal: Journal, outside: Outside) -> None:
+    def __init__(
+        self, host: Host, view: ProfileView, journal: Journal, environment: GatewayEnvironment
+    ) -> None:
         self.host = host
-        self.outside = outside
+        self.environment = environment
         self.view = view
         self.journal = journal
-        self.new_tools = NewTools(view.database, outside.scrubber)
+        self.new_tools = NewTools(view.database, environment.scrubber)
         self.forwarder = Forwarder(host, Labels(journal))
         self.listeners = Subscriptions(host)
-        self.server_lists = ServerLists(view, journal, outside.scrubber)
+        self.server_lists = ServerLists(view, journal, environment.scrubber)
         self.hello: Json = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
             "clientInfo": {"name": "toolcrib", "version": VERSION},
         }
         self.level = ""  # the logging level that the host asked for
-        self.outgoing = Outgoing(outside.seen, view, journal, self.ask_user)
-        self.approvals = Approvals(view, journal, self.ask_user, outside.scrubber.json)
+        self.outgoing = Outgoing(environment.seen, view, journal, self.ask_user)
+        self.approvals = Approvals(view, journal, self.ask_user, environment.scrubber.json)
 
     @property
     def modern(self) -> bool:
@@ -96,7 +98,7 @@ class ServingMode:
     def __init__(self, context: GatewayContext) -> None:
         self.context = context
         self.live = LiveTools(
-            context.view, self.ingest, context.outside.scrubber, clock=context.outside.clock
+            context.view, self.ingest, context.environment.scrubber, clock=context.environment.clock
         )
         self.calls = CallContext(context.journal, context.outgoing, context.approvals, self.live)
         self.subscribed: dict[str, list[str]] = {}  # server -> URIs, for after a restart
@@ -132,7 +134,7 @@ class ServingMode:
             self.let_go(name)
         if upstream is None or edited:
             modern = row is not None and row.taken_with.get("era") == "modern"
-            upstream = self.context.outside.upstream(name, row, command, self, modern=modern)
+            upstream = self.context.environment.upstream(name, row, command, self, modern=modern)
             self._upstreams[name] = upstream
             if row is not None:
                 self._specs[name] = row.spec
@@ -274,7 +276,7 @@ class ServingMode:
 
     def on_request(self, upstream: Upstream, request: ServerRequest) -> None:
         """A server's own request, on its way to the host."""
-        self.context.outside.note_request(upstream.name, request.method)
+        self.context.environment.note_request(upstream.name, request.method)
         self.context.forwarder.ask_host(upstream, request)
 
     def on_notification(self, upstream: Upstream, line: bytes, message: Json) -> None:

@@ -9,9 +9,8 @@ from functools import partial
 from app.catalog.reasons import CHANGED, DISABLED, UNTRUSTED, UNUSABLE, sentence
 from app.gateway import slim
 from app.gateway.call import Call
-from app.gateway.server_lists import METHODS
+from app.gateway.server_lists import METHODS, ListRequest
 from app.gateway.serving.conditions import SessionConditions
-from app.gateway.serving.list_request import ListRequest
 from app.gateway.serving.mode import Answer, GatewayContext, ServingMode, described
 from app.mcp import jsonrpc, revisions
 from app.mcp.listing import Listing
@@ -70,7 +69,7 @@ class Pruned(ServingMode):
         message: Json = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
         def started(_answer: Json) -> None:
-            result = self.context.outside.scrubber.json(self._upstream.hello_result)
+            result = self.context.environment.scrubber.json(self._upstream.hello_result)
             if self._upstream.modern:
                 info = revisions.server_info(result)
                 instructions = str(result.get("instructions") or "")
@@ -236,7 +235,7 @@ class Pruned(ServingMode):
     def _shown(self, item: Json) -> Json:
         """A listed tool in the words that were reviewed: the list's may be in another order."""
         stored = self._stored(item.get("name"))
-        scrub = self.context.outside.scrubber.json
+        scrub = self.context.environment.scrubber.json
         known = scrub(item) if stored is None else json.loads(self.context.view.text(stored))
         return slim.tool(known, self._slim_level())
 

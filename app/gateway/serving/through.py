@@ -63,7 +63,7 @@ class Through(ServingMode):
             menu = MenuContext(
                 context.view,
                 self.calls,
-                context.outside,
+                context.environment,
                 self.upstream,
                 context.forwarder.send,
                 self.reply,

@@ -14,7 +14,7 @@ import pytest
 from raw_host import text
 
 from app.gateway.host_request import HostRequest
-from app.gateway.outgoing import Outgoing, Seen
+from app.gateway.outgoing import Outgoing, ResultHistory
 from store import events
 from store.connection import open_store
 
@@ -223,7 +223,7 @@ def test_the_host_hears_of_an_answer_that_could_not_be_carried_out(agreed):
     call.forwarder = owner = Owner()
     flow = SimpleNamespace(kind="secret", sentence="A secret leaves.", source="files", tool="mail")
     sent = []
-    outgoing = Outgoing(Seen(), view, BrokenJournal(), question)
+    outgoing = Outgoing(ResultHistory(), view, BrokenJournal(), question)
     outgoing.settle(flow, call, lambda: sent.append(1))
     answers[0](agreed)
     assert owner.reasons == ["The gateway could not handle this call."] and not sent
@@ -284,7 +284,7 @@ def test_one_server_alone_refuses_secrets_that_nobody_gave(office, gateway):
 
 @pytest.mark.parametrize("calls", [1, 7, 8, 9, 30])
 def test_what_small_results_hold_is_known_to_the_next_call_that_could_carry_it(calls):
-    seen = Seen()
+    seen = ResultHistory()
     keys = [f"sk_live_{hashlib.sha256(bytes([n])).hexdigest()[:24]}" for n in range(calls)]
     for number, key in enumerate(keys):
         seen.note(f"vault-{number}", {"content": [{"type": "text", "text": key}]})
@@ -297,7 +297,7 @@ def test_what_small_results_hold_is_known_to_the_next_call_that_could_carry_it(c
 
 @pytest.mark.parametrize("size", [0, 1 << 20])
 def test_a_large_result_is_read_and_let_go_at_once(size):
-    seen = Seen()
+    seen = ResultHistory()
     seen.note("vault", {"content": [{"type": "text", "text": KEY}]})
     seen.read(size)
     assert not seen._new

@@ -9,7 +9,7 @@ from app.gateway.menu.loop_guard import LoopGuard, Rules
 from app.gateway.menu.menu_call import MenuCall, MenuEffects
 from app.gateway.menu.results import Results
 from app.gateway.menu.session import Limits, LoadedSet, Session
-from app.gateway.outgoing import Outgoing, Seen
+from app.gateway.outgoing import Outgoing, ResultHistory
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def caller():
         lambda _session, tool_id: told.append(("unload", tool_id)),
     )
     approvals = SimpleNamespace(hold=lambda *_call: None)
-    outgoing = Outgoing(Seen(), None, journal, None)
+    outgoing = Outgoing(ResultHistory(), None, journal, None)
     return SimpleNamespace(
         told=told, effects=effects, journal=journal, outgoing=outgoing, approvals=approvals
     )

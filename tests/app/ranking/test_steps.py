@@ -5,8 +5,8 @@ import time
 import pytest
 
 from app.catalog.conditions import State
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.menu.search import ToolSearch
-from app.gateway.outside import Outside
 from app.hooks.suggestion import MOST_TOKENS, suggest, tokens_at_most
 from app.ranking import phrases
 from app.ranking.query.steps import orders
@@ -69,7 +69,7 @@ def test_long_steps_are_shortened_in_words(make_router):
     assert f"For “{READ} with ...”: files/read_file." in phrases.steps(ranked)
 
 
-class Encoders(Outside):
+class Encoders(GatewayEnvironment):
     """An encoder of words, at hand."""
 
     def __init__(self, encoder):

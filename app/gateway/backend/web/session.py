@@ -5,9 +5,9 @@ from collections import deque
 
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.web.exchange import Exchange
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.gateway import Gateway
 from app.gateway.options import Options
-from app.gateway.outside import Outside
 from app.gateway.serving.host import Host
 from app.mcp import jsonrpc, revisions
 from app.mcp.protocol import (
@@ -178,15 +178,21 @@ class WebSession:
     """A client with a session, or all stateless requests of one program."""
 
     def __init__(
-        self, number: int, options: Options, hello: Hello, outside: Outside, *, stateless: bool
+        self,
+        number: int,
+        options: Options,
+        hello: Hello,
+        environment: GatewayEnvironment,
+        *,
+        stateless: bool,
     ) -> None:
         self.number = number
         self.hello = hello
         self.options = options
-        prefix = f"toolcrib-{outside.tag}-{number}-"
+        prefix = f"toolcrib-{environment.tag}-{number}-"
         self.host = WebHost(prefix, stateless=stateless)
-        self.gateway = Gateway(options, self.host, outside)
-        self._clock = outside.clock
+        self.gateway = Gateway(options, self.host, environment)
+        self._clock = environment.clock
         self.used = self._clock()
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from app.gateway.backend.hello import Hello
 from app.gateway.backend.web.session import WebSession
+from app.gateway.environment import GatewayEnvironment
 from app.gateway.options import Options
-from app.gateway.outside import Outside
 from app.mcp import jsonrpc
 from app.mcp.protocol import CAPABILITIES_KEY, CLIENT_INFO_KEY
 from app.system.threads import start_thread
@@ -16,16 +16,20 @@ from store.typed import Json
 _MOST = 64  # sessions, of which the one used least lately makes room
 _IDLE_SECONDS = 1800.0  # without a request or an open stream
 Target = tuple[str, str, tuple[str, ...] | None]  # profile, server, servers that it may reach
-Outsides = Callable[[int, Hello], Outside]
+EnvironmentMaker = Callable[[int, Hello], GatewayEnvironment]
 
 
 class WebSessions:
     """Made once for each time that the endpoint is switched on; usable from any thread."""
 
     def __init__(
-        self, outside: Outsides, number: Callable[[], int], environ: dict[str, str], folder: str
+        self,
+        environment: EnvironmentMaker,
+        number: Callable[[], int],
+        environ: dict[str, str],
+        folder: str,
     ) -> None:
-        self._outside = outside
+        self._environment = environment
         self._number = number
         self._environ = environ
         self._folder = folder
@@ -98,8 +102,8 @@ class WebSessions:
         # no process is behind a URL: a number below 0 is no child's, and no other session's host
         hello = Hello("http", -number, self._folder, (), self._environ)
         options = Options(profile, server, (), behind)
-        outside = self._outside(number, hello)
-        return WebSession(number, options, hello, outside, stateless=stateless)
+        environment = self._environment(number, hello)
+        return WebSession(number, options, hello, environment, stateless=stateless)
 
     def _run(self, key: tuple[Target, str], session: WebSession) -> None:
         try:

@@ -4,7 +4,7 @@ import os
 import time
 
 from app.core.scrubber import Scrubber
-from app.gateway.outgoing import Seen
+from app.gateway.outgoing import ResultHistory
 from app.system.threads import start_thread
 from store.typed import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from store.serving import ServerRow
 
 
-class Outside:
-    """Of a gateway that is a process of its own; the backend gives its sessions another.
+class GatewayEnvironment:
+    """Surroundings of a gateway that is a process of its own; the backend gives sessions another.
 
     `environ` and `folder` are the host's: its servers are started in them.
     """
@@ -38,7 +38,7 @@ class Outside:
         self.folder = folder
         self.clock = clock
         self.scrubber = Scrubber()  # knows the secret values of every server started so far
-        self.seen = Seen()
+        self.seen = ResultHistory()
 
     @property
     def project_folder(self) -> str:
