@@ -23,6 +23,7 @@ from store.records import LabelRecord
 RECORD = "record:"  # and the host's id
 MOST = 1_000  # labels taken at once
 MOST_TOOLS = 5  # after one prompt; more is a day's work, and says little of any of them
+LONGEST = 8_000  # characters of a prompt: of a longer one its beginning says too little
 
 
 def keeping_hosts(db: apsw.Connection, profile: str) -> frozenset[str]:
@@ -74,7 +75,7 @@ def labels_from_records(
 
 
 def _label(one: PromptCalls, names: ToolNames) -> LabelRecord | None:
-    if silence_of(one.prompt):
+    if silence_of(one.prompt) or len(one.prompt) > LONGEST:
         return None
     known = {names.find(one.host, call.server, call.tool) for call in one.calls}
     tools = tuple(sorted(tool for tool in known if tool is not None))
